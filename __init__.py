@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .jobs.prove import prove
     from .jobs.running import run
     from .jobs.share import share
-    from .keeping.artifacts import Artifact, Store
+    from .keeping.artifact_card import Artifact
+    from .keeping.artifacts import Store
     from .keeping.loading import LoadedJudge
     from .programs.answers.checks import Check
     from .programs.answers.label_set import LabelSet
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
     from .programs.answers.object_set import ObjectSet
     from .programs.answers.preference import Preference
     from .programs.answers.score import Score
-    from .programs.asking import Sampling, Verdict
     from .programs.frozen import frozen, verifier
     from .programs.generator import Generator
     from .programs.judge import Judge
+    from .programs.verdicts import Verdict
+    from .programs.votes import Sampling
 
     __version__: str
 
@@ -62,7 +64,7 @@ _HOMES = {
     "prove": "jobs.prove",
     "run": "jobs.running",
     "share": "jobs.share",
-    "Artifact": "keeping.artifacts",
+    "Artifact": "keeping.artifact_card",
     "Store": "keeping.artifacts",
     "Case": "cases",
     "Comparison": "jobs.comparing",
@@ -81,8 +83,8 @@ _HOMES = {
     "OneLabel": "programs.answers.labels",
     "Preference": "programs.answers.preference",
     "Score": "programs.answers.score",
-    "Sampling": "programs.asking",
-    "Verdict": "programs.asking",
+    "Sampling": "programs.votes",
+    "Verdict": "programs.verdicts",
     "Check": "programs.answers.checks",
     "Generator": "programs.generator",
     "Judge": "programs.judge",

@@ -39,8 +39,8 @@ from .keeping.resolving import resolve_sampling
 from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
-from .programs.asking import Sampling
 from .programs.judge import Judge
+from .programs.votes import Sampling
 from .report.progress import counted, shown
 from .text.attacks import Attack, suite
 

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 
 import orjson
 
-__all__ = ["Case", "Label", "Labels", "Value", "Values", "case_id", "text_hash"]
-
 Label: TypeAlias = str
 Labels: TypeAlias = tuple[Label | None, ...]
 """One label per unit; ``None`` is *unlabelled* in gold and *abstained* in a verdict."""

@@ -22,8 +22,6 @@ from .arguments.command import Parser, add_commands, say
 from .arguments.commands import COMMANDS, GROUPS
 from .errors import JuristError, StoppedError, as_command, why
 
-__all__ = ["build_parser", "main", "program"]
-
 _EPILOG = """\
 exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows failed or abstained; 130 Ctrl-C
 

@@ -17,32 +17,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = [
-    "AnswerPending",
-    "ArtifactError",
-    "BudgetExhausted",
-    "CheckpointError",
-    "GoldError",
-    "JudgeError",
-    "JuristError",
-    "ModelError",
-    "OptimizerError",
-    "PluginError",
-    "StopRequested",
-    "StoppedError",
-    "TooFewGroupsError",
-    "UnknownJudgeError",
-    "UsageError",
-    "as_command",
-    "choices",
-    "in_python",
-    "near_file",
-    "plural",
-    "printable",
-    "signal_name",
-    "why",
-]
-
 
 class JuristError(Exception):
     """The work could not be done. ``str(error)`` is one line: the problem, then the hint.
@@ -73,20 +47,7 @@ class TooFewGroupsError(UsageError):
 
 
 class GoldError(JuristError):
-    """A gold file cannot be used.
-
-    Args:
-        message: what is wrong.
-        path: the file, as the user named it.
-        line: 1-based line (or record) number, if one is to blame.
-        field: the field (column) to blame, if any.
-        hint: the next step.
-
-    Attributes:
-        source: ``file:line``.
-        reason: the message without its place.
-        also: what else is wrong with the same row.
-    """
+    """A gold file cannot be used."""
 
     def __init__(
         self, message: str, *, path: str = "", line: int | None = None, field: str = "", hint: str = ""
@@ -147,13 +108,7 @@ class AnswerPending(BaseException):
 
 
 class BudgetExhausted(BaseException):
-    """A hard limit on calls, tokens, cost or seconds was reached before the next call was made.
-
-    Args:
-        limit: which limit: ``"calls"``, ``"tokens"``, ``"cost"`` or ``"seconds"``.
-        allowed: its value.
-        kept: how much of it is kept back for later work, and was not spent.
-    """
+    """A hard limit on calls, tokens, cost or seconds was reached before the next call was made."""
 
     def __init__(self, limit: str, allowed: float, *, kept: int = 0) -> None:
         self.limit, self.allowed = limit, allowed

@@ -11,8 +11,6 @@ from .api import gate
 from .jobs.gating import Gate
 from .jobs.given import GoldLike
 
-__all__ = ["assert_judge"]
-
 
 def assert_judge(judge: Any, gold: GoldLike, **criteria: Any) -> Gate:
     """Fail unless a judge passes a gate; takes what :func:`jurist.gate` takes, and returns what it returns.

@@ -4,18 +4,6 @@ from .command import Command
 from .groups import Limits, Printed, Resume, Transport, some_gold
 from .options import flag, option, positional
 
-__all__ = [
-    "ARTIFACTS",
-    "ChooseOptions",
-    "DiffOptions",
-    "LineageOptions",
-    "PackOptions",
-    "ShowOptions",
-    "TagOptions",
-    "UnpackOptions",
-    "VerifyOptions",
-]
-
 
 class ShowOptions(Printed):
     artifact: str = positional("JUDGE[@VERSION]")

@@ -8,8 +8,6 @@ from .groups import Form, HardLimits, whole
 from .options import flag, option, positional
 from .run import JudgedRows
 
-__all__ = ["BATCH", "BatchOptions", "CollectOptions", "SubmitOptions"]
-
 
 class SubmitOptions(JudgedRows):
     helps: ClassVar[Mapping[str, str]] = {

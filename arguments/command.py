@@ -13,28 +13,20 @@ from typing import Any, NoReturn
 
 from .options import Options
 
-__all__ = ["Command", "Parser", "add_commands", "say"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command.
+    """One command."""
 
-    Attributes:
-        name: ``compare``, ``gold check`` for an action of a group, or ``generate NAME`` for any other name there,
-            which is then its first argument.
-        does: module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
-            the options and returns a result to print.
-        options: what it takes.
-        help: what it does; its first sentence, up to a colon, goes into the list of commands.
-        examples: below the options.
-    """
-
+    # ``compare``, ``gold check`` for an action of a group, or ``generate NAME`` for any other name there,
+    # which is then its first argument
     name: str
+    # module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
+    # the options and returns a result to print
     does: str
-    options: type[Options]
-    help: str
-    examples: str = ""
+    options: type[Options]  # what it takes
+    help: str  # what it does; its first sentence, up to a colon, goes into the list of commands
+    examples: str = ""  # below the options
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Do it, print its result, and return the exit code."""
@@ -53,15 +45,10 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong on one line, and what may have been meant.
+    """A parser that says what is wrong on one line, and what may have been meant."""
 
-    Attributes:
-        actions: the names of a group's actions.
-        any_other: the action that any other name is given to; empty if there is none.
-    """
-
-    actions: frozenset[str] = frozenset()
-    any_other: str = ""
+    actions: frozenset[str] = frozenset()  # the names of a group's actions
+    any_other: str = ""  # the action that any other name is given to; empty if there is none
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
@@ -102,13 +89,7 @@ def say(text: str) -> None:
 def add_commands(
     parser: argparse.ArgumentParser, commands: Sequence[Command], groups: dict[str, str]
 ) -> None:
-    """Add commands, and the groups that some of them belong to.
-
-    Args:
-        parser: of the program.
-        commands: in the order in which help lists them.
-        groups: what a group is for, by its name.
-    """
+    """Add commands, and the groups that some of them belong to."""
     top = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     within: dict[str, Any] = {}
     parser_of: dict[str, Parser] = {}

@@ -21,8 +21,6 @@ from .serve import SERVE
 from .share import SHARE
 from .table import FIVE, THREE, TRAINING
 
-__all__ = ["COMMANDS", "GROUPS"]
-
 COMMANDS: tuple[Command, ...] = (
     JUDGES,
     NEW,

@@ -7,8 +7,6 @@ from .command import Command
 from .groups import AskedOptions, ModelsOptions, ScoringOptions, asked_judge
 from .options import option, positional
 
-__all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
-
 
 class CompareOptions(ModelsOptions, ScoringOptions):
     helps: ClassVar[Mapping[str, str]] = {"max_calls": "never make one call more, over all judges and models"}

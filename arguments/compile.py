@@ -19,8 +19,6 @@ from .groups import (
 )
 from .options import flag, option, positional, repeated
 
-__all__ = ["COMPILE", "CompileOptions"]
-
 
 class CompileOptions(
     RowOptions,

@@ -8,8 +8,6 @@ from .generate import ItemsOptions
 from .groups import whole
 from .options import option
 
-__all__ = ["BENCHMARK", "BenchmarkOptions"]
-
 
 class BenchmarkOptions(ItemsOptions):
     helps: ClassVar[Mapping[str, str]] = {

@@ -6,8 +6,6 @@ from .command import Command
 from .groups import AskedOptions, AttackedField, ScoringOptions, allowed, asked_judge, share
 from .options import flag, option, repeated
 
-__all__ = ["GATE", "GateOptions"]
-
 
 def _limit(text: str) -> tuple[str, float]:
     metric, _, value = text.partition("=")

@@ -17,19 +17,6 @@ from .groups import (
 )
 from .options import flag, option, positional
 
-__all__ = [
-    "ASSESS",
-    "DATASET",
-    "DIALOGUE",
-    "ITEMS",
-    "AssessOptions",
-    "DatasetOptions",
-    "DialogueOptions",
-    "GenerateOptions",
-    "ItemsOptions",
-    "LabellerOptions",
-]
-
 _LIMIT = "never make one call more, all models together"
 
 

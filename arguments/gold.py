@@ -18,19 +18,6 @@ from .groups import (
 )
 from .options import Options, flag, option, positional
 
-__all__ = [
-    "GOLD",
-    "AgreementOptions",
-    "CheckOptions",
-    "DynamicsOptions",
-    "ImportOptions",
-    "JudgedGold",
-    "ReviewOptions",
-    "SheetFormat",
-    "SheetOptions",
-    "SplitGoldOptions",
-]
-
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 
 

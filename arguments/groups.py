@@ -5,44 +5,6 @@ from typing import Any, Literal
 
 from .options import Options, flag, option, positional, repeated
 
-__all__ = [
-    "AskedOptions",
-    "AttackedField",
-    "Checkpoints",
-    "Common",
-    "Endpoint",
-    "Form",
-    "GoldOptions",
-    "HardLimits",
-    "JudgingOptions",
-    "Limits",
-    "ModelOptions",
-    "ModelsOptions",
-    "NameOptions",
-    "PaidOptions",
-    "Printed",
-    "Resume",
-    "RowOptions",
-    "SamplingOptions",
-    "ScoringOptions",
-    "SeedOptions",
-    "SplitOptions",
-    "StoreOptions",
-    "StrictnessOptions",
-    "Transport",
-    "VerifierOptions",
-    "VerifierPromptOptions",
-    "WritingOptions",
-    "allowed",
-    "asked_judge",
-    "name",
-    "pair",
-    "port",
-    "share",
-    "some_gold",
-    "whole",
-]
-
 _SEEDS = 2**32
 """Seeds are below this: the random generators of numpy, and of the optimizers that use it, take no others."""
 

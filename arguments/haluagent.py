@@ -8,8 +8,6 @@ from .generate import ItemsOptions
 from .groups import Printed, allowed, whole
 from .options import option, positional
 
-__all__ = ["HALUAGENT", "PEOPLE", "HaluAgentOptions", "PeopleOptions"]
-
 
 class HaluAgentOptions(ItemsOptions):
     helps: ClassVar[Mapping[str, str]] = {

@@ -4,8 +4,6 @@ from .command import Command
 from .groups import AskedOptions, AttackedField, ScoringOptions, asked_judge, whole
 from .options import option, repeated
 
-__all__ = ["HARDEN", "HardenOptions"]
-
 
 class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
     judge: str = asked_judge("what is attacked")

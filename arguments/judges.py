@@ -4,8 +4,6 @@ from .command import Command
 from .groups import Form, NameOptions, Printed, asked_judge
 from .options import flag, option, positional
 
-__all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions"]
-
 
 class ExportOptions(NameOptions, Printed):
     judge: str = asked_judge()

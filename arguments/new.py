@@ -4,8 +4,6 @@ from .command import Command
 from .groups import Form
 from .options import option, positional
 
-__all__ = ["NEW", "NewOptions"]
-
 
 class NewOptions(Form):
     name: str = positional("NAME", help="of the judge: lower-case letters, digits and hyphens")

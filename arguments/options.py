@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
-__all__ = ["Options", "flag", "option", "positional", "repeated"]
-
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +19,9 @@ class Options:
     """Some options of a command; subclasses name them as fields, and several groups are mixed in as bases.
 
     A subclass is a frozen dataclass by itself.
-
-    Attributes:
-        helps: help texts by field, in place of those of the groups.
     """
 
-    helps: ClassVar[Mapping[str, str]] = {}
+    helps: ClassVar[Mapping[str, str]] = {}  # help texts by field, in place of those of the groups
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
@@ -76,15 +71,7 @@ def _read(cls: type[Options], name: str) -> dict[str, Any]:
 
 
 def option(name: str, default: Any = None, *, help: str, exclusive: str = "", **told: Any) -> Any:
-    """Return a field that is an option.
-
-    Args:
-        name: such as ``--seed``, or ``-o --output`` with its short name before it.
-        default: its value if it is not given.
-        help: one line.
-        exclusive: options of a group with the same word here exclude each other.
-        told: what ``add_argument`` takes.
-    """
+    """Return a field that is an option."""
     about = {"default": default, "help": help, **told}
 
     return field(default=default, metadata={"name": name, "exclusive": exclusive, "told": about})

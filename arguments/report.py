@@ -4,8 +4,6 @@ from .command import Command
 from .groups import Printed, name, some_gold
 from .options import option, positional
 
-__all__ = ["REPORT", "ReportOptions"]
-
 
 class ReportOptions(Printed):
     subject: str = positional(

@@ -5,8 +5,6 @@ from .gold import JudgedGold
 from .groups import port, whole
 from .options import flag, option
 
-__all__ = ["PORT", "REVIEW", "PageOptions"]
-
 PORT = 8421
 
 

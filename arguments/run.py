@@ -8,8 +8,6 @@ from .command import Command
 from .groups import AskedOptions, Form, Limits, RowOptions, allowed, asked_judge, name, whole
 from .options import flag, option, positional
 
-__all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
-
 
 def _shard(text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")

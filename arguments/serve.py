@@ -4,8 +4,6 @@ from .command import Command
 from .groups import AskedOptions, asked_judge, port, whole
 from .options import option
 
-__all__ = ["SERVE", "ServeOptions"]
-
 _PORT = 8422
 
 

@@ -4,8 +4,6 @@ from .command import Command
 from .groups import Printed, RowOptions, some_gold
 from .options import option, positional
 
-__all__ = ["SHARE", "ShareOptions"]
-
 
 class ShareOptions(RowOptions, Printed):
     output: str = positional("OUTPUT", help="what jurist run has written: JSONL, CSV or Parquet")

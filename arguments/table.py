@@ -17,16 +17,6 @@ from .groups import (
 )
 from .options import option, repeated
 
-__all__ = [
-    "FIVE",
-    "THREE",
-    "TRAINING",
-    "AblationOptions",
-    "DetectorOptions",
-    "TableOptions",
-    "TrainingOptions",
-]
-
 _LIMIT = "never make one call more, over all lines and models"
 
 

@@ -45,9 +45,10 @@ from jurist.optimizers.drawing import draw_demos
 from jurist.optimizers.fewshot import pool_of, with_cases
 from jurist.optimizers.objective import row_of
 from jurist.optimizers.threshold import Threshold, fitted
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
+from jurist.programs.verdicts import Verdict
 from jurist.programs.votes import Sampling
 
 SIZES = (9, 16, 32, 64)

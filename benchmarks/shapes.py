@@ -24,8 +24,9 @@ from typing import Any
 
 import jurist
 from jurist.cases import Case
+from jurist.engines.adapters import ADAPTERS
 from jurist.engines.channel import CallContext
-from jurist.engines.models import ADAPTERS, connect
+from jurist.engines.models import connect
 from jurist.evaluation.measured import measure
 from jurist.evaluation.proof import prove
 from jurist.gold.goldset import Gold

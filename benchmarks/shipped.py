@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import jurist
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import PROOF, SEEN
 from jurist.programs.catalogue import JUDGES, find
 from jurist.report.history import chosen_candidate

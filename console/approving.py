@@ -8,8 +8,6 @@ from ..errors import JuristError, UsageError
 from ..jobs.estimate import Estimate
 from .printing import remark
 
-__all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "agree", "approve", "bill"]
-
 ASK_CALLS = 1000
 """Calls to real models above which a person is asked."""
 ASK_COST = 1.0
@@ -22,25 +20,15 @@ class NotApprovedError(JuristError):
 
 @dataclass(frozen=True, kw_only=True)
 class Bill:
-    """What is to be approved.
+    """What is to be approved."""
 
-    Attributes:
-        calls: requests to real models, at most; ``None`` without a limit.
-        cost: US dollars, at most; ``None`` if not known.
-        unpriced: models of a provider's own address whose price is not known.
-        unknown: all models whose price is not known, those at other addresses too.
-        bounded: whether the user limited the calls.
-        capped: whether the user limited the cost.
-        about: ``about`` for an estimate, ``up to`` for a limit.
-    """
-
-    calls: int | None
-    cost: float | None
-    unpriced: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    bounded: bool = False
-    capped: bool = False
-    about: str = "about"
+    calls: int | None  # requests to real models, at most; ``None`` without a limit
+    cost: float | None  # US dollars, at most; ``None`` if not known
+    unpriced: tuple[str, ...] = ()  # models of a provider's own address whose price is not known
+    unknown: tuple[str, ...] = ()  # all models whose price is not known, those at other addresses too
+    bounded: bool = False  # whether the user limited the calls
+    capped: bool = False  # whether the user limited the cost
+    about: str = "about"  # ``about`` for an estimate, ``up to`` for a limit
 
     def worry(self) -> str:
         """Return why a person should be asked, as ``this ...``; empty if there is no reason.
@@ -62,13 +50,7 @@ class Bill:
 
 
 def approve(bill: Bill, *, yes: bool) -> None:
-    """Ask a person before much is paid; where nobody can answer, refuse.
-
-    Raises:
-        UsageError: the cost is limited and a price is not known; or there is a reason to ask, ``yes`` is not given,
-            and standard input is not a terminal.
-        NotApprovedError: the answer was not yes.
-    """
+    """Ask a person before much is paid; where nobody can answer, refuse."""
     blind = dict.fromkeys((*bill.unknown, *bill.unpriced))
     if bill.capped and blind and bill.calls != 0:  # the meter would refuse as well, but after a call was paid
         raise UsageError(
@@ -95,19 +77,7 @@ def agree(
     bounded: bool | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Say what is about to be spent, and ask a person where that is much; nothing is sent before.
-
-    Args:
-        estimate: of the whole work.
-        paid: role -> answers that are there already.
-        yes: the answer was given before.
-        spent: further calls of earlier starts, for work of which they are no part any more.
-        bounded: whether the user limited the calls; default: whether they are limited.
-        notes: what else is to be known before.
-
-    Raises:
-        UsageError, NotApprovedError: as :func:`approve`.
-    """
+    """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     answers, limit = sum(paid.values()), estimate.budget.calls
     kept = f"; {answers} answers are paid already" if answers else ""
     remark(f"before: {estimate.words}{kept}")

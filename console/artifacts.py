@@ -15,13 +15,15 @@ from ..arguments.groups import Printed, StoreOptions
 from ..errors import ArtifactError, JuristError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
-from ..keeping.artifacts import Artifact, Problem, Store, Summary, prompt_text
+from ..keeping.artifact_card import Artifact, prompt_text
+from ..keeping.artifacts import Store, Summary
 from ..keeping.fitness import needs, unfit
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
 from ..keeping.price import tokens_words
 from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
+from ..keeping.verifying import Problem
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.disagreements import disagreement_cell, disagreement_words
@@ -33,15 +35,9 @@ from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
-__all__ = ["diff", "list_", "scored", "show", "store_named", "tag", "verify"]
-
 
 def store_named(options: StoreOptions) -> Store:
-    """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said.
-
-    Raises:
-        ArtifactError: there is no such folder.
-    """
+    """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said."""
     named = options.store or os.environ.get("JURIST_STORE")
     if named and not Path(named).exists():
         raise ArtifactError(f"there is no folder {named}", hint="name the store with --store or JURIST_STORE")

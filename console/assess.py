@@ -25,8 +25,6 @@ from .common import budget_of, target_of
 from .generate import below, labeller
 from .printing import Part, Result
 
-__all__ = ["run"]
-
 _TYPES, _RATES = MEASURES[:3], MEASURES[3:]
 
 

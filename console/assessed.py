@@ -12,8 +12,6 @@ from .common import write_json
 from .printing import Part, Result, remark
 from .started import Started
 
-__all__ = ["Assessments", "assess_models", "assessed"]
-
 
 class _OneModel(Protocol):
     """What is found of one model."""
@@ -64,15 +62,7 @@ def assessed(
     answers: Iterable[Mapping[str, Any]],
     body: Sequence[Part],
 ) -> Result:
-    """Write the files that were asked for; exit code 3 if a model has too few usable answers.
-
-    Args:
-        options: of the command.
-        done: the assessment.
-        data: the JSON object; who judged, and what was spent and foreseen, is added.
-        answers: rows for ``--answers``.
-        body: what is printed; what was spent is added.
-    """
+    """Write the files that were asked for; exit code 3 if a model has too few usable answers."""
     judge = done.work.judge
     offline = judge.model.offline or any(model.offline for model in done.work.targets)
     ending = [

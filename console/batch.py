@@ -26,8 +26,6 @@ from .common import Bar, model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
 
-__all__ = ["cancel", "collect", "status", "submit"]
-
 _BEGIN = "jurist batch submit begins them"
 
 

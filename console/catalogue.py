@@ -9,8 +9,6 @@ from ..programs.judge import Judge
 from ..report.table import table
 from .printing import Result
 
-__all__ = ["judges"]
-
 
 def judges(options: Form) -> Result:
     """Return the catalogue; a plug-in that cannot be loaded is said and left out."""

@@ -8,8 +8,6 @@ from .common import Bar, budget_of, store_of
 from .printing import Result, remark
 from .proof import kept_line, proof_parts
 
-__all__ = ["run"]
-
 
 def run(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""

@@ -47,38 +47,11 @@ from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import Start
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
-from ..programs.asking import Sampling
 from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
+from ..programs.votes import Sampling
 from .pacing import TimeLeft
 from .printing import remark
-
-__all__ = [
-    "Bar",
-    "budget_of",
-    "gold_of",
-    "gold_source",
-    "human",
-    "judge_for",
-    "judge_of",
-    "labelling",
-    "labelling_model",
-    "loaded_of",
-    "mapping_of",
-    "model_of",
-    "models_of",
-    "progress",
-    "sampling_of",
-    "settings_of",
-    "shares_of",
-    "start_of",
-    "store_of",
-    "target_of",
-    "verified",
-    "verifier_model",
-    "write_json",
-    "write_text",
-]
 
 _WIDE = 200
 _ROUNDED = 0.005
@@ -98,11 +71,7 @@ def store_of(options: StoreOptions) -> Store:
 
 
 def start_of(options: Checkpoints, store: Store) -> Start:
-    """Return how work is started that keeps its checkpoint where it is told to, else in the store.
-
-    Raises:
-        UsageError: the file for its result cannot be written.
-    """
+    """Return how work is started that keeps its checkpoint where it is told to, else in the store."""
     check_files(options.output)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     return Start(root=root, resume=options.resume, fresh=options.fresh)
@@ -152,11 +121,7 @@ def mapping_of(options: NameOptions) -> RowMapping:
 
 
 def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
-    """Return gold, read as the options say; rows that they set aside are said.
-
-    Raises:
-        GoldError: it cannot be used.
-    """
+    """Return gold, read as the options say; rows that they set aside are said."""
     bad = None if options.rejects is None else Rejects(options.rejects)
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=bad)
     if bad and bad.count:
@@ -171,11 +136,7 @@ def gold_source(about: Mapping[str, Any], store: Store) -> str:
 
 
 def verified(judge: Judge, options: VerifierPromptOptions, model: str, store: Store) -> Judge:
-    """Return a judge whose verifiers have the prompts of the compiled judges that the options name, with a model.
-
-    Raises:
-        JudgeError: one verifies nothing there.
-    """
+    """Return a judge whose verifiers have the prompts of the compiled judges that the options name, with a model."""
     if not options.verifiers:
         return judge
     asked = Model(name=options.judge_model or model)
@@ -272,11 +233,7 @@ def sampling_of(options: SamplingOptions) -> Sampling:
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:
-    """Return ``["steps=3"]`` as settings of an optimizer.
-
-    Raises:
-        UsageError: one is not of the form NAME=VALUE.
-    """
+    """Return ``["steps=3"]`` as settings of an optimizer."""
     settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -287,11 +244,7 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def shares_of(text: str | None) -> tuple[float, float, float] | None:
-    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for.
-
-    Raises:
-        UsageError: not three positive numbers with the sum 100, or 1.
-    """
+    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for."""
     if text is None:
         return None
     try:
@@ -309,11 +262,7 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
 
 
 def write_text(text: str, path: str | None) -> None:
-    """Write to a file, or to standard output for ``None`` or ``-``.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write to a file, or to standard output for ``None`` or ``-``."""
     if path in (None, "-"):
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return

@@ -21,8 +21,6 @@ from .compared import sheets
 from .printing import Part, Result, remark
 from .strata import People
 
-__all__ = ["asked", "run"]
-
 _DEVIATION = "mean_deviation"
 
 
@@ -109,11 +107,7 @@ def _body(comparison: Comparison, people: People) -> Sequence[Part]:
 
 
 def _check_plot(experiment: Experiment, path: str) -> None:
-    """Find out before anything is paid.
-
-    Raises:
-        UsageError: answers of this kind have no distance from gold, or the file is no plot's or cannot be written.
-    """
+    """Find out before anything is paid."""
     judge = experiment.contenders[0].judge
     if _DEVIATION not in judge.comparison.metrics:
         raise UsageError(

@@ -10,8 +10,6 @@ from ..report.references import reference_tables
 from ..report.scores import number_cell
 from ..report.table import Table, records, table
 
-__all__ = ["decision_row", "sheets"]
-
 
 def sheets(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison, in the order in which they are read."""

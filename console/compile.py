@@ -42,8 +42,6 @@ from .proof import changed_line, kept_line, next_line, proof_parts
 from .strata import People
 from .watching import Watch
 
-__all__ = ["run"]
-
 _DEFAULT_CALLS = 4000
 
 

@@ -4,15 +4,9 @@ from ..arguments.judges import CompletionOptions
 from ..errors import JuristError
 from .printing import Result, Verbatim
 
-__all__ = ["run"]
-
 
 def run(options: CompletionOptions) -> Result:
-    """Return what makes a shell complete jurist's commands and options.
-
-    Raises:
-        JuristError: argcomplete is not installed.
-    """
+    """Return what makes a shell complete jurist's commands and options."""
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError as error:

@@ -10,8 +10,6 @@ from ..papers.cognibench.result import Table as Detectors
 from ..report.table import Table, records, table
 from .compared import decision_row
 
-__all__ = ["sheets"]
-
 _KINDS: tuple[Kind, ...] = ("overall", "factual", "cognitive", "macro")
 _STATISTICS: Mapping[Statistic, str] = {"precision": "P", "recall": "R", "f1": "F1"}
 _EACH: Mapping[Weighting, str] = {"sentence": "sentences", "word": "words"}

@@ -17,8 +17,6 @@ from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_jso
 from .compare import asked
 from .printing import Part, Result
 
-__all__ = ["run"]
-
 _SHOWN = 240
 """Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
 

@@ -13,8 +13,6 @@ from ..keeping.loading import load_judge
 from .common import mapping_of, store_of, write_text
 from .printing import Part, Result, Verbatim, remark
 
-__all__ = ["run"]
-
 
 def run(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system, or say how far that system sends what the judge sends."""

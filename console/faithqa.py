@@ -23,8 +23,6 @@ from .common import budget_of, labelling, labelling_model, store_of, target_of
 from .generate import writer, written
 from .printing import Part, Result, remark
 
-__all__ = ["assess_queries", "generate"]
-
 
 def generate(options: BenchmarkOptions) -> Result:
     """Build a benchmark; exit code 3 if too many queries were rejected."""

@@ -12,8 +12,6 @@ from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of,
 from .compare import asked
 from .printing import Part, Result
 
-__all__ = ["run"]
-
 
 def run(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""

@@ -39,18 +39,6 @@ from .common import budget_of, gold_of, labelling, model_of, store_of, verified,
 from .printing import Part, Result, remark
 from .started import Started
 
-__all__ = [
-    "below",
-    "cognibench_l",
-    "dialogue",
-    "dynamics",
-    "ended",
-    "items",
-    "labeller",
-    "writer",
-    "written",
-]
-
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which copies the document's sentences, leaves figures out and is not an LLM"
 
@@ -63,11 +51,7 @@ def items(options: ItemsOptions) -> Result:
 
 
 def writer(options: ItemsOptions) -> LoadedJudge:
-    """Return who writes, with the models of the options.
-
-    Raises:
-        JudgeError, ArtifactError: there is no such generator. UsageError: it writes nothing.
-    """
+    """Return who writes, with the models of the options."""
     store, name = store_of(options), options.generator
     try:
         loaded = load_judge(
@@ -98,13 +82,7 @@ def written(
     job: Generation,
     describe: Callable[[Path], tuple[dict[str, Any], list[Part]]] = lambda path: ({}, []),
 ) -> Result:
-    """Write items into a file; exit code 3 if too many were rejected.
-
-    Args:
-        options: of the command.
-        job: what to write.
-        describe: what else is said of the finished file: JSON values, and what is printed first.
-    """
+    """Write items into a file; exit code 3 if too many were rejected."""
     output, loaded = Path(options.output), job.loaded
     with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
         start = begun.start(f"writing with {loaded.name}", len(job.cases))
@@ -188,11 +166,7 @@ def dynamics(options: DynamicsOptions) -> Result:
 
 
 def labeller(options: LabellerOptions) -> LoadedJudge:
-    """Return who labels, with the model of the options.
-
-    Raises:
-        JudgeError, ArtifactError: there is no such judge. UsageError: it is of another kind.
-    """
+    """Return who labels, with the model of the options."""
     loaded = labelling(options, COGNIBENCH.name)
     check_judge(loaded.judge)
     return loaded

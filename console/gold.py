@@ -24,19 +24,13 @@ from .common import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
 from .strata import strata_lines
 
-__all__ = ["agreement", "check", "gold_name", "import_", "split"]
-
 _PARTS = ("train", "dev", "test")
 _NAMED = 5
 """Groups or rows that a line names; ``--json`` has all."""
 
 
 def gold_name(options: JudgedGold) -> str:
-    """Return the gold that was named.
-
-    Raises:
-        UsageError: none, or two.
-    """
+    """Return the gold that was named."""
     if options.named and options.place:
         raise UsageError(
             f"gold is named twice, {options.place} and --gold {options.named}", hint="leave one out"

@@ -27,8 +27,6 @@ from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
 
-__all__ = ["compiled_parts", "make", "people"]
-
 
 def make(options: HaluAgentOptions) -> Result:
     """Make a benchmark; exit code 3 if too much was rejected or a document failed."""

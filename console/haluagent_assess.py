@@ -18,8 +18,6 @@ from .assessed import assess_models, assessed
 from .common import budget_of, labelling, target_of
 from .printing import Part, Result
 
-__all__ = ["items_of_benchmark", "run"]
-
 
 def items_of_benchmark(path: str) -> tuple[Item, ...]:
     """Return the items of a benchmark file, ours or the authors'; none if it is something else."""

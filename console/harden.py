@@ -17,8 +17,6 @@ from .approving import agree
 from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_json
 from .printing import Part, Result, remark
 
-__all__ = ["run"]
-
 
 def run(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""

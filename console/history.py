@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..optimizers.naming import candidate_names
 from ..report.differing import Side, prompt_difference
 from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
@@ -12,8 +13,6 @@ from ..report.scores import number_cell
 from ..report.table import Table, records, table
 from .printing import Part
 from .watching import one_line
-
-__all__ = ["artifact_names", "chart", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
 
 _WIDE, _HIGH = 64, 10
 
@@ -106,12 +105,7 @@ def chart(found: Curve) -> Iterator[str]:
 
 
 def plot(artifact: Artifact, path: str) -> None:
-    """Write the curve as SVG or PNG.
-
-    Raises:
-        JuristError: matplotlib is missing, or there is nothing to draw.
-        UsageError: the file is no .svg or .png, or cannot be written.
-    """
+    """Write the curve as SVG or PNG."""
     name = (artifact.card.get("optimizer") or {}).get("name", "")
     found = curve(artifact)
     draw(path, found.series, title=f"{artifact.ref}, {name}", **found.names, kind="step")

@@ -8,19 +8,12 @@ from typing import Any
 from ..errors import JuristError, UsageError
 from .printing import remark
 
-__all__ = ["listen"]
-
 _DRAIN = 25
 """Seconds that what is in flight may take after a signal, as for all paid work."""
 
 
 def listen(app: Any, host: str, port: int, what: str) -> None:
-    """Serve an application until a signal, and say where it is.
-
-    Raises:
-        JuristError: uvicorn is not installed.
-        UsageError: the address cannot be used.
-    """
+    """Serve an application until a signal, and say where it is."""
     try:
         import uvicorn
     except ImportError as error:

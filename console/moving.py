@@ -17,8 +17,6 @@ from .artifacts import scored, store_named
 from .common import store_of
 from .printing import Result
 
-__all__ = ["lineage", "pack_", "unpack_"]
-
 
 def pack_(options: PackOptions) -> Result:
     """Write one artifact as one file."""

@@ -11,8 +11,6 @@ from ..programs.catalogue import find
 from .common import write_text
 from .printing import Result
 
-__all__ = ["run"]
-
 
 def run(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""

@@ -18,8 +18,6 @@ from ..runs.runner import Plan
 from ..runs.shards import Shard, join
 from ..runs.summary import Summary, merged
 
-__all__ = ["run_on_ray"]
-
 Judged = Callable[[RunOptions, Path, Callable[[Plan], None], Callable[[], None]], Summary]
 
 
@@ -30,14 +28,7 @@ def run_on_ray(
     on_begin: Callable[[Plan], None],
     on_row: Callable[[], None],
 ) -> Summary:
-    """Judge the rows in shards on a Ray cluster, and join their lines.
-
-    Args:
-        options: of the whole run.
-        judge: whose answers they are.
-        judged: judges one shard: its options, an output whose lines are known, and as the last two here.
-        on_begin, on_row: as :func:`~jurist.runs.runner.run_judge` calls them, for all shards.
-    """
+    """Judge the rows in shards on a Ray cluster, and join their lines."""
     _check(options)
     output, going_on = Path(options.output), options.resume or options.retry_failed
     with (

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from rich.progress import ProgressColumn, Task, TaskID
 from rich.text import Text
 
-__all__ = ["Pace", "TimeLeft", "clock"]
-
 _WINDOW = 120.0
 """Seconds that are remembered."""
 _LEAST = 2.0
@@ -32,14 +30,7 @@ class Pace:
             self._seen.popleft()
 
     def left(self, rest: Sequence[float | None]) -> float | None:
-        """Return the seconds until the first of the amounts has grown by its rest.
-
-        Args:
-            rest: one for each amount; ``None`` where it may grow for ever.
-
-        Returns:
-            ``None`` if it is not known yet, or nothing moves.
-        """
+        """Return the seconds until the first of the amounts has grown by its rest."""
         if not self._seen:
             return None
         now, last = self._seen[-1]

@@ -34,8 +34,6 @@ from .common import (
 from .detected import sheets
 from .printing import Part, Result, remark
 
-__all__ = ["five", "three"]
-
 _DETECTORS = ("cognibench:basic", "detector:basic")
 
 

@@ -12,8 +12,6 @@ from ..errors import printable
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
 
-__all__ = ["Part", "Result", "Verbatim", "remark", "rendered", "show"]
-
 
 class Verbatim(str):
     """Text that is printed as it is, such as a prompt or a diff."""
@@ -27,19 +25,12 @@ Part: TypeAlias = Table | Verbatim | str
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a command found.
+    """What a command found."""
 
-    Attributes:
-        data: for ``--json``; empty if standard output has what the command wrote there.
-        body: for people, in the order in which it is read.
-        notes: what is said about it afterwards, on standard error.
-        code: the exit code.
-    """
-
-    data: Mapping[str, Any]
-    body: Sequence[Part] = ()
-    notes: Sequence[str] = ()
-    code: int = 0
+    data: Mapping[str, Any]  # for ``--json``; empty if standard output has what the command wrote there
+    body: Sequence[Part] = ()  # for people, in the order in which it is read
+    notes: Sequence[str] = ()  # what is said about it afterwards, on standard error
+    code: int = 0  # the exit code
 
 
 def show(result: Result, form: Form) -> None:

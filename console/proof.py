@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..evaluation.proof import Decision
-from ..keeping.artifacts import Artifact
+from ..keeping.artifact_card import Artifact
 from ..keeping.price import price_words
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
@@ -12,8 +12,6 @@ from ..report.references import reference_tables
 from ..report.scores import counts_line, scores_table
 from ..report.wording import change_words
 from .printing import Part
-
-__all__ = ["changed_line", "kept_line", "next_line", "proof_parts"]
 
 
 def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:

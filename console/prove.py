@@ -16,7 +16,8 @@ from ..jobs.foresee import foresee
 from ..jobs.label_plan import Given, LabelPlan
 from ..jobs.proving import model_on
 from ..jobs.unlabelled import Unlabelled, contenders_of, planned
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.loading import load_judge
 from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge

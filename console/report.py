@@ -6,7 +6,8 @@ from pathlib import Path
 from ..arguments.report import ReportOptions
 from ..errors import GoldError, JuristError, UsageError
 from ..gold.goldset import Gold
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.locating import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
@@ -15,8 +16,6 @@ from ..report.page import as_page
 from ..report.saved import saved_report
 from .common import gold_source, store_of, write_text
 from .printing import Result
-
-__all__ = ["run"]
 
 _NAMED = 3
 """Files that are named of a folder."""
@@ -51,11 +50,7 @@ def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result
 
 
 def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
-    """Return the gold of the proof, or why it cannot be read; one that was named must be readable.
-
-    Raises:
-        GoldError: the gold that was named cannot be read, or holds no case of the proof.
-    """
+    """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
     if named is not None:
         gold = Gold.load(named, judge)
         cases = {case.id for case in gold.cases}

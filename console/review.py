@@ -16,8 +16,6 @@ from .common import gold_of, store_of
 from .gold import gold_name
 from .printing import Result
 
-__all__ = ["run", "sheet"]
-
 
 def run(options: ReviewOptions) -> Result:
     """Write the units whose label is worth most as a sheet."""

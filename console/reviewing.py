@@ -8,11 +8,13 @@ from pathlib import Path
 from ..arguments.review import PageOptions
 from ..cases import Case
 from ..errors import GoldError, UsageError, why
-from ..gold.goldset import Gold, bundled_names
+from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
+from ..gold.readers import bundled_names
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.locating import find_judge, judge_of
 from ..keeping.locking import alone
 from ..programs.judge import Judge
@@ -23,8 +25,6 @@ from .common import gold_of, gold_source, store_of
 from .gold import gold_name
 from .listening import listen
 from .printing import Result
-
-__all__ = ["guideline_of", "run", "served"]
 
 
 def run(options: PageOptions) -> Result:

@@ -19,14 +19,13 @@ from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.canary import Canary, canary_of
 from ..runs.outputs import checkpoint_of, claimed
-from ..runs.runner import Plan, RunSettings, Summary, run_judge
+from ..runs.runner import Plan, RunSettings, run_judge
 from ..runs.shards import WHOLE, Shard, join
+from ..runs.summary import Summary
 from .approving import Bill, agree, approve
 from .common import Bar, budget_of, gold_of, gold_source, loaded_of, mapping_of, store_of
 from .on_ray import run_on_ray
 from .printing import Result, remark
-
-__all__ = ["foreseen", "joined", "judge_shard", "result_of", "rows_of", "run"]
 
 
 def run(options: RunOptions) -> Result:

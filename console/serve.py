@@ -12,8 +12,6 @@ from .common import budget_of, loaded_of, store_of
 from .listening import listen
 from .printing import Result, remark
 
-__all__ = ["run"]
-
 
 def run(options: ServeOptions) -> Result:
     """Serve until Ctrl-C or SIGTERM; return what was spent."""

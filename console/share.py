@@ -7,8 +7,6 @@ from ..jobs.sharing import run_shares, who_judged
 from .common import gold_of, store_of
 from .printing import Result
 
-__all__ = ["run"]
-
 
 def run(options: ShareOptions) -> Result:
     """Print the shares of a run."""

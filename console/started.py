@@ -10,17 +10,12 @@ from ..keeping.paying import Start
 from .approving import agree
 from .common import Bar, store_of
 
-__all__ = ["Started"]
-
 
 class Started(Bar):
     """A job from its opening to its end, as a context manager, and its bars.
 
     With a real model the estimate is shown and, above the limits, a person is asked, before anything is sent and
     before the bar is drawn. The offline engine is never asked about.
-
-    Attributes:
-        estimate: what was shown; ``None`` where nothing can cost anything, or nothing was begun.
     """
 
     def __init__(

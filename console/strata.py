@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.ceiling import Ceiling
-from ..gold.merging import CATEGORIES
 from ..gold.strata import Strata, ceiling_of, strata
+from ..gold.units import CATEGORIES
 from ..jobs.experiment import Answers, Experiment
 from ..report.raters import ceiling_card
-
-__all__ = ["People", "ceiling_line", "strata_lines"]
 
 
 def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
@@ -57,15 +55,11 @@ def ceiling_line(found: Ceiling | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """Raters beside judges.
+    """Raters beside judges."""
 
-    Attributes:
-        strata: how raters agree, differ, or are ambiguous; by contender, how its first repeat went there.
-        ceiling: each rater against the rest; ``None`` with fewer than two.
-    """
-
+    # how raters agree, differ, or are ambiguous; by contender, how its first repeat went there
     strata: Mapping[str, Strata] | Strata
-    ceiling: Ceiling | None
+    ceiling: Ceiling | None  # each rater against the rest; ``None`` with fewer than two
 
     @classmethod
     def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> "People":

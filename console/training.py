@@ -9,8 +9,6 @@ from ..keeping.loading import load_judge
 from .common import progress, shares_of, store_of, write_text
 from .printing import Result, remark
 
-__all__ = ["run"]
-
 
 def run(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""

@@ -30,8 +30,6 @@ from ..report.render import as_text
 from ..report.table import table
 from .pacing import Pace, clock
 
-__all__ = ["Watch", "one_line"]
-
 _REFRESH = 0.25
 """Seconds between two drawings."""
 _LOOK = 1.0
@@ -49,13 +47,7 @@ _BETWEEN = 1.0
 
 
 class Watch:
-    """A sink of events, and the context in which they are shown.
-
-    Args:
-        console: where; the table is drawn if it is a terminal.
-        title: what is compiled.
-        clock: seconds, for tests.
-    """
+    """A sink of events, and the context in which they are shown."""
 
     def __init__(self, console: Console, title: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._title, self._clock = console, title, clock

@@ -26,9 +26,6 @@ from .quick import Prompts, special
 from .replies import value_of
 from .typed import TypedRequest, typed_request
 
-__all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "XmlAdapter", "adapter", "predicted"]
-
-
 _END: Final = "[[ ## completed ## ]]"
 
 
@@ -68,11 +65,7 @@ class _Typed(ABC):
         return TypedRequest(adapter=self, signature=signature, demos=demos, inputs=inputs)
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer.
-
-        Raises:
-            AdapterParseError: a field is missing, ill-typed or given twice with different values; its cause says which.
-        """
+        """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
         fields, values, name = _outputs(signature), [], ""
         try:
             for name, given in self._given(fields, without_drafts(completion, fields)):
@@ -200,11 +193,7 @@ ADAPTERS: Final = tuple(_BY_NAME)
 
 
 def adapter(name: str) -> dspy.Adapter:
-    """Return the adapter ``chat``, ``json`` or ``xml``.
-
-    Raises:
-        UsageError: there is no such adapter.
-    """
+    """Return the adapter ``chat``, ``json`` or ``xml``."""
     if name not in _BY_NAME:
         raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join(ADAPTERS)}")
     return _BY_NAME[name]()

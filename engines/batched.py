@@ -23,30 +23,18 @@ from .journal import request_key
 from .models import Endpoint, Model, shipped_prices
 from .structure import Terms
 
-__all__ = ["BatchEndpoint", "Replies", "Written", "batch_discount"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """A request as it is sent.
+    """A request as it is sent."""
 
-    Attributes:
-        base: address of the server, as ``https://api.openai.com/v1``.
-        path: below it, as ``/chat/completions``.
-        model: as the server knows it.
-        body: JSON, on one line.
-        terms: what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`.
-        key: what tells it from every other request, whatever was known, as hexadecimal digits.
-        case: id of the case for which it was first sent.
-    """
-
-    base: str
-    path: str
-    model: str
-    body: bytes
-    terms: str
-    key: str
-    case: str
+    base: str  # address of the server, as ``https://api.openai.com/v1``
+    path: str  # below it, as ``/chat/completions``
+    model: str  # as the server knows it
+    body: bytes  # JSON, on one line
+    terms: str  # what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`
+    key: str  # what tells it from every other request, whatever was known, as hexadecimal digits
+    case: str  # id of the case for which it was first sent
 
     @property
     def custom_id(self) -> str:
@@ -56,13 +44,9 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchReply(Reply):
-    """What came back for a request.
+    """What came back for a request."""
 
-    Attributes:
-        terms: what was known of the endpoint when the request was written.
-    """
-
-    terms: str
+    terms: str  # what was known of the endpoint when the request was written
 
 
 class Replies(Protocol):
@@ -72,11 +56,7 @@ class Replies(Protocol):
         """Take note that a request is asked for; return whether it still waits for its reply."""
 
     def reply(self, request: Written) -> BatchReply:
-        """Return the reply to a request that does not wait any more.
-
-        Raises:
-            LMError: several batches have brought none.
-        """
+        """Return the reply to a request that does not wait any more."""
 
     def forget(self, request: Written) -> None:
         """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
@@ -89,15 +69,7 @@ class Replies(Protocol):
 
 
 class BatchEndpoint(Endpoint):
-    """An endpoint behind the channel that answers what batches have brought.
-
-    Args:
-        model: who answers.
-        replies: what they have brought.
-
-    Raises:
-        UsageError: it is no OpenAI-compatible endpoint.
-    """
+    """An endpoint behind the channel that answers what batches have brought."""
 
     def __init__(self, model: Model, replies: Replies) -> None:
         super().__init__(model)

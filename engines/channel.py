@@ -32,15 +32,6 @@ from .structure import Terms
 from .tracing import call_span, told_of
 from .window import Bounded
 
-__all__ = [
-    "AsyncChannel",
-    "CallContext",
-    "Channel",
-    "Inner",
-    "says_something",
-]
-
-
 _STEP = 0.1  # seconds; longer waits are made of such steps
 _PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found
 _TOLD = 120
@@ -164,12 +155,7 @@ class Channel:
         return self
 
     def complete(self, request: Request) -> Response:
-        """Answer a request, from the journal if it was paid before.
-
-        Raises:
-            BudgetExhausted: the next attempt would go over a limit, or a signal has stopped the work.
-            LMError: the endpoint failed for good.
-        """
+        """Answer a request, from the journal if it was paid before."""
         # Waiting inside an event loop would stop the very calls that are waited for.
         answered = self._answered(request, _Blocking(self.inner, may_wait=not _looping()))
         try:

@@ -13,8 +13,6 @@ import aiohttp
 import orjson
 from dspy.lm15 import TransportError
 
-__all__ = ["Line", "Reply", "Transport", "opened"]
-
 _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
 

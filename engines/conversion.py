@@ -11,17 +11,6 @@ from ..text.replies import is_whole
 from .journal import Answer
 from .kept import Kept
 
-__all__ = [
-    "answer_of",
-    "as_ended",
-    "content_of",
-    "hiding",
-    "response_of",
-    "settled",
-    "text_of",
-    "without_key",
-]
-
 _SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
 settled: Final[Kept[Config]] = Kept(

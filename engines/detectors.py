@@ -5,8 +5,6 @@ from typing import Final
 
 from ..errors import UsageError
 
-__all__ = ["KINDS", "LOCAL", "Named", "named"]
-
 LOCAL: Final = ("nli", "nli-contradiction", "lettuce")
 """Kinds whose model is a classifier that runs here: a folder, or a model of the Hugging Face hub."""
 KINDS: Final = (*LOCAL, "selfcheck", "fava", "ragtruth")
@@ -17,17 +15,13 @@ _CHECKER: Final = "+nli:"
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """What a reference such as ``selfcheck:openai/NAME+nli:ORG/MODEL`` says.
+    """What a reference such as ``selfcheck:openai/NAME+nli:ORG/MODEL`` says."""
 
-    Attributes:
-        kind: one of :data:`KINDS`.
-        model: who answers.
-        checker: ``nli-contradiction:MODEL``, for ``selfcheck`` only: who compares, in place of ``model``.
-    """
-
-    kind: str
-    model: str
-    checker: str = ""
+    kind: str  # one of :data:`KINDS`
+    model: str  # who answers
+    checker: str = (
+        ""  # ``nli-contradiction:MODEL``, for ``selfcheck`` only: who compares, in place of ``model``
+    )
 
     @property
     def local(self) -> bool:
@@ -36,11 +30,7 @@ class Named:
 
 
 def named(reference: str) -> Named | None:
-    """Return what a reference names, or ``None`` if it names no detector with its model.
-
-    Raises:
-        UsageError: the model is not named.
-    """
+    """Return what a reference names, or ``None`` if it names no detector with its model."""
     kind, _, model = reference.partition(":")
     if kind not in KINDS:
         return None

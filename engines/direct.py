@@ -35,20 +35,9 @@ from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, L
 from .connections import Line, Reply, Transport, opened
 from .kept import Kept
 
-__all__ = ["Direct"]
-
 
 class Direct:
-    """What answers as ``lm.acall(request)`` does, with one connection a request in flight.
-
-    Args:
-        lm: a language model of DSPy's, with its address, key and model.
-
-    Attributes:
-        fits: whether this can carry its requests; what follows is there only then.
-        provider: DSPy's name of who answers.
-        name: of the model there.
-    """
+    """What answers as ``lm.acall(request)`` does, with one connection a request in flight."""
 
     def __init__(self, lm: dspy.LM) -> None:
         chosen = select_backend(lm)
@@ -89,11 +78,7 @@ class Direct:
         return key if isinstance(key, str) else ""
 
     async def complete(self, request: Request) -> Response:
-        """Send a request and return the response.
-
-        Raises:
-            LMError: as DSPy's client. Where it is ``LMUnsupportedFeatureError``, nothing was sent.
-        """
+        """Send a request and return the response."""
         form, text = None, _last_text(request)
         with self._errors():
             if text:
@@ -110,11 +95,7 @@ class Direct:
         return self.read(request, reply)
 
     def written(self, request: Request) -> Any:
-        """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``.
-
-        Raises:
-            LMError: as DSPy's client.
-        """
+        """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``."""
         try:
             self.read(request, None)
         except _Written as told:
@@ -125,11 +106,7 @@ class Direct:
         return sent
 
     def read(self, request: Request, reply: Reply | None) -> Response:
-        """Return the response to a request whose reply is here.
-
-        Raises:
-            LMError: as DSPy's client, with the words of a refusal that it does not find.
-        """
+        """Return the response to a request whose reply is here."""
         try:
             with self._errors(), self._lock:
                 self._wire.reply = reply and reply.with_words()
@@ -187,17 +164,11 @@ class Direct:
 
 @dataclass(frozen=True, kw_only=True)
 class _Form:
-    """What is sent whatever the last text is.
+    """What is sent whatever the last text is."""
 
-    Attributes:
-        request: for some text.
-        sent: what DSPy writes for it.
-        around: its body before and after the text.
-    """
-
-    request: Request
-    sent: Any
-    around: tuple[bytes, bytes]
+    request: Request  # for some text
+    sent: Any  # what DSPy writes for it
+    around: tuple[bytes, bytes]  # its body before and after the text
 
     def body(self, text: str) -> bytes:
         """Return the body for a text."""

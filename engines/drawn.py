@@ -11,8 +11,6 @@ from .journal import WITHOUT_END, Answer
 from .probabilities import ALTERNATIVES, closed_labels, label_probabilities
 from .typed import typed_request
 
-__all__ = ["drawn_for", "heard", "number_of_draw", "numbered", "probabilities_of"]
-
 _STRIDE = 1_000_003  # apart from any sample number in use
 
 

@@ -9,33 +9,28 @@ from typing import Any, Final
 from .journal import Answer
 from .ledger import Spend
 
-__all__ = ["Draw", "current_draw", "drawing"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """What the calls made in a context belong to. Whoever asks sets it, so that no program has to pass it on.
+    """What the calls made in a context belong to. Whoever asks sets it, so that no program has to pass it on."""
 
-    Attributes:
-        sample: the number of the sample in hand, for requests that do not carry one themselves.
-        asked: how often this sample has asked each thing, by request key.
-        replies: where the texts that answer this sample are kept, if someone wants to compare samples.
-        labels: the output field of whose labels the probabilities are wanted; empty if nobody wants them.
-        probabilities: where they are kept: for each call whose reply has that field, label -> probability for each
-            label, in the order of the reply.
-        cut: where the replies are kept that lack their end.
-        case: the id of the case in hand; empty outside of one.
-        spend: where the calls of the case in hand are counted too, if someone wants them apart.
-    """
-
-    sample: int | None = None
-    asked: Counter[str] | None = None
+    sample: int | None = (
+        None  # the number of the sample in hand, for requests that do not carry one themselves
+    )
+    asked: Counter[str] | None = None  # how often this sample has asked each thing, by request key
+    # where the texts that answer this sample are kept, if someone wants to compare samples
     replies: list[str] | None = None
-    labels: str = ""
+    labels: str = (
+        ""  # the output field of whose labels the probabilities are wanted; empty if nobody wants them
+    )
+    # where they are kept: for each call whose reply has that field, label -> probability for each label, in
+    # the order of the reply
     probabilities: list[Sequence[Mapping[str, float]]] | None = None
-    cut: list[Answer] | None = None
-    case: str = ""
-    spend: Spend | None = None
+    cut: list[Answer] | None = None  # where the replies are kept that lack their end
+    case: str = ""  # the id of the case in hand; empty outside of one
+    spend: Spend | None = (
+        None  # where the calls of the case in hand are counted too, if someone wants them apart
+    )
 
 
 _NOBODY: Final = Draw()

@@ -28,20 +28,6 @@ from dspy.utils.exceptions import (
 from ..errors import JuristError, ModelError
 from .journal import Answer
 
-__all__ = [
-    "Breaker",
-    "EmptyReplyError",
-    "RefusedParameterError",
-    "backoff",
-    "brief",
-    "fatal",
-    "model_error",
-    "our_own",
-    "redact",
-    "retryable",
-    "timed_out",
-]
-
 
 class EmptyReplyError(LMProviderError):
     """An answer without a choice, or with nothing of use in it: a failure of the endpoint, though it may be billed."""
@@ -70,11 +56,7 @@ class Breaker:
         """What the last failed call was told, whatever came of it."""
 
     def note(self, failed: bool, why: str) -> None:
-        """Take note of how a case ended: by a failure of the machinery, and which.
-
-        Raises:
-            ModelError: it was the last of so many in a row.
-        """
+        """Take note of how a case ended: by a failure of the machinery, and which."""
         self._row = self._row + 1 if failed else 0
         if self._row >= _IN_A_ROW:
             raise ModelError(

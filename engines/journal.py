@@ -38,8 +38,6 @@ from ..text.json_lines import json_line
 from .kept import Marks
 from .meter import Amount
 
-__all__ = ["WITHOUT_END", "Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
-
 WITHOUT_END: Final = ("length", "content_filter", "error")
 """What ended a reply before it was over: the limit on it, a filter, or anything else; it may say nothing at all."""
 Failed = Literal["again", "over", "dropped"]
@@ -90,17 +88,11 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The circumstances of a call, kept beside what came of it.
+    """The circumstances of a call, kept beside what came of it."""
 
-    Attributes:
-        phase: of the meter, when the call was made.
-        asker: who asked: the purpose and the model.
-        size: bytes of the request; 0 if not known.
-    """
-
-    phase: int = 0
-    asker: str = ""
-    size: int = 0
+    phase: int = 0  # of the meter, when the call was made
+    asker: str = ""  # who asked: the purpose and the model
+    size: int = 0  # bytes of the request; 0 if not known
 
 
 _UNMARKED = Mark()
@@ -108,23 +100,14 @@ _UNMARKED = Mark()
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What an earlier process made of one call, besides its answer.
+    """What an earlier process made of one call, besides its answer."""
 
-    Attributes:
-        mark: the circumstances of the latest attempt.
-        retried: failed attempts after which another one followed, or would have.
-        over: attempts of the latest series that ended without an answer, if nothing came after it.
-        error: the last words of that series.
-        lost: all other attempts, which no answer follows.
-        unanswered: attempts that were sent, and of which nothing more is known: in flight at a kill.
-    """
-
-    mark: Mark = _UNMARKED
-    retried: int = 0
-    over: int = 0
-    error: str = ""
-    lost: int = 0
-    unanswered: int = 0
+    mark: Mark = _UNMARKED  # the circumstances of the latest attempt
+    retried: int = 0  # failed attempts after which another one followed, or would have
+    over: int = 0  # attempts of the latest series that ended without an answer, if nothing came after it
+    error: str = ""  # the last words of that series
+    lost: int = 0  # all other attempts, which no answer follows
+    unanswered: int = 0  # attempts that were sent, and of which nothing more is known: in flight at a kill
 
     @property
     def attempts(self) -> int:
@@ -163,11 +146,7 @@ def request_key(request: Mapping[str, Any]) -> str:
 
 
 class Journal:
-    """An append-only file of answers. ``path=None`` keeps nothing and replays nothing.
-
-    Raises:
-        CheckpointError: the file is not a journal.
-    """
+    """An append-only file of answers. ``path=None`` keeps nothing and replays nothing."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path

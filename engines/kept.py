@@ -3,18 +3,12 @@
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Kept", "Marks"]
-
 Made = TypeVar("Made")
 _MOST = 256
 
 
 class Kept(Generic[Made]):
-    """A function whose results are kept. Arguments are told apart by identity, as things that differ may be equal.
-
-    Args:
-        make: gives a result for its arguments, which nobody changes afterwards.
-    """
+    """A function whose results are kept. Arguments are told apart by identity, as things that differ may be equal."""
 
     def __init__(self, make: Callable[..., Made]) -> None:
         self._make, self._known = make, dict[tuple[int, ...], tuple[tuple[Any, ...], Made]]()

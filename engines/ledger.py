@@ -9,39 +9,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Ledger", "Purpose", "Spend"]
-
 Purpose = Literal["judge", "proposer", "generator"]
 
 
 @dataclass(kw_only=True)
 class Spend:
-    """Counts of one purpose.
+    """Counts of one purpose."""
 
-    Attributes:
-        calls: requests sent, retries included.
-        replayed: answers taken from a journal instead, paid before.
-        failed_before: failed requests taken from a journal, sent before.
-        retries: requests that repeated a failed one.
-        failures: requests that gave up.
-        input_tokens: as the endpoint reported them.
-        output_tokens: as the endpoint reported them.
-        cached_tokens: input that the endpoint had kept from an earlier request, and bills at less; Anthropic counts it
-            beside the input, others within.
-        cost: US dollars, over the calls whose price is known.
-        unpriced: calls whose price is not known.
-    """
-
-    calls: int = 0
-    replayed: int = 0
-    failed_before: int = 0
-    retries: int = 0
-    failures: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    calls: int = 0  # requests sent, retries included
+    replayed: int = 0  # answers taken from a journal instead, paid before
+    failed_before: int = 0  # failed requests taken from a journal, sent before
+    retries: int = 0  # requests that repeated a failed one
+    failures: int = 0  # requests that gave up
+    input_tokens: int = 0  # as the endpoint reported them
+    output_tokens: int = 0  # as the endpoint reported them
+    # input that the endpoint had kept from an earlier request, and bills at less; Anthropic counts it
+    # beside the input, others within
     cached_tokens: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
+    cost: float = 0.0  # US dollars, over the calls whose price is known
+    unpriced: int = 0  # calls whose price is not known
 
     def add(self, other: "Spend") -> None:
         """Add another's counts to these."""

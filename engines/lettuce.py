@@ -12,8 +12,6 @@ from ..text.passages import passages
 from ..text.wording import is_chinese
 from .local import LocalEngine, loading, window
 
-__all__ = ["LettuceEngine", "SpanFinder", "load_finder"]
-
 _LONGEST = 4096  # tokens; what LettuceDetect's models were trained with
 _ROOM = 2  # of so many parts of the window, a response may fill one
 
@@ -41,11 +39,7 @@ class LettuceEngine(LocalEngine[SpanFinder]):
 
 
 def load_finder(model: str) -> SpanFinder:
-    """Load a model of the hub or of a folder.
-
-    Raises:
-        ModelError: it cannot be loaded, or does not tell two kinds of tokens.
-    """
+    """Load a model of the hub or of a folder."""
     hint = "name a LettuceDetect model of the Hugging Face hub, or a folder that holds one"
     with loading("lettuce", model, hint):
         from lettucedetect.detectors.transformer import TransformerDetector

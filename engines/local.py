@@ -19,22 +19,12 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 from ..errors import ModelError
 
-__all__ = ["LocalEngine", "loading", "said_of", "window"]
-
 Loaded = TypeVar("Loaded")
 _LONGEST = 512  # tokens, for models that do not say how many they take
 
 
 class LocalEngine(ABC, Generic[Loaded]):
-    """What answers behind the channel. The model is loaded at once: nobody pays for what it is to compare before.
-
-    Args:
-        model: a model of the hub, or a folder.
-        loaded: in place of the model, for tests.
-
-    Raises:
-        ModelError: the extra is not installed, or the model cannot be used.
-    """
+    """What answers behind the channel. The model is loaded at once: nobody pays for what it is to compare before."""
 
     kind: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
@@ -90,11 +80,7 @@ async def said_of(**asked: Any) -> Any:
 
 @contextmanager
 def loading(kind: str, model: str, hint: str) -> Iterator[None]:
-    """Load ``model`` with transformers in this block: quietly, and a model that cannot be loaded is one line.
-
-    Raises:
-        ModelError: it cannot be loaded.
-    """
+    """Load ``model`` with transformers in this block: quietly, and a model that cannot be loaded is one line."""
     import transformers
 
     transformers.utils.logging.set_verbosity_error()

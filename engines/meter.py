@@ -38,8 +38,6 @@ from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError
 if TYPE_CHECKING:
     from dspy.lm15 import Request
 
-__all__ = ["Amount", "Budget", "Estimate", "Meter", "ReplayWait", "size_of"]
-
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
 _WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
 _LOOKS = 25  # at what is outstanding; if none of it was asked for meanwhile, it is not waited for
@@ -90,16 +88,7 @@ class Amount:
 
 
 class Meter:
-    """Counts one job's spending against its budget. Thread-safe.
-
-    Attributes:
-        calls, cost, tokens: spent so far.
-        in_flight: calls that were sent and are not answered yet.
-        held: calls that are kept back.
-        phase: how often it was said what to keep back: the parts of a job, as far as the budget sees them.
-        replays: how often something outstanding was replayed.
-        signal: the number of the signal that has asked the work to stop; ``None`` if there was none.
-    """
+    """Counts one job's spending against its budget. Thread-safe."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
@@ -150,20 +139,7 @@ class Meter:
         return self.budget.tokens is not None or self.budget.cost is not None
 
     def reserve(self, reservation: Amount | None = None, *, replays_first: bool = False) -> bool:
-        """Take one call from the budget, before it is made.
-
-        Args:
-            reservation: what it will take at most; ``None`` if nothing is known, so that it has to go alone.
-            replays_first: let what is outstanding be asked for first, where the call does not fit.
-
-        Returns:
-            False if it has to wait until a call in flight has arrived, or what is outstanding was asked for; nothing is
-            taken then.
-
-        Raises:
-            BudgetExhausted: the call would go over a limit.
-            StopRequested: the work is to stop.
-        """
+        """Take one call from the budget, before it is made."""
         with self._lock:
             self._check_stopped()
             now = self._outstanding(self.phase)
@@ -192,16 +168,7 @@ class Meter:
             return True
 
     def replay(self, known: Amount, *, phase: int = 0) -> None:
-        """Take a call whose answer is already there, and of which everything is known.
-
-        Args:
-            known: what it took, all its attempts included.
-            phase: in which it was paid.
-
-        Raises:
-            BudgetExhausted: it goes over a limit.
-            StopRequested: the work is to stop.
-        """
+        """Take a call whose answer is already there, and of which everything is known."""
         with self._lock:
             self._check_stopped()
             # What was paid in a later phase found no room in this one, or was not asked for in it.
@@ -268,16 +235,7 @@ class Meter:
             raise BudgetExhausted(name, limit, kept=kept)
 
     def settle(self, *, tokens: int, cost: float | None, reservation: Amount | None = None) -> None:
-        """Book what a reserved call used.
-
-        Args:
-            tokens: input and output.
-            cost: US dollars; ``None`` says that its price is not known.
-            reservation: what it was reserved with.
-
-        Raises:
-            ModelError: a limit on cost cannot be kept because prices are not known.
-        """
+        """Book what a reserved call used."""
         with self._lock:
             self.in_flight -= 1
             self._unknown -= reservation is None

@@ -29,7 +29,6 @@ from dspy.utils.exceptions import (
 )
 
 from ..errors import UsageError
-from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
 from .detectors import Named, named
@@ -39,21 +38,6 @@ from .ledger import Purpose
 from .pace import Pace
 from .structure import STRUCTURES, Structure, Terms
 from .window import Window
-
-__all__ = [
-    "ADAPTERS",
-    "OFFLINE",
-    "Endpoint",
-    "Model",
-    "Reach",
-    "adapter",
-    "connect",
-    "held_by",
-    "key_of",
-    "reached",
-    "same_model",
-    "shipped_prices",
-]
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
@@ -183,11 +167,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 def reached(model: Model) -> Inner:
-    """Return what answers at once: the offline engine, a classifier, or the endpoint.
-
-    Raises:
-        ModelError: a classifier cannot be loaded.
-    """
+    """Return what answers at once: the offline engine, a classifier, or the endpoint."""
     if local := named(model.name) if model.classifier else None:
         files = sorted((one.name, one.stat().st_mtime_ns) for one in Path(local.model).glob("*"))
         return _loaded(local, tuple(files))
@@ -213,12 +193,7 @@ Reach = Callable[[Model], Inner]
 def connect(
     model: Model, context: CallContext, purpose: Purpose = "judge", reach: Reach = reached
 ) -> dspy.LM:
-    """Return a DSPy language model whose every call goes through ``context``.
-
-    Raises:
-        UsageError: the model does not take these settings.
-        ModelError: a classifier cannot be loaded.
-    """
+    """Return a DSPy language model whose every call goes through ``context``."""
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context.terms)
@@ -244,11 +219,7 @@ def shipped_prices() -> None:
 
 
 def key_of(model: Model) -> str | None:
-    """Return the key to send; ``None`` for that of the provider's own environment variable.
-
-    Raises:
-        UsageError: the variable that is named for it is empty.
-    """
+    """Return the key to send; ``None`` for that of the provider's own environment variable."""
     if model.key_env:
         key = os.environ.get(model.key_env, "").strip()
         if not key:
@@ -293,11 +264,7 @@ def _say_slower(name: str) -> None:
 
 
 class Endpoint:
-    """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit.
-
-    Raises:
-        UsageError: its key cannot be sent.
-    """
+    """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
     def __init__(self, model: Model) -> None:
         shipped_prices()

@@ -14,15 +14,6 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from ..errors import ModelError
 from .local import LocalEngine, loading, window
 
-__all__ = [
-    "RULES",
-    "Chunk",
-    "Classifier",
-    "NliEngine",
-    "Relation",
-    "relate",
-]
-
 Relation = Literal["entailment", "neutral", "contradiction"]
 Chunk: TypeAlias = Mapping[str, float]
 """Class -> probability of one piece of the premise; classes other than the three relations count as neutral."""
@@ -50,12 +41,7 @@ def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
 
 
 class NliEngine(LocalEngine[Classifier]):
-    """Classifies the sentences of a response.
-
-    Args:
-        model, loaded: as for every engine that runs here.
-        decides: the relation by which a sentence is told.
-    """
+    """Classifies the sentences of a response."""
 
     kind, extra, needs = "nli", "nli", ("torch", "transformers")
 
@@ -76,11 +62,7 @@ class NliEngine(LocalEngine[Classifier]):
 
 
 def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
-    """Load a model of the hub or of a folder; ``decides`` is the relation by which sentences will be told.
-
-    Raises:
-        ModelError: it cannot be loaded, is no trained classifier, or :func:`relations` does not know its classes.
-    """
+    """Load a model of the hub or of a folder; ``decides`` is the relation by which sentences will be told."""
     hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
     with loading("nli", model, hint):
         import transformers
@@ -100,11 +82,7 @@ def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
 
 
 def relations(model: str, names: Mapping[int, str], decides: Relation = "entailment") -> tuple[str, ...]:
-    """Return what each class of a model stands for, by its name; unknown names stand for themselves.
-
-    Raises:
-        ModelError: not exactly one class is called entailment, or contradiction decides and none is called so.
-    """
+    """Return what each class of a model stands for, by its name; unknown names stand for themselves."""
     found = tuple(_relation(str(names[place])) for place in sorted(names))
     if found.count("entailment") != 1:
         raise ModelError(

@@ -13,8 +13,6 @@ from .meter import size_of
 if TYPE_CHECKING:
     from dspy.lm15 import Request
 
-__all__ = ["Pace"]
-
 _LOOK = 0.02  # seconds between two looks whether there is room for one more
 _DENSITY = 0.3  # tokens a byte, before any answer
 _LEARNS = 0.05
@@ -28,10 +26,6 @@ class Pace:
     as many, and one more after each round of answers (additive increase, multiplicative decrease), and none as long as
     it asked to wait. Requests and tokens a minute are spread evenly; the tokens of a request are estimated by its
     size and by what others took.
-
-    Args:
-        requests: at most so many a minute; ``None`` for no limit.
-        tokens: at most so many a minute, read and written; ``None`` for no limit.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:

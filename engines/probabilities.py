@@ -15,8 +15,6 @@ from typing import Any, Final, Literal, get_args, get_origin
 import pydantic
 from dspy.lm15 import TokenLogprob, TopLogprob
 
-__all__ = ["ALTERNATIVES", "closed_labels", "label_probabilities", "label_tokens"]
-
 ALTERNATIVES: Final = 5
 """Alternatives that are asked for with each token: the most that every provider gives."""
 _LEAST: Final = 1e-9
@@ -95,11 +93,7 @@ def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
 
 
 def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogprob]) -> list[dict[str, float]]:
-    """Return label -> probability for each label that a reply gives in a field, in its order.
-
-    Returns:
-        Nothing where that cannot be read: a field without a closed set, or tokens without alternatives.
-    """
+    """Return label -> probability for each label that a reply gives in a field, in its order."""
     closed = closed_labels(signature, field)
     if closed is None:
         return []
@@ -165,13 +159,7 @@ def _shares(closed: _ClosedLabels, steps: Iterator[_Step]) -> dict[str, float]:
 def label_tokens(
     signature: Any, text: str, decided: Mapping[str, Sequence[Mapping[str, float]]]
 ) -> tuple[TokenLogprob, ...]:
-    """Return a reply as tokens from which :func:`label_probabilities` reads what was decided.
-
-    Args:
-        signature: of the request.
-        text: the reply.
-        decided: output field -> label -> probability for each of its labels, in their order.
-    """
+    """Return a reply as tokens from which :func:`label_probabilities` reads what was decided."""
     places: dict[tuple[int, int], Mapping[str, float]] = {}
     for field, made in decided.items():
         closed = closed_labels(signature, field)

@@ -23,8 +23,6 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from .channel import Channel
 
-__all__ = ["Prompts", "special"]
-
 _KEPT = 32
 """Prompts that are kept: those of a program's predictors, and of a few programs that are compared."""
 _MARKER = "CUSTOM-TYPE"  # DSPy makes other parts than text of what stands between such markers
@@ -32,19 +30,14 @@ _MARKER = "CUSTOM-TYPE"  # DSPy makes other parts than text of what stands betwe
 
 @dataclass(frozen=True, kw_only=True)
 class _Prompt:
-    """What is sent for any case.
+    """What is sent for any case."""
 
-    Attributes:
-        request: for some case.
-        pieces: the text of its last message around the inputs: one more than there are inputs.
-        names: the inputs, in the order in which they stand there; each may stand there several times.
-        fields: the inputs' fields.
-    """
-
-    request: Request
-    pieces: tuple[str, ...]
-    names: tuple[str, ...]
-    fields: Mapping[str, Any]
+    request: Request  # for some case
+    pieces: tuple[str, ...]  # the text of its last message around the inputs: one more than there are inputs
+    names: tuple[
+        str, ...
+    ]  # the inputs, in the order in which they stand there; each may stand there several times
+    fields: Mapping[str, Any]  # the inputs' fields
 
     def filled(self, inputs: Mapping[str, Any]) -> Request | None:
         """Return the request for a case; ``None`` if DSPy would make something else of it."""
@@ -89,11 +82,7 @@ class Prompts:
     async def answered(
         channel: Channel, request: Request, lm: Any, signature: Any, adapter: Any
     ) -> list[Any]:
-        """Send a request and return what DSPy's path would: the fields of the reply.
-
-        Raises:
-            LMError, AdapterParseError: as that path.
-        """
+        """Send a request and return what DSPy's path would: the fields of the reply."""
         with error_boundary(lm.model, unexpected=True):
             response: Response = await channel.acomplete(request)
         if not response.text:

@@ -15,17 +15,11 @@ from dspy.adapters.utils import parse_value
 from ..text.replies import choice, data
 from .kept import Kept
 
-__all__ = ["value_of"]
-
 _reader: Final[Kept[pydantic.TypeAdapter[Any]]] = Kept(pydantic.TypeAdapter)
 
 
 def value_of(given: Any, annotation: Any) -> Any:
-    """Return a field's value as its type.
-
-    Raises:
-        ValueError: it is not of that type. Only True and False are booleans, and they are no numbers.
-    """
+    """Return a field's value as its type."""
     if get_origin(annotation) is Literal:
         return choice(given, get_args(annotation))
     if annotation is str or _by_dspy(annotation):

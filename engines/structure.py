@@ -26,8 +26,6 @@ from .failures import RefusedParameterError
 from .kept import Kept
 from .typed import typed_request
 
-__all__ = ["STRUCTURES", "Structure", "Terms", "schema_of"]
-
 Structure = Literal["auto", "schema", "object", "prompt"]
 """How a JSON answer is held to its form: by its schema, as an object, by the prompt, or as the endpoint takes it."""
 STRUCTURES: Final[tuple[Structure, ...]] = ("auto", "schema", "object", "prompt")
@@ -72,13 +70,7 @@ def schema_of(signature: Any) -> dict[str, Any]:
 
 
 class Terms:
-    """What one endpoint takes, as far as its refusals have shown.
-
-    Args:
-        model: its name, to be said.
-        structure: how JSON answers are held to their form.
-        foreign: whether it is some server at an address, which may know the limit on a reply by its older name only.
-    """
+    """What one endpoint takes, as far as its refusals have shown."""
 
     def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
         self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
@@ -155,11 +147,7 @@ class Terms:
         return RefusedParameterError(error)
 
     def heard(self, sent: Request, response: Response) -> bool:
-        """Take note of a reply without the log-probabilities that were asked for.
-
-        Returns:
-            Whether the reply was cut because the model thinks before it answers: asked again, it has no limit.
-        """
+        """Take note of a reply without the log-probabilities that were asked for."""
         self._heard = True
         if response.finish_reason == "length" and self._has_default(sent) and _thinks(response):
             self._leave_limit("thinks before it answers")

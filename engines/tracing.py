@@ -14,21 +14,13 @@ from typing import Any
 
 from dspy.lm15 import Request, Response
 
-__all__ = ["Told", "call_span", "span", "told_of", "untraced"]
-
 _untraced = ContextVar("untraced", default=False)
 Told = dict[str, Any]
 """Attributes that become known while a span lasts; they are set at its end."""
 
 
 def span(name: str, kind: str = "INTERNAL", **attributes: Any) -> AbstractContextManager[Told]:
-    """Return a block that is a span, current within it; what is put into the mapping that it gives is added at its end.
-
-    Args:
-        name: of the span.
-        kind: a name of ``SpanKind``.
-        attributes: known at its beginning, with ``__`` for each dot; those that are ``None`` are left out.
-    """
+    """Return a block that is a span, current within it; the mapping that it gives is added at its end."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None or _untraced.get() or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return nullcontext({})

@@ -7,24 +7,15 @@ from typing import Any
 
 import dspy
 
-__all__ = ["TypedRequest", "typed_request"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TypedRequest:
-    """One request as it was before it became a prompt.
+    """One request as it was before it became a prompt."""
 
-    Attributes:
-        adapter: what writes the prompt, and the form in which a reply is expected.
-        signature: fields, types and instruction.
-        demos: demonstrations, field -> value; fields may be missing.
-        inputs: input field -> value.
-    """
-
-    adapter: dspy.Adapter
-    signature: type[dspy.Signature]
-    demos: Sequence[Mapping[str, Any]]
-    inputs: Mapping[str, Any]
+    adapter: dspy.Adapter  # what writes the prompt, and the form in which a reply is expected
+    signature: type[dspy.Signature]  # fields, types and instruction
+    demos: Sequence[Mapping[str, Any]]  # demonstrations, field -> value; fields may be missing
+    inputs: Mapping[str, Any]  # input field -> value
 
 
 typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_request", default=None)

@@ -12,8 +12,6 @@ from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalid
 
 from .meter import size_of
 
-__all__ = ["Bounded", "Window"]
-
 _MOST: Final = 6.0  # bytes of a token
 _SLACK: Final = 1.25
 _LIMIT: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
@@ -24,31 +22,17 @@ class Bounded(Protocol):
     """Who answers and reads so much at once only."""
 
     def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long.
-
-        Raises:
-            ContextWindowExceededError: it is.
-            AnswerPending: it is asked in a batch, and the reply is not there yet.
-        """
+        """Refuse a request that is certainly too long."""
 
 
 class Window:
-    """What one endpoint reads at once.
-
-    Args:
-        model: its name, to be said.
-        limit: tokens; ``None`` if that is not known yet.
-    """
+    """What one endpoint reads at once."""
 
     def __init__(self, model: str, limit: int | None = None) -> None:
         self._model, self._limit, self._bytes = model, limit, _MOST
 
     def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long.
-
-        Raises:
-            ContextWindowExceededError: it is.
-        """
+        """Refuse a request that is certainly too long."""
         if self._limit is None:
             return
         tokens = int(size_of(request) / self._bytes)

@@ -43,21 +43,10 @@ from .raters import Ratings, encode_ratings
 from .ratios import mean
 from .units import MISSING, Floats, Ints
 
-__all__ = ["Agreement", "FleissAgreement", "LabelAgreement", "PairAgreement", "rater_agreement"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """Two of the raters.
-
-    Args:
-        first: the one.
-        second: the other.
-        units: those that both labelled, at least one.
-        raw: share of them with the same label (mean similarity), in [0, 1].
-        kappa: Cohen's kappa, in [-1, 1]; ``None`` without closed labels.
-        by_label: Cohen's kappa of each label against the rest.
-    """
+    """Two of the raters."""
 
     first: str
     second: str
@@ -69,14 +58,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class FleissAgreement:
-    """Fleiss' kappa.
-
-    Args:
-        kappa: in [-1, 1].
-        ratings: how many ratings each of its units has, at least 2.
-        units: its units.
-        left_out: units with two ratings or more, but not that many.
-    """
+    """Fleiss' kappa."""
 
     kappa: Estimate
     ratings: int
@@ -86,15 +68,7 @@ class FleissAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelAgreement:
-    """One label against all others.
-
-    Args:
-        label: its name.
-        given: rater -> units to which the rater gave it, of those with two ratings or more.
-        specific: the share of pairs of ratings with this label that agree on it, in [0, 1]; 0.0 if unused.
-        fleiss: Fleiss' kappa, over the same units as for all labels.
-        alpha: Krippendorff's alpha.
-    """
+    """One label against all others."""
 
     label: str
     given: Mapping[str, int]
@@ -105,20 +79,7 @@ class LabelAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The raters of one gold set. Every coefficient is 0.0 where only one label occurs.
-
-    Args:
-        raters: their names, in the order given.
-        raw: the share of pairs of ratings of one unit that agree (their mean similarity), in [0, 1].
-        pairs: each pair of raters with a unit in common.
-        fleiss: Fleiss' kappa; ``None`` without closed labels.
-        alpha: Krippendorff's alpha, in [-1, 1]: of closed labels the nominal one.
-        ordinal: the same for ordered labels; ``None`` unless asked for.
-        table: one entry per label, in the order of the labels; empty without closed labels.
-        units: units with two ratings or more.
-        skipped: units with one rating or none.
-        groups: groups with a unit that has two ratings or more.
-    """
+    """The raters of one gold set. Every coefficient is 0.0 where only one label occurs."""
 
     raters: tuple[str, ...]
     raw: Estimate
@@ -139,18 +100,7 @@ def rater_agreement(
     groups: Sequence[str] | None = None,
     ordered: bool = False,
 ) -> Agreement:
-    """Compare raters, unit by unit.
-
-    Args:
-        ratings: rater -> one label per unit, ``None`` where the rater gave none; two raters or more.
-        comparison: the kind of answer, with its closed label set; ``None`` takes the labels that occur, sorted.
-        groups: the cluster of each unit; ``None`` takes every unit as its own.
-        ordered: the labels are in their order from one end of a scale to the other: give the ordinal alpha too.
-
-    Raises:
-        UsageError: fewer than two raters, or unequal lengths.
-        JuristError: no unit has two labels, or a label is outside ``labels``.
-    """
+    """Compare raters, unit by unit."""
     found = encode_ratings(ratings, comparison, groups=groups)
     size, used = len(found.labels), found.compared
     if comparison is None or comparison.domain:

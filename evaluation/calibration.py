@@ -10,51 +10,35 @@ from scipy.stats import binom, rankdata
 from ..errors import UsageError
 from .units import Bools, Floats
 
-__all__ = ["BINS", "Bin", "Calibration", "calibrate", "ece_by_luck"]
-
 BINS = 10
 """Ranges of probability of equal width, as in Guo et al. 2017."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bin:
-    """The units whose probability is above ``low`` (the first range: from it on) and at most ``high``.
-
-    Attributes:
-        low, high: the range.
-        said: the mean probability.
-        found: the share that gold calls positive.
-        units: how many there are, at least one.
-    """
+    """The units whose probability is above ``low`` (the first range: from it on) and at most ``high``."""
 
     low: float
     high: float
-    said: float
-    found: float
-    units: int
+    said: float  # the mean probability
+    found: float  # the share that gold calls positive
+    units: int  # how many there are, at least one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What probabilities of being positive are worth, on labelled units.
-
-    Attributes:
-        units, positive: how many there are, and how many of them gold calls positive.
-        ece: expected calibration error, 0 to 1: how far probability and share are apart, mean over units by bins.
-        brier: mean squared error of the probabilities, 0 to 1.
-        auc: the share of pairs of a positive and another unit in which the positive one has the higher probability,
-            ties counted half; ``None`` if gold has one side only.
-        average_precision: mean precision over the positive units, taken at the probability of each; ``None`` likewise.
-        bins: the reliability table, lowest first, without empty ones.
-    """
+    """What probabilities of being positive are worth, on labelled units."""
 
     units: int
     positive: int
-    ece: float
-    brier: float
+    ece: float  # expected calibration error, 0 to 1: how far probability and share are apart, mean over units by bins
+    brier: float  # mean squared error of the probabilities, 0 to 1
+    # the share of pairs of a positive and another unit in which the positive one has the higher
+    # probability, ties counted half; ``None`` if gold has one side only
     auc: float | None
+    # mean precision over the positive units, taken at the probability of each; ``None`` likewise
     average_precision: float | None
-    bins: tuple[Bin, ...]
+    bins: tuple[Bin, ...]  # the reliability table, lowest first, without empty ones
 
     def to_card(self) -> dict[str, Any]:
         """Return plain JSON types."""
@@ -62,15 +46,7 @@ class Calibration:
 
 
 def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> Calibration:
-    """Hold probabilities of being positive against gold.
-
-    Args:
-        probabilities: of each unit, in [0, 1].
-        positive: whether gold calls it so.
-
-    Raises:
-        UsageError: there are none, of different number, or one is out of range.
-    """
+    """Hold probabilities of being positive against gold."""
     said, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
     if not said.size or said.shape != gold.shape or not ((said >= 0) & (said <= 1)).all():
         raise UsageError(
@@ -92,9 +68,6 @@ def ece_by_luck(bins: Iterable[Mapping[str, float]]) -> float:
     """Return the expected calibration error that exact probabilities would have on average, with so many units a bin.
 
     By the mean absolute deviation of a binomial count (De Moivre), each unit as probable as the mean of its bin.
-
-    Args:
-        bins: those of a card, at least one.
     """
     sizes, said = np.array([(int(one["units"]), one["said"]) for one in bins], dtype=np.float64).T
     above = np.floor(sizes * said) + 1

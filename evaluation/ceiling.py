@@ -22,19 +22,10 @@ from .ratios import Counted
 from .rows import Row
 from .units import Floats, Ints, Units, encode
 
-__all__ = ["Ceiling", "RaterScore", "human_ceiling"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RaterScore:
-    """One rater against the rest.
-
-    Args:
-        rater: the name.
-        measured: the metrics with clustered intervals, what the others say taken as gold.
-        units: the units they are over.
-        left_out: units that the rater labelled and no other one.
-    """
+    """One rater against the rest."""
 
     rater: str
     measured: Measured
@@ -44,14 +35,7 @@ class RaterScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """All raters against the rest.
-
-    Args:
-        metric: the name of the judge's own metric.
-        raters: one entry per rater with a unit to compare, in the order given.
-        mean: metric -> the plain mean over those raters, with its interval: a group is left out for all raters at
-            once, and a rater who has no unit then is left out too.
-    """
+    """All raters against the rest."""
 
     metric: str
     raters: tuple[RaterScore, ...]
@@ -65,21 +49,7 @@ def human_ceiling(
     *,
     groups: Sequence[str] | None = None,
 ) -> Ceiling | None:
-    """Score each rater against what the others agree on.
-
-    Args:
-        ratings: rater -> one value per unit, ``None`` where the rater gave none; two raters or more.
-        metric: the judge's metric: a name, or a function (gold, predicted) -> float.
-        comparison: the kind of answer; its ``consensus`` is what the others agree on.
-        groups: the cluster of each unit; ``None`` takes every unit as its own.
-
-    Returns:
-        ``None`` where no unit has two ratings of which one can be scored.
-
-    Raises:
-        UsageError: fewer than two raters, unequal lengths, or an unknown metric.
-        JuristError: no unit has two values, or a value is not of this kind.
-    """
+    """Score each rater against what the others agree on."""
     places = encode_ratings(ratings, comparison, groups=groups).groups
     found: list[RaterScore] = []
     encoded: list[Units] = []

@@ -20,22 +20,6 @@ from .closed_labels import cohen_kappa
 from .ratios import Ratio
 from .units import Floats, Ints
 
-__all__ = [
-    "cohen",
-    "coincidences",
-    "collapsed",
-    "confusions",
-    "fleiss",
-    "fleiss_collapsed",
-    "fleiss_table",
-    "krippendorff_distance",
-    "krippendorff_nominal",
-    "krippendorff_ordinal",
-    "pair_table",
-    "specific",
-    "value_table",
-]
-
 
 def confusions(first: Ints, second: Ints, size: int) -> Ints:
     """One-hot tables of two raters' codes, shape (N, K, K): the first's label by the second's."""
@@ -66,12 +50,7 @@ def fleiss_table(counts: Ints) -> Ints:
 
 @Ratio
 def fleiss(table: Floats, ratings: int) -> tuple[Floats, Floats]:
-    """Fleiss' kappa in [-1, 1], from sums of ``fleiss_table`` (..., 2, K) over units with equal ratings.
-
-    Args:
-        table: the sums.
-        ratings: how many ratings every unit has, at least 2.
-    """
+    """Fleiss' kappa in [-1, 1], from sums of ``fleiss_table`` (..., 2, K) over units with equal ratings."""
     squares, counts = table[..., 0, :].sum(-1), table[..., 1, :]
     total = counts.sum(-1)
     chance = (counts * counts).sum(-1)

@@ -15,8 +15,6 @@ from .metrics import Metric, pair_sums
 from .ratios import Ratio
 from .units import Floats
 
-__all__ = ["CheckedItems", "HasVerdicts"]
-
 
 class HasVerdicts(Protocol):
     """An item with what each check says of it: ``yes`` passes."""

@@ -12,20 +12,14 @@ from .measured import Score, score
 from .rows import Row
 from .units import encode
 
-__all__ = ["ClassScores", "Confusion", "class_scores", "confusion"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClassScores:
-    """One class against the rest.
+    """One class against the rest."""
 
-    Attributes:
-        label: its name.
-        gold: answered and unanswered units that have it in gold.
-        precision, recall, f1: over the answered units, with intervals and bounds.
-    """
-
-    label: str
+    label: str  # its name
+    # answered and unanswered units that have it in gold. precision, recall, f1: over the answered units,
+    # with intervals and bounds
     gold: int
     precision: Score
     recall: Score
@@ -38,11 +32,7 @@ class ClassScores:
 
 
 def class_scores(rows: Sequence[Row], comparison: Comparison) -> tuple[ClassScores, ...]:
-    """Score every class against the rest; empty for kinds of answers without classes.
-
-    Raises:
-        JuristError: nothing is labelled, or a value is not of this kind.
-    """
+    """Score every class against the rest; empty for kinds of answers without classes."""
     if not comparison.classes:
         return ()
     units = encode(comparison, rows)
@@ -59,21 +49,14 @@ def class_scores(rows: Sequence[Row], comparison: Comparison) -> tuple[ClassScor
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """What units of each gold label were taken for.
+    """What units of each gold label were taken for."""
 
-    Attributes:
-        labels: the gold labels shown, in their order.
-        judged: all labels that can be judged.
-        counts: shape (labels, judged): answered units.
-        missing: per gold label, units without an answer.
-        right: per gold label, the share that got its exact label (unanswered ones are not in it), with its
-            interval; ``None`` where gold has none.
-    """
-
-    labels: tuple[str, ...]
-    judged: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    missing: tuple[int, ...]
+    labels: tuple[str, ...]  # the gold labels shown, in their order
+    judged: tuple[str, ...]  # all labels that can be judged
+    counts: tuple[tuple[int, ...], ...]  # shape (labels, judged): answered units
+    missing: tuple[int, ...]  # per gold label, units without an answer
+    # per gold label, the share that got its exact label (unanswered ones are not in it), with its interval;
+    # ``None`` where gold has none
     right: tuple[Score | None, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -89,11 +72,7 @@ class Confusion:
 
 
 def confusion(rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[str] = ()) -> Confusion:
-    """Return what units of the gold labels ``shown`` (all of them by default) were taken for.
-
-    Raises:
-        JuristError: nothing is labelled, or a label is outside the set.
-    """
+    """Return what units of the gold labels ``shown`` (all of them by default) were taken for."""
     units = encode(comparison, rows)
     labels = comparison.domain
     table = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)

@@ -40,25 +40,12 @@ from .rows import majority
 from .scores import error_metrics
 from .units import Bools, Floats, Units
 
-__all__ = ["ClosedLabels", "cohen_kappa", "confusion_metric", "f1", "precision", "recall"]
-
-
 _SIDED = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
 class ClosedLabels:
-    """One label of a closed set; an answer is right or wrong.
-
-    Args:
-        labels: the closed set, in a fixed order.
-        positive: the labels that precision, recall and F1 look for; a proper part of ``labels``, or empty for a
-            judge without a positive side, which then has no such metrics. With it, an answer is right if it is on
-            the right side; without, if it is the exact label.
-
-    Raises:
-        UsageError: ``labels`` is empty or repeats a label, or ``positive`` is not a proper part of it.
-    """
+    """One label of a closed set; an answer is right or wrong."""
 
     labels: Sequence[Label]
     positive: AbstractSet[Label] = frozenset()

@@ -9,24 +9,8 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from ..errors import UsageError
-from .closed_labels import ClosedLabels
-from .label_sets import LabelSets
 from .metrics import CustomMetric, Metric, ValueFunction
-from .object_sets import ObjectSets
-from .scores import Scores
 from .units import Kind
-
-__all__ = [
-    "ClosedLabels",
-    "Comparison",
-    "LabelSets",
-    "MetricLike",
-    "ObjectSets",
-    "Scores",
-    "choosable",
-    "resolve",
-    "shown_metrics",
-]
 
 MetricLike: TypeAlias = str | ValueFunction | Metric
 """A name of :attr:`Comparison.metrics`, a function (gold, predicted) -> float in [0, 1], a
@@ -69,11 +53,7 @@ class Comparison(Kind, Protocol):
 
 
 def resolve(metric: MetricLike, comparison: Comparison) -> Metric:
-    """The metric behind a name or a function.
-
-    Raises:
-        UsageError: the name is not one of the metrics that fit, or of one that cannot be better or worse.
-    """
+    """The metric behind a name or a function."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):

@@ -12,16 +12,6 @@ import numpy as np
 
 from .units import Bools, Ints
 
-__all__ = [
-    "Completion",
-    "all_right",
-    "all_wrong",
-    "best_kappa",
-    "worst_kappa",
-    "worst_macro_f1",
-    "wrong_label",
-]
-
 Completion = Callable[[Ints, Ints, Bools], Ints]
 """(answered (K, K), missing (K,), positive (K,)) -> table (K, K)."""
 

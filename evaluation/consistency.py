@@ -12,20 +12,10 @@ from typing import Any
 from ..errors import UsageError
 from .rows import Row
 
-__all__ = ["Consistency", "consistency"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Consistency:
-    """How far repeats agree with each other. All values are in [0, 1]; a case's is the mean over its units.
-
-    Args:
-        repeats: how often each case was asked, at least 2.
-        agreement: the mean over cases of the share of repeats that give the unit's modal answer.
-        pairwise: the mean over cases of the share of pairs of repeats that agree.
-        unanimous: the share of cases on which all repeats agree, on every unit.
-        by_case: id -> the case's own share of repeats that give the modal answer.
-    """
+    """How far repeats agree with each other. All values are in [0, 1]; a case's is the mean over its units."""
 
     repeats: int
     agreement: float
@@ -39,11 +29,7 @@ class Consistency:
 
 
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
-    """Compare the answers of several repeats, each a sequence of rows of the same cases in any order.
-
-    Raises:
-        UsageError: fewer than two repeats, no case, or the repeats are of different cases.
-    """
+    """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
     if len(repeats) < 2:
         raise UsageError("one repeat agrees with nothing", hint="ask twice or more")
     tables = [{row.id: row.predicted for row in rows} for rows in repeats]

@@ -18,22 +18,13 @@ from .power import Smallest, noncentrality, smallest_of
 from .rows import Row
 from .units import encode
 
-__all__ = ["TEST", "Contrast", "Shown", "contrast", "corrected"]
-
 Shown = Literal["better", "worse", "not shown to differ"]
 TEST = "the two-sided permutation of whole groups"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Paired):
-    """One contender (whose answers come ``after``) against another (``before``), with all their repeats.
-
-    Args:
-        first, second: their names; ``difference`` is first minus second.
-        smallest: what this many rows can show.
-        p_holm: the two-sided p after Holm's correction.
-        alpha: the two-sided level of all tests together.
-    """
+    """One contender (whose answers come ``after``) against another (``before``), with all their repeats."""
 
     first: str
     second: str
@@ -99,12 +90,7 @@ def contrast(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> Contrast:
-    """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`.
-
-    Raises:
-        JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
-        UsageError: different numbers of repeats, or the metric or alpha are wrong.
-    """
+    """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`."""
     if len(first[1]) != len(second[1]) or not first[1]:
         raise UsageError(
             f"{first[0]} has {len(first[1])} repeats and {second[0]} {len(second[1])}",

@@ -52,11 +52,7 @@ class Signs:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin.
-
-    Raises:
-        UsageError: a count is negative.
-    """
+    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin."""
     if wins < 0 or losses < 0:
         raise UsageError(f"{wins} wins and {losses} losses", hint="give counts of 0 or more")
     units = wins + losses
@@ -96,13 +92,7 @@ def apart(comparison: Comparison, first: Value | None, second: Value | None) -> 
 
 
 def gain_of(rate: Ranged, gains: Sequence[float], level: float) -> Ranged:
-    """Return the gain over all units, with its interval of ``1 - 2 * level``.
-
-    Args:
-        rate: the share of units on which the two differ, with its interval.
-        gains: of the labelled units of those: the credit of the second less that of the first, -1 to 1.
-        level: of the one-sided test.
-    """
+    """Return the gain over all units, with its interval of ``1 - 2 * level``."""
     whole = all(one in (-1.0, 0.0, 1.0) for one in gains)
     return _product(rate, _decided_gain(gains, level) if whole else _mean_gain(gains, level))
 
@@ -170,16 +160,6 @@ def in_metric(
     """Return an estimate of both prompts in the judge's own metric: a description without an interval.
 
     Labelled units stand for those that differ, units of the sealed test for those on which both say the same.
-
-    Args:
-        agreeing: gold and what both said, of units of the sealed test.
-        differing: gold and what each said, of the labelled units.
-        rate: the share of units that differ.
-        metric: the judge's metric.
-        comparison: the kind of answer.
-
-    Returns:
-        The metric of the first and of the second; ``None`` where one of the two parts is empty.
     """
     if not (agreeing and differing):
         return None

@@ -17,24 +17,17 @@ from typing import Any
 
 from scipy.special import betainc, betaln
 
-__all__ = ["LEVEL", "Drift"]
-
 LEVEL = 0.05
 """The chance that drift is shown where there is none, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """What the rows asked so far show.
+    """What the rows asked so far show."""
 
-    Attributes:
-        rows: compared.
-        other: of them, answered otherwise than then.
-        worse, better: of them, less right than then, and more.
-        more, fewer: of them, with more found than then, and with less.
-    """
-
-    rows: int = 0
+    rows: int = 0  # compared
+    # of them, answered otherwise than then. worse, better: of them, less right than then, and more. more,
+    # fewer: of them, with more found than then, and with less
     other: int = 0
     worse: int = 0
     better: int = 0
@@ -42,13 +35,7 @@ class Drift:
     fewer: int = 0
 
     def after(self, *, other: bool, right: float, found: float) -> "Drift":
-        """Return the same with one more row.
-
-        Args:
-            other: whether its answer is another one.
-            right: by how much it is more right than then; negative if it is less.
-            found: by how much it finds more than then.
-        """
+        """Return the same with one more row."""
         return replace(
             self,
             rows=self.rows + 1,

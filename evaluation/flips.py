@@ -18,30 +18,19 @@ from .intervals import Estimate, estimated, summed
 from .ratios import mean
 from .rows import Row
 
-__all__ = ["Flips", "flips"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Flips:
-    """The answers that one change of the text has changed.
+    """The answers that one change of the text has changed."""
 
-    Attributes:
-        cases: that were answered as they are, and on which the machinery did not fail afterwards.
-        flipped: of these, in how many some unit has another answer, or none.
-        silenced: of these, in how many some unit has none.
-        failed: cases that do not count, as the machinery failed.
-        rate: ``flipped`` as a share of ``cases``, with its 95 % interval clustered by group.
-        shift: how far answers moved on average, 0 (the same) to 1.
-        answers: what was said before -> how many units of it flipped, and how many there are: a judge that nearly
-            always says the same hides behind ``rate``.
-    """
-
-    cases: int
-    flipped: int
-    silenced: int
-    failed: int
-    rate: Estimate
-    shift: float
+    cases: int  # that were answered as they are, and on which the machinery did not fail afterwards
+    flipped: int  # of these, in how many some unit has another answer, or none
+    silenced: int  # of these, in how many some unit has none
+    failed: int  # cases that do not count, as the machinery failed
+    rate: Estimate  # ``flipped`` as a share of ``cases``, with its 95 % interval clustered by group
+    shift: float  # how far answers moved on average, 0 (the same) to 1
+    # what was said before -> how many units of it flipped, and how many there are: a judge that nearly
+    # always says the same hides behind ``rate``
     answers: Mapping[str, tuple[int, int]]
 
     def to_json(self) -> dict[str, Any]:
@@ -61,17 +50,7 @@ class Flips:
 
 
 def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str] = str) -> Flips:
-    """Count what changed.
-
-    Args:
-        rows: what the judge said of each text as it is (``gold``) and as it was changed (``predicted``); a unit that
-            is ``None`` in ``gold`` does not count.
-        comparison: how answers are held against each other.
-        named: the name under which an answer is counted.
-
-    Raises:
-        JuristError: no row counts.
-    """
+    """Count what changed."""
     counted = [row for row in rows if row.labelled and not row.failed]
     failed = sum(row.failed for row in rows)
     if not counted:

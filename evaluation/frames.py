@@ -7,17 +7,11 @@ from typing import Any
 
 from ..errors import JuristError
 
-__all__ = ["frame_of", "score_frame"]
-
 _ENDS = ("value", "low", "high", "worst", "best")
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a frame of pandas, or of Polars where that alone is installed.
-
-    Raises:
-        JuristError: neither is installed.
-    """
+    """Return rows as a frame of pandas, or of Polars where that alone is installed."""
     for library in ("pandas", "polars"):
         if importlib.util.find_spec(library):
             return importlib.import_module(library).DataFrame(list(rows))
@@ -25,14 +19,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def score_frame(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Any:
-    """Return scores as a frame: a row for each judge and metric, with value, low, high, worst and best.
-
-    Args:
-        scores: judge -> metric -> the same numbers.
-
-    Raises:
-        JuristError: see :func:`frame_of`.
-    """
+    """Return scores as a frame: a row for each judge and metric, with value, low, high, worst and best."""
     return frame_of(
         [
             {"judge": name, "metric": metric, **{end: one[end] for end in _ENDS}}

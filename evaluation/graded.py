@@ -6,8 +6,6 @@ from typing import Any
 
 from .metrics import Metric
 
-__all__ = ["Graded"]
-
 
 class Graded(ABC):
     """Base of scores and sets: proofs rest on the permutation test, all metrics are shown, there are no classes."""

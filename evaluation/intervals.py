@@ -31,22 +31,6 @@ from .metrics import Metric, weighted_sums
 from .ratios import Counted, Ratio
 from .units import Floats, Ints, Units
 
-__all__ = [
-    "BLOCKS",
-    "LEVEL",
-    "Estimate",
-    "Interval",
-    "Jackknife",
-    "Ranged",
-    "Sums",
-    "difference_of",
-    "estimated",
-    "leaving_out",
-    "metric_interval",
-    "summed",
-    "t_quantile",
-]
-
 LEVEL = 0.95
 _ROUNDING = 1e-12  # equal values may be computed along different roundings
 BLOCKS = 200
@@ -102,18 +86,7 @@ class Ranged:
 
 @dataclass(frozen=True, kw_only=True)
 class Jackknife:
-    """A value and its standard error over groups.
-
-    Args:
-        value: over all groups.
-        error: the standard error; infinite where fewer than two groups count.
-        groups: how many there are.
-        effective: groups of equal weight that say as much, up to ``groups``.
-        fall, rise: the same of each of the quotients that no group moves, at the upper end and at the lower one: they
-            are not in ``error``.
-        quotients: how many the value is the mean of.
-        padding: of a difference: the standard error of two more units that differ, once each way.
-    """
+    """A value and its standard error over groups."""
 
     value: float
     error: float
@@ -126,13 +99,7 @@ class Jackknife:
 
     @classmethod
     def of(cls, value: float, left: Floats, counted: Counted) -> "Jackknife":
-        """Return that of a value.
-
-        Args:
-            value: over all groups.
-            left: shape (B,), without each group or block of groups, as :func:`leaving_out` says.
-            counted: how much each group counts.
-        """
+        """Return that of a value."""
         blocks = len(left)
         error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
         error = error if error > _ROUNDING else 0.0
@@ -193,15 +160,7 @@ class Jackknife:
 
 
 def t_quantile(p: float, degrees: float) -> float:
-    """Return the quantile of Student's t.
-
-    Args:
-        p: in (0, 1).
-        degrees: of freedom, at least 1; need not be whole.
-
-    Raises:
-        UsageError: out of range.
-    """
+    """Return the quantile of Student's t."""
     if degrees < 1 or not 0.0 < p < 1.0:
         raise UsageError(f"no quantile {p!r} of t with {degrees} degrees of freedom", hint="give 0 < p < 1")
     return float(stdtrit(degrees, p))
@@ -234,12 +193,7 @@ def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
 
 
 def difference_of(units: Units, metric: Metric) -> Jackknife:
-    """Second minus first with its standard error, missing answers counted as wrong.
-
-    Args:
-        units: 2R answer sets, those of the first system before those of the second.
-        metric: what is compared.
-    """
+    """Second minus first with its standard error, missing answers counted as wrong."""
     filled, half = metric.worst(units), len(units.predicted) // 2
     sides = filled.sets(slice(half)), filled.sets(slice(half, None))
     (left, first), (other, second) = (_left(side, metric) for side in sides)
@@ -275,13 +229,7 @@ def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sums:
-    """A table summed over all units, and with groups left out.
-
-    Args:
-        total: shape (...).
-        left: shape (B, ...).
-        each: shape (G, ...), of each group.
-    """
+    """A table summed over all units, and with groups left out."""
 
     total: Floats
     left: Floats

@@ -19,21 +19,13 @@ from .intervals import LEVEL, Sums, summed, t_quantile
 from .prevalence import Prevalence
 from .units import Floats
 
-__all__ = ["label_mix"]
-
 
 def label_mix(
     labels: Sequence[Hashable],
     found: Mapping[str, Sequence[int]],
     calibration: Iterable[tuple[str, Hashable, Hashable]],
 ) -> tuple[Prevalence, ...]:
-    """Return the corrected share of each label.
-
-    Args:
-        labels: K of them.
-        found: group -> units judged to be of each label, in their order, at hand.
-        calibration: (group, truth, said) of units of known truth.
-    """
+    """Return the corrected share of each label."""
     place = {label: number for number, label in enumerate(labels)}
     counts = np.array([found[group] for group in sorted(found)], dtype=np.float64).reshape(-1, len(labels))
     raw, units = counts.sum(axis=0) / max(1.0, counts.sum()), int(counts.sum())

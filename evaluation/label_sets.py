@@ -28,22 +28,13 @@ from .object_sets import f1, precision, recall
 from .ratios import Ratios, mean, mean_parts
 from .units import Floats
 
-__all__ = ["LabelSets"]
-
 Set: TypeAlias = tuple[Label, ...]
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class LabelSets(Graded):
-    """Some labels of a closed set, as a sorted tuple; an answer is more or less right.
-
-    Args:
-        labels: the closed set, in a fixed order.
-
-    Raises:
-        UsageError: ``labels`` is empty or repeats a label.
-    """
+    """Some labels of a closed set, as a sorted tuple; an answer is more or less right."""
 
     labels: Sequence[Label]
 

@@ -15,21 +15,10 @@ from .metrics import Metric
 from .rows import Row, Tally, tally
 from .units import Units, encode
 
-__all__ = ["Measured", "Score", "measure", "measure_units", "objective_score", "score"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One metric.
-
-    Args:
-        value: over the labelled units that were answered; the mean over repeats.
-        worst: what it could be at worst if the missing units had been answered (the lowest value; of an error the
-            highest).
-        best: the same at best. All three agree when nothing is missing. With much missing, ``value`` may lie
-            outside for kappa and macro F1: leaving out units is not one of the ways to answer them.
-        interval: the clustered 95 % interval of ``value``.
-    """
+    """One metric."""
 
     value: float
     worst: float
@@ -49,24 +38,14 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Scores with intervals.
+    """Scores with intervals."""
 
-    Attributes:
-        metric: the name of the judge's own metric.
-        scores: every metric over the answered units, by name.
-        counts: units and cases by how they ended, summed over repeats.
-    """
-
-    metric: str
-    scores: Mapping[str, Score]
-    counts: Tally
+    metric: str  # the name of the judge's own metric
+    scores: Mapping[str, Score]  # every metric over the answered units, by name
+    counts: Tally  # units and cases by how they ended, summed over repeats
 
     def __getitem__(self, metric: str) -> Score:
-        """Return the score of a metric.
-
-        Raises:
-            KeyError: it was not measured.
-        """
+        """Return the score of a metric."""
         if metric not in self.scores:
             raise KeyError(f"{metric} was not measured; {choices(metric, self.scores)}")
         return self.scores[metric]
@@ -97,16 +76,7 @@ def score(units: Units, metric: Metric) -> Score:
 
 
 def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> Measured:
-    """Score rows on every metric that is shown, and on ``metric``.
-
-    Args:
-        rows: gold and predicted values.
-        metric: the judge's metric: a name, or a function (gold, predicted) -> float.
-        comparison: the kind of answer.
-
-    Raises:
-        JuristError: nothing is labelled, or a value is not of this kind. UsageError: an unknown metric.
-    """
+    """Score rows on every metric that is shown, and on ``metric``."""
     units = encode(comparison, rows)
     return measure_units(units, tally(rows), metric, comparison)
 
@@ -126,12 +96,6 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Compari
 
     A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving
     none where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
-
-    Returns:
-        A value in the metric's range, turned so that more is better: an error such as ``mae`` is negated.
-
-    Raises:
-        UsageError, JuristError: as :func:`measure`.
     """
     units, found = encode(comparison, rows), resolve(metric, comparison)
     return found.oriented(found.of(found.worst(units)))

@@ -22,20 +22,6 @@ from ..errors import JuristError
 from .ratios import Counted, Ratio, SumFunction, mean
 from .units import MISSING, Bools, Floats, Ints, Units
 
-__all__ = [
-    "DRAWS",
-    "CustomMetric",
-    "Metric",
-    "Statistics",
-    "ValueFunction",
-    "case_means",
-    "fill_right",
-    "fill_wrong",
-    "pair_counts",
-    "pair_sums",
-    "weighted_sums",
-]
-
 DRAWS = 10_000
 """Swaps that a permutation test draws."""
 SLOW_DRAWS = 1000
@@ -70,21 +56,7 @@ def fill_right(units: Units) -> Units:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric of any kind of answer.
-
-    Args:
-        name: how it is called in cards.
-        statistics: of some units.
-        low, high: the lowest and the highest value it can take.
-        higher_is_better: false for errors; ``None`` where neither end is better, so that it is shown and never chosen.
-            What is maximised or called better is :meth:`oriented`.
-        worst: fills the missing answers so that the metric is worst; this is what counts in every comparison, so
-            that abstaining never pays.
-        best: fills them so that it is best.
-        exact: the two fillings give exact bounds; else the bounds are ``low`` and ``high`` where anything is missing.
-        draws: of a permutation test.
-        divisible: whether units may count in part, quickly: not where cases count whole, nor in a user's function.
-    """
+    """A metric of any kind of answer."""
 
     name: str
     statistics: Callable[[Units], Statistics]
@@ -131,12 +103,7 @@ class Metric:
         return np.asarray(np.mean([_weighted(found.of, weights, sums) for sums in found.sums], axis=0))
 
     def swapped(self, units: Units, swaps: Bools) -> Floats:
-        """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G).
-
-        Args:
-            units: 2R answer sets, those of the first system before those of the second.
-            swaps: which groups are exchanged.
-        """
+        """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G)."""
         found = self.statistics(units)
         half = len(found.sums) // 2
         differences = []
@@ -185,13 +152,7 @@ def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
 def pair_sums(
     vector: Callable[[Any, Any], Sequence[float]], of: SumFunction, size: int
 ) -> Callable[[Units], Statistics]:
-    """Make statistics of numbers that follow from gold and answer.
-
-    Args:
-        vector: (gold, answer) -> ``size`` numbers; called once per distinct pair.
-        of: what becomes of their sums.
-        size: how many they are.
-    """
+    """Make statistics of numbers that follow from gold and answer."""
 
     def statistics_of(units: Units) -> Statistics:
         counts, pairs = _counted(units)
@@ -202,11 +163,7 @@ def pair_sums(
 
 
 def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callable[[Units], Statistics]:
-    """Make statistics of counts of the P distinct pairs.
-
-    Args:
-        of: (counts (B, P), gold (P,), answers (P,)) -> values (B,).
-    """
+    """Make statistics of counts of the P distinct pairs."""
 
     def statistics_of(units: Units) -> Statistics:
         counts, pairs = _counted(units)
@@ -221,11 +178,7 @@ def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callabl
 
 
 def case_means(passed: Callable[[Units], Bools]) -> Callable[[Units], Statistics]:
-    """Make statistics of the mean over cases all of whose units are answered.
-
-    Args:
-        passed: units -> flags (R, N); a case counts 1 if all its units have the flag, else 0.
-    """
+    """Make statistics of the mean over cases all of whose units are answered."""
 
     def statistics_of(units: Units) -> Statistics:
         starts = np.flatnonzero(np.diff(units.case, prepend=MISSING))
@@ -245,12 +198,6 @@ class CustomMetric:
     """A user's own function of gold and answers; it must not depend on the order of the units.
 
     A plain function does where its value is in [0, 1] and more is better.
-
-    Args:
-        function: (gold, predicted), one entry per unit, at least one -> a number from ``low`` to ``high``.
-        name: how it is called; by default as the function is.
-        low, high: the ends of its range.
-        higher_is_better: false for an error.
     """
 
     function: ValueFunction
@@ -260,11 +207,7 @@ class CustomMetric:
     higher_is_better: bool = True
 
     def __call__(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Its value.
-
-        Raises:
-            JuristError: the function raised, or returned something else than a number of its range.
-        """
+        """Its value."""
         name = self.metric.name
         try:
             value = self.function(gold, predicted)

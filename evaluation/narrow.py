@@ -14,14 +14,7 @@ MOST = 0.95
 def narrow(
     name: str, rows: Sequence[Row], comparison: Comparison, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
-    """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has.
-
-    Args:
-        name: of the judge, for the words.
-        rows: what it said.
-        comparison: the kind of answer.
-        text: a value in a few words.
-    """
+    """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has."""
     units = [
         (gold, said)
         for row in rows

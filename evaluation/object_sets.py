@@ -23,8 +23,6 @@ from .metrics import Metric, pair_sums
 from .ratios import Ratio
 from .units import Floats
 
-__all__ = ["ObjectSets", "Similarity", "equal", "f1", "precision", "recall"]
-
 Set: TypeAlias = tuple[Any, ...]
 Similarity: TypeAlias = Callable[[Any, Any], float]
 """(an object of gold, an object of the answer) -> how far they are the same, in [0, 1]."""
@@ -62,11 +60,7 @@ class _Wrong:
 
 @dataclass(frozen=True)
 class ObjectSets(Graded):
-    """A tuple of hashable objects whose order does not matter; an answer is more or less right.
-
-    Args:
-        same: the similarity of two objects; whether they are equal by default.
-    """
+    """A tuple of hashable objects whose order does not matter; an answer is more or less right."""
 
     same: Similarity = equal
 
@@ -93,11 +87,7 @@ class ObjectSets(Graded):
         return sum(similarity for _, _, similarity in pairs), float(len(gold)), float(len(value))
 
     def match(self, gold: Set, value: Set) -> list[tuple[int, int, float]]:
-        """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold.
-
-        Raises:
-            JuristError: the similarity is outside [0, 1].
-        """
+        """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold."""
         if (gold, value) not in self._known:
             self._known[gold, value] = self._best(gold, value)
         return self._known[gold, value]

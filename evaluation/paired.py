@@ -20,22 +20,6 @@ from .intervals import Interval, Jackknife, difference_of
 from .metrics import Metric
 from .units import Bools, Floats, Units
 
-__all__ = [
-    "EXACT_GROUPS",
-    "FEW_GROUPS",
-    "Direction",
-    "McNemar",
-    "Paired",
-    "Permutation",
-    "compare_pair",
-    "holm",
-    "limits",
-    "mcnemar",
-    "permute",
-    "showable",
-    "wide",
-]
-
 EXACT_GROUPS = 14
 FEW_GROUPS = 20
 SLICE = 1024  # swaps held in memory at once
@@ -44,13 +28,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class McNemar:
-    """The exact two-sided test on discordant units. It takes units as independent.
-
-    Args:
-        b: units that only the first system has right (broken by the second).
-        c: units that only the second has right (corrected by it).
-        p: in (0, 1]; 1 when no unit is discordant.
-    """
+    """The exact two-sided test on discordant units. It takes units as independent."""
 
     b: int
     c: int
@@ -61,9 +39,6 @@ def mcnemar(b: int, c: int) -> McNemar:
     """Exact McNemar: the two-sided binomial test of b against c at 1/2, from whole numbers.
 
     Values too small for a float are given as the smallest normal one, so that p is never 0.
-
-    Raises:
-        UsageError: a count is negative.
     """
     if b < 0 or c < 0:
         raise UsageError(f"McNemar's counts are b={b} and c={c}", hint="give counts of discordant units")
@@ -85,13 +60,6 @@ class Permutation:
 
     All 2^g swaps are enumerated when at most 14 groups differ, so both p are exact; otherwise random ones are evaluated
     and p is (k + 1) / (draws + 1). With g differing groups p cannot go below 2^-g.
-
-    Args:
-        difference: second minus first, missing answers counted as wrong.
-        better, worse: one-sided p, in (0, 1], that luck alone makes the second so much better, or so much worse.
-        swaps: how many swaps were evaluated.
-        exact: all swaps were enumerated, else they were drawn.
-        groups: the groups in which the two systems differ; the others cannot matter.
     """
 
     difference: float
@@ -108,14 +76,7 @@ class Permutation:
 
 
 def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -> Permutation:
-    """Test whether two systems differ in a metric, with the group as the unit of exchange.
-
-    Args:
-        units: 2R answer sets, those of the first system before those of the second.
-        metric: what is compared, missing answers counted as wrong.
-        seed: of the swaps, where they are drawn.
-        cautious: swap two more units along; without, the test is exact for judges that are equally good in every row.
-    """
+    """Test whether two systems differ in a metric, with the group as the unit of exchange."""
     filled, half = metric.worst(units), len(units.predicted) // 2
     first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
     differing = np.unique(units.group[(first.predicted != second.predicted).any(axis=0)])
@@ -183,19 +144,7 @@ def _drawn_swaps(groups: int, draws: int, seed: int) -> Iterator[Bools]:
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
-    """What two systems' answers to the same cases show.
-
-    Args:
-        metric: the name of what is compared.
-        higher_is_better: false for an error.
-        before, after: the metric of the first and of the second, missing answers counted as wrong.
-        gap: the difference, second minus first, with its standard error over groups.
-        limit: the largest difference there can be.
-        mcnemar: the unit test: ``b`` only the first has right, ``c`` only the second; ``None`` where nothing is right
-            or wrong, and for several repeats.
-        permutation: the test of the same difference.
-        tested: the one-sided level of the test; the interval is of 1 - 2 x this.
-    """
+    """What two systems' answers to the same cases show."""
 
     metric: str
     higher_is_better: bool
@@ -285,14 +234,7 @@ def limits(groups: int, alpha: float) -> str:
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
-    """Compare two systems.
-
-    Args:
-        units: 2R answer sets, those of the first system before those of the second.
-        metric: what is compared.
-        seed: of the permutation test's swaps.
-        tested: the one-sided level of the test; the interval is of 1 - 2 x this.
-    """
+    """Compare two systems."""
     filled, half = metric.worst(units), len(units.predicted) // 2
     right = units.right if half == 1 else None
     test = None
@@ -312,11 +254,7 @@ def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> P
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjusted p-values, by the same names: each at least its own p and at most 1.
-
-    Raises:
-        UsageError: a p-value is not in [0, 1].
-    """
+    """Holm's adjusted p-values, by the same names: each at least its own p and at most 1."""
     for name, p in p_values.items():
         if math.isnan(p) or not 0.0 <= p <= 1.0:
             raise UsageError(f"the p-value of {name!r} is {p!r}", hint="give p-values from 0 to 1")

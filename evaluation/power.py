@@ -17,18 +17,6 @@ from .metrics import Metric
 from .paired import mcnemar, showable
 from .units import Floats, Ints, Units
 
-__all__ = [
-    "POWER",
-    "Gains",
-    "Smallest",
-    "clustered_error",
-    "fewest_groups",
-    "gains",
-    "noncentrality",
-    "one_way",
-    "smallest_of",
-]
-
 POWER = 0.8
 _CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
 _TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate, and not known before
@@ -36,19 +24,7 @@ _TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate,
 
 @dataclass(frozen=True, kw_only=True)
 class Smallest:
-    """What a paired comparison of this size can show.
-
-    Args:
-        alpha: the level used: that of Holm's first step, the whole level divided by the number of tests.
-        power: of the detectable differences.
-        units: labelled units compared.
-        discordant: units that one of the two has right (more often) and the other has not; where nothing is right or
-            wrong, units on which their answers differ.
-        correct: the true difference in the share of correct units that is found with ``power``, by Student's t with
-            the clustered standard error seen here; ``None`` without any discordant unit, where nothing is right or
-            wrong, and where no test of so few groups is significant.
-        metric: the same in the metric, with the standard error of its difference.
-    """
+    """What a paired comparison of this size can show."""
 
     alpha: float
     power: float
@@ -63,14 +39,7 @@ class Smallest:
 
 
 def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> Smallest:
-    """Return what a comparison can show.
-
-    Args:
-        units: 2R answer sets, those of the first system before those of the second.
-        metric: what is compared.
-        gap: its difference.
-        alpha: the level.
-    """
+    """Return what a comparison can show."""
     half, filled, right = len(units.predicted) // 2, metric.worst(units), units.right
     # where nothing is right or wrong, units differ if the answers do
     shares = None if right is None else right[:half].mean(axis=0) - right[half:].mean(axis=0)
@@ -90,16 +59,7 @@ def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> S
 
 @dataclass(frozen=True, kw_only=True)
 class Gains:
-    """Which gains, in the share of correct units, a paired test of this size can show, whatever the two systems are.
-
-    Args:
-        units, groups: labelled units, and the groups they are in.
-        alpha: the level of the one-sided test.
-        least: none below it can be: the fewest groups that are significant gain one unit each, and none loses any.
-        likely: about three of four tests show one of this size, if it breaks a unit for every three that it corrects
-            and units of a group gain together moderately; less often where whole groups do. ``None`` if it takes more
-            than there can be.
-    """
+    """Which gains, in the share of correct units, a paired test of this size can show, whatever the two systems are."""
 
     units: int
     groups: int
@@ -118,15 +78,7 @@ class Gains:
 
 
 def gains(sizes: Ints, alpha: float) -> Gains:
-    """Return which gains can be shown, by the one-sided t-test of the groups' means.
-
-    Args:
-        sizes: labelled units of each group, at least one of each; two groups or more.
-        alpha: the level.
-
-    Raises:
-        UsageError: ``alpha`` is not in (0, 1).
-    """
+    """Return which gains can be shown, by the one-sided t-test of the groups' means."""
     units, least = int(sizes.sum()), fewest_groups(alpha)
     uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
     degrees = max(1.0, units / uneven - 1.0)
@@ -144,21 +96,13 @@ def gains(sizes: Ints, alpha: float) -> Gains:
 
 
 def fewest_groups(alpha: float) -> int:
-    """Return the fewest groups on which any difference can be shown at a level.
-
-    Raises:
-        UsageError: ``alpha`` is not in (0, 1).
-    """
+    """Return the fewest groups on which any difference can be shown at a level."""
     _check(alpha)
     return next(groups for groups in itertools.count(1) if showable(groups, alpha))
 
 
 def one_way(alpha: float) -> int:
-    """Return the least number of discordant units that is significant when all of them go one way.
-
-    Raises:
-        UsageError: ``alpha`` is not in (0, 1).
-    """
+    """Return the least number of discordant units that is significant when all of them go one way."""
     _check(alpha)
     units = 1
     while mcnemar(0, units).p >= alpha:
@@ -170,9 +114,6 @@ def noncentrality(gap: Jackknife, alpha: float) -> float:
     """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``.
 
     Infinite where so few groups have no p below ``alpha`` in the permutation test.
-
-    Raises:
-        UsageError: ``alpha`` is not in (0, 1).
     """
     _check(alpha)
     if not showable(gap.groups, alpha / 2.0):

@@ -20,8 +20,6 @@ from .intervals import LEVEL, Ranged, t_quantile
 from .prevalence import Tallies
 from .units import Floats
 
-__all__ = ["Labelled", "Powered", "powered"]
-
 Labelled: TypeAlias = Iterable[tuple[str, bool, bool]]
 """(group, said by people, said by the judge) of each unit with a label."""
 _UNLIKE = 0.999
@@ -30,34 +28,20 @@ _UNLIKE = 0.999
 
 @dataclass(frozen=True, kw_only=True)
 class Powered(Ranged):
-    """A share, by labels and a judge.
+    """A share, by labels and a judge."""
 
-    Attributes:
-        value: the share, 0 to 1; ``None`` without a label.
-        low, high: its 95 % interval.
-        error: the standard error of the papers, by groups, without the two more units of the interval.
-        weight: how much the judge counts, 0 to 1.
-        labelled: units with a label.
-        units: all units.
-        unlike: the shares that the judge found among units with a label and among the others, where these differ by
-            more than a random draw would; else ``None``.
-    """
-
+    # the standard error of the papers, by groups, without the two more units of the interval
     error: float | None = None
-    weight: float = 0.0
-    labelled: int = 0
-    units: int = 0
+    weight: float = 0.0  # how much the judge counts, 0 to 1
+    labelled: int = 0  # units with a label
+    units: int = 0  # all units
+    # the shares that the judge found among units with a label and among the others, where these differ by
+    # more than a random draw would; else ``None``
     unlike: tuple[float, float] | None = None
 
 
 def powered(labelled: Labelled, others: Tallies, weight: float | None = None) -> Powered:
-    """Return the share of all units that are so.
-
-    Args:
-        labelled: units with a label of people.
-        others: judged to be so, of the units without one, by group.
-        weight: of the judge, 0 to 1; default: the one that makes the standard error smallest.
-    """
+    """Return the share of all units that are so."""
     sums = _by_group(labelled, others)
     labels, truly, found, both, judged, unlabelled = sums.T
     n, more = float(labels.sum()), float(unlabelled.sum())

@@ -21,8 +21,6 @@ from typing import TypeAlias
 
 from .intervals import LEVEL, Ranged, t_quantile
 
-__all__ = ["Prevalence", "Tallies", "prevalence", "tallies"]
-
 Tallies: TypeAlias = Mapping[str, tuple[int, int]]
 """Group -> (hits, of)."""
 _Z2 = 3.8415  # the square of the normal 97.5 % quantile
@@ -30,27 +28,18 @@ _Z2 = 3.8415  # the square of the normal 97.5 % quantile
 
 @dataclass(frozen=True, kw_only=True)
 class Prevalence(Ranged):
-    """A corrected share.
+    """A corrected share."""
 
-    Attributes:
-        raw: the share that the judge found; ``None`` over no units.
-        value: the corrected share, 0 to 1; ``None`` where no correction is possible.
-        low, high: its 95 % interval; ``None`` with ``value``.
-        sensitivity, specificity: as measured; ``None`` where there was nothing to measure them on.
-        positives, negatives: units they were measured on.
-        units: units at hand.
-        clipped: the estimate, or an end of its interval, lay outside 0 to 1 and was put to the nearer end.
-        problem: why there is no correction; empty if there is one.
-    """
-
-    raw: float | None
+    raw: float | None  # the share that the judge found; ``None`` over no units
     sensitivity: float | None = None
     specificity: float | None = None
     positives: int = 0
     negatives: int = 0
-    units: int = 0
-    clipped: bool = False
-    problem: str = ""
+    units: int = 0  # units at hand
+    clipped: bool = (
+        False  # the estimate, or an end of its interval, lay outside 0 to 1 and was put to the nearer end
+    )
+    problem: str = ""  # why there is no correction; empty if there is one
 
 
 def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
@@ -63,13 +52,7 @@ def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
-    """Correct the share that a judge found.
-
-    Args:
-        apparent: judged positive, of all units at hand.
-        sensitivity: judged positive, of the truly positive units of the calibration.
-        specificity: judged negative, of the truly negative ones; its groups are those of ``sensitivity``.
-    """
+    """Correct the share that a judge found."""
     found, right, spared = _Rate.of(apparent), _Rate.of(sensitivity), _Rate.of(specificity)
     measured = Prevalence(
         raw=found.value,

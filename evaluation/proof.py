@@ -17,17 +17,11 @@ from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
 from .units import encode
 
-__all__ = ["Constant", "Decision", "Proof", "Verdict", "level_of", "odds", "prove"]
-
 Verdict = Literal["better", "worse", "not shown to be better"]
 
 
 def level_of(alpha: float, openings: int) -> float:
-    """Return the level of the k-th opening of a test; those of all openings, however many, add up to ``alpha``.
-
-    Raises:
-        UsageError: ``openings`` is below 1.
-    """
+    """Return the level of the k-th opening of a test; those of all openings, however many, add up to ``alpha``."""
     if openings < 1:
         raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
     return alpha / (openings * (openings + 1))
@@ -40,11 +34,7 @@ def odds(p: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(Paired):
-    """The best constant answer (``before``) against compiled (``after``).
-
-    Args:
-        answer: what it is called, such as ``always 'hold'``.
-    """
+    """The best constant answer (``before``) against compiled (``after``)."""
 
     answer: str
 
@@ -70,16 +60,7 @@ class Constant(Paired):
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(Paired):
-    """What was decided on basic (``before``) against compiled (``after``), and on which evidence.
-
-    Args:
-        alpha: the level of all openings together.
-        right_means: what counts as right in units corrected and broken; empty where nothing is right or wrong.
-        counts: units and cases compared.
-        constant: the same test against the best constant answer, if there is one.
-        openings: how often this test has been opened, this time included.
-        remarks: what else limits it.
-    """
+    """What was decided on basic (``before``) against compiled (``after``), and on which evidence."""
 
     alpha: float
     right_means: str
@@ -191,22 +172,7 @@ def prove(
     remarks: tuple[str, ...] = (),
     constant: tuple[str, Sequence[Row]] | None = None,
 ) -> Proof:
-    """Compare basic and compiled on the same held-out rows.
-
-    Args:
-        basic, compiled: their rows, each in any order.
-        metric: the judge's metric: a name, or a function (gold, predicted) -> float.
-        comparison: the kind of answer.
-        seed: of the permutation test's swaps.
-        alpha: the level of all openings together; the intervals of scores are always of 95 %.
-        openings: how often these rows have been opened for such a test, this time included: see :func:`level_of`.
-        remarks: what else limits the decision, in words.
-        constant: what the best constant answer is called, and its rows; chosen on other rows than these.
-
-    Raises:
-        JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
-        UsageError: the metric or alpha are wrong.
-    """
+    """Compare basic and compiled on the same held-out rows."""
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
     tested, own = level_of(alpha, openings), resolve(metric, comparison)

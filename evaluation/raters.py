@@ -14,19 +14,10 @@ from ..errors import JuristError, UsageError
 from .comparisons import Comparison
 from .units import MISSING, Bools, Ints
 
-__all__ = ["Ratings", "encode_ratings"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """The labels of several raters.
-
-    Args:
-        raters: R names.
-        labels: the K values that codes stand for.
-        codes: shape (N, R), indices into ``labels``, -1 where a rater gave none.
-        groups: the N names of the units' groups.
-    """
+    """The labels of several raters."""
 
     raters: tuple[str, ...]
     labels: tuple[Value, ...]
@@ -56,17 +47,7 @@ def encode_ratings(
     *,
     groups: Sequence[str] | None = None,
 ) -> Ratings:
-    """Turn labels by rater into arrays.
-
-    Args:
-        ratings: rater -> one value per unit, ``None`` where the rater gave none.
-        comparison: the kind of answer; ``None`` takes the labels that occur, sorted.
-        groups: the cluster of each unit; ``None`` takes every unit as its own.
-
-    Raises:
-        UsageError: fewer than two raters, or unequal lengths.
-        JuristError: no unit has two labels, or a value is not of this kind.
-    """
+    """Turn labels by rater into arrays."""
     lengths = sorted({len(given) for given in ratings.values()})
     if len(ratings) < 2:
         raise UsageError(f"there are the labels of {len(ratings)} raters", hint="give those of two or more")

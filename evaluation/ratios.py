@@ -11,8 +11,6 @@ import numpy as np
 
 from .units import Floats
 
-__all__ = ["Counted", "Ratio", "Ratios", "SumFunction", "mean", "mean_parts", "quotient"]
-
 _ROUNDING = 1e-12  # equal values may be computed along different roundings
 
 SumFunction: TypeAlias = Callable[[Floats], Floats]
@@ -27,13 +25,7 @@ def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """How much each group counts for a value.
-
-    Args:
-        each: shape (G, M), on any scale, for each of the M quotients whose mean the value is.
-        top, bottom: the places in M of those quotients that are at this end of their range in every group, so that
-            leaving out a group does not move them.
-    """
+    """How much each group counts for a value."""
 
     each: Floats
     top: frozenset[int] = frozenset()
@@ -63,12 +55,7 @@ def _effective(weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A function of sums that is a quotient.
-
-    Args:
-        parts: sums (..., d), and whatever else -> what is counted, and over what: two of shape (...).
-        empty: 0/0.
-    """
+    """A function of sums that is a quotient."""
 
     parts: Callable[..., tuple[Floats, Floats]]
     empty: float = 0.0

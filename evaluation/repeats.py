@@ -15,19 +15,10 @@ from typing import Any
 from ..errors import UsageError
 from .intervals import LEVEL, t_quantile
 
-__all__ = ["Spread", "spread"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """A metric over the repeats of one experiment.
-
-    Args:
-        values: one value a repeat.
-        mean: their mean.
-        sd: the sample standard deviation (n - 1); ``None`` for one repeat.
-        low, high: the 95 % t-interval of the mean; ``None`` for one repeat. Not cut to the metric's range.
-    """
+    """A metric over the repeats of one experiment."""
 
     values: tuple[float, ...]
     mean: float
@@ -41,11 +32,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Return mean, sd and t-interval (mean +- t sd / sqrt(n), n - 1 degrees of freedom) of one value a repeat.
-
-    Raises:
-        UsageError: there is no value.
-    """
+    """Return mean, sd and t-interval (mean +- t sd / sqrt(n), n - 1 degrees of freedom) of one value a repeat."""
     if not values:
         raise UsageError("no repeat, no mean", hint="give one value or more")
     mean = statistics.fmean(values)

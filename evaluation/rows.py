@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from ..cases import Label, Value
 from ..errors import JuristError
 
-__all__ = ["Counts", "Row", "Tally", "majority", "matched", "tally"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -131,11 +129,7 @@ def _by_id(rows: Sequence[Row], name: str) -> dict[str, Row]:
 
 
 def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
-    """Return the rows of ``second`` in the order of the same cases in ``first``.
-
-    Raises:
-        JuristError: a case occurs twice or in one of the two only, or its gold or group differs.
-    """
+    """Return the rows of ``second`` in the order of the same cases in ``first``."""
     left, right = _by_id(first, "first system"), _by_id(second, "second system")
     lonely = sorted(left.keys() ^ right.keys())
     if lonely:

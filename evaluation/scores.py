@@ -33,23 +33,12 @@ from .metrics import SLOW_DRAWS, Metric, fill_wrong, pair_counts, pair_sums
 from .ratios import Ratio, mean, quotient
 from .units import Floats, Units
 
-__all__ = ["Scores", "error_metrics"]
-
 _BLOCK = 256  # columns of the matrix of pairs of pairs held in memory at once
 
 
 @dataclass(frozen=True)
 class Scores(Graded):
-    """A number from ``low`` to ``high``; an answer is near or far, never right or wrong.
-
-    Args:
-        low, high: the ends of the scale.
-        step: between neighbouring values: 1 for whole numbers; ``None`` for any number in between.
-        top: how the share of answers at the upper end is called, if it is to be shown.
-
-    Raises:
-        UsageError: the ends are not finite numbers in their order, or the step does not divide the scale.
-    """
+    """A number from ``low`` to ``high``; an answer is near or far, never right or wrong."""
 
     low: float
     high: float
@@ -160,13 +149,7 @@ def error_metrics(
     number: Callable[[Any], float] = float,
     worst: Callable[[Units], Units] = fill_wrong,
 ) -> dict[str, Metric]:
-    """Return ``mae``, ``mse`` and ``neg_mse`` of values that are numbers from ``low`` to ``high``.
-
-    Args:
-        low, high: the ends of the scale.
-        number: value -> the number it is.
-        worst: fills missing answers with the number farthest from gold.
-    """
+    """Return ``mae``, ``mse`` and ``neg_mse`` of values that are numbers from ``low`` to ``high``."""
 
     def errors(power: int, sign: float) -> Callable[[Units], Any]:
         most = sign * (high - low) ** power

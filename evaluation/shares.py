@@ -13,8 +13,6 @@ import numpy as np
 from .intervals import Jackknife, Ranged, leaving_out
 from .ratios import Counted as Weights
 
-__all__ = ["Counted", "Share", "shares"]
-
 K = TypeVar("K", bound=Hashable)
 Counted: TypeAlias = Iterable[tuple[str, float, float]]
 """(group, part, whole) of every item; the share is the sum of parts over the sum of wholes."""
@@ -22,20 +20,11 @@ Counted: TypeAlias = Iterable[tuple[str, float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Share(Ranged):
-    """One ratio.
+    """One ratio."""
 
-    Attributes:
-        value: ``count / of``; ``None`` where there is nothing to divide by.
-        low, high: the clustered 95 % interval; ``None`` without a value, or with a single group, which says
-            nothing about others.
-        count: the sum of the parts.
-        of: the sum of the wholes.
-        groups: groups with a whole above 0.
-    """
-
-    count: float
-    of: float
-    groups: int
+    count: float  # the sum of the parts
+    of: float  # the sum of the wholes
+    groups: int  # groups with a whole above 0
 
     def of_scale(self, most: float) -> "Share":
         """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
@@ -44,12 +33,7 @@ class Share(Ranged):
 
 
 def shares(tables: Mapping[K, Counted], most: float = 1.0) -> dict[K, Share]:
-    """Return every ratio with its interval.
-
-    Args:
-        tables: name -> what is counted.
-        most: what a ratio can be at most: 1 for a share, infinite for a mean of counts.
-    """
+    """Return every ratio with its interval."""
     return {name: _share(list(items), most) for name, items in tables.items()}
 
 

@@ -17,8 +17,6 @@ from ..cases import Value
 from ..errors import JuristError
 from .rows import Row, matched
 
-__all__ = ["MISSING", "Bools", "Floats", "Ints", "Kind", "Units", "encode"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,17 +43,7 @@ class Kind(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
-    """The labelled units of some rows.
-
-    Args:
-        kind: the kind of answer.
-        values: the V values that codes stand for; those of ``kind.domain`` come first, in their order.
-        gold: shape (N,), codes.
-        predicted: shape (R, N), codes; -1 where there is no usable answer.
-        group: shape (N,), 0..groups-1, ascending.
-        groups: G.
-        case: shape (N,), 0.. in order: which units are of one case.
-    """
+    """The labelled units of some rows."""
 
     kind: Kind
     values: tuple[Hashable, ...]
@@ -116,12 +104,7 @@ class Units:
 
 
 def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
-    """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out.
-
-    Raises:
-        JuristError: the sets hold different cases, gold or groups; a value is not of this kind; or nothing is
-            labelled at all.
-    """
+    """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
     every = [first, *(matched(first, other) for other in sets[1:])]
     codes: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}

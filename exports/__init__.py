@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, UsageError, choices
-from ..keeping.artifacts import Artifact
+from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
 from .autoevals import Autoevals
 from .deepeval import DeepEval
@@ -77,28 +77,14 @@ EXPORTERS: Registry[Exporter] = Registry(
 
 
 def exporter(target: str) -> Exporter:
-    """Return the exporter called ``target``.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Return the exporter called ``target``."""
     if target not in EXPORTERS:
         raise UsageError(f"no export target is called {target!r}", hint=choices(target, EXPORTERS))
     return EXPORTERS[target]
 
 
 def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:
-    """Return the text of the file that hands a judge to another system.
-
-    Args:
-        source: an artifact, or a bare prompt (the basic one: ``PromptState.of(judge.basic())``).
-        judge: the judge it belongs to.
-        target: one of :data:`EXPORTERS`.
-
-    Raises:
-        UsageError: the target is unknown, or cannot reproduce this judge.
-        ArtifactError: the artifact or the prompt does not fit the judge.
-    """
+    """Return the text of the file that hands a judge to another system."""
     return rendered(exporter(target), subject_of(source, judge))
 
 
@@ -116,11 +102,7 @@ def rendered(target: Exporter, subject: Subject) -> str:
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
-    """Return what an exporter is given, without rows and model.
-
-    Raises:
-        ArtifactError: the artifact or the prompt does not fit the judge.
-    """
+    """Return what an exporter is given, without rows and model."""
     if isinstance(source, Artifact):
         return Subject(judge=judge, program=source.program(judge), state=source.state, card=source.card)
     from ..keeping.dspy_state import settle

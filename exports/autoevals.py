@@ -6,8 +6,6 @@ from typing import Any
 from .scorer_file import RecordingClient, ScorerFile
 from .target import Messages, Row
 
-__all__ = ["Autoevals"]
-
 
 class Autoevals(ScorerFile):
     """A ``Scorer`` class; not an ``LLMClassifier``, which flattens the messages and adds a suffix and a tool."""

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 
-__all__ = ["portable_source"]
-
 
 @cache
 def portable_source() -> str:
@@ -26,11 +24,7 @@ def portable_source() -> str:
 
 
 def bundle(*parts: ModuleType | Callable[..., object]) -> str:
-    """Return one source of modules and functions, with every import of the standard library at its top.
-
-    Raises:
-        ValueError: two of them define the same name at their top.
-    """
+    """Return one source of modules and functions, with every import of the standard library at its top."""
     imports: set[str] = set()
     bodies: list[str] = []
     defined: set[str] = set()

@@ -8,17 +8,6 @@ from ..errors import UsageError
 from .prompt import Prompt
 from .target import Subject
 
-__all__ = [
-    "as_json",
-    "contents",
-    "described",
-    "limits_of",
-    "reply_schema",
-    "response_format",
-    "temperature_of",
-    "ungraded",
-]
-
 _SECTIONS = {
     "chat": (
         "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 from .scorer_file import RecordingClient, ScorerFile
 from .target import Messages, Row, loader
 
-__all__ = ["DeepEval"]
-
 
 class DeepEval(ScorerFile):
     """A ``BaseMetric``; not a ``GEval``, which puts criteria into a prompt of its own and scores from 0 to 10."""

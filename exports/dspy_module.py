@@ -10,8 +10,6 @@ from .prompt import only_predictor
 from .signature_source import signature_source
 from .target import Messages, Row, Subject
 
-__all__ = ["DSPyModule"]
-
 _ADAPTERS = {
     "chat": "dspy.ChatAdapter(use_json_adapter_fallback=False)",
     "json": "dspy.JSONAdapter()",

@@ -13,8 +13,6 @@ from pathlib import Path
 from ..errors import UsageError
 from .prompt_files import templates_of
 
-__all__ = ["IncomingPrompt", "read_prompt"]
-
 _DOUBLE = re.compile(r"\{\{\{?\s*([A-Za-z_][\w.]*)\s*\}?\}\}")
 _SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
 _LOGIC = re.compile(r"\{%-?\s*(?!set jurist|raw|endraw)\w|\{\{[#/^]")
@@ -25,23 +23,14 @@ _WRITE = "write the inputs as {{name}}, or keep the template and write the judge
 
 @dataclass(frozen=True, kw_only=True)
 class IncomingPrompt:
-    """A prompt as a task.
+    """A prompt as a task."""
 
-    Attributes:
-        instruction: its text, with the name of each input in backquotes where its value went.
-        inputs: the names of its variables, in their order, usable as names of fields.
-    """
-
-    instruction: str
-    inputs: tuple[str, ...]
+    instruction: str  # its text, with the name of each input in backquotes where its value went
+    inputs: tuple[str, ...]  # the names of its variables, in their order, usable as names of fields
 
 
 def read_prompt(path: Path) -> IncomingPrompt:
-    """Read a prompt file.
-
-    Raises:
-        UsageError: it cannot be read, holds no variable, or holds logic or several prompts.
-    """
+    """Read a prompt file."""
     messages = templates_of(path)
     usual = "mustache" if any(not one.style and _DOUBLE.search(one.text) for one in messages) else ""
     marked = [(one.role, _marked(one.text, one.style or usual, path)) for one in messages]

@@ -7,8 +7,6 @@ from typing import Any
 from .scorer_file import ScorerFile
 from .target import Messages, Row, loader
 
-__all__ = ["Inspect"]
-
 
 class Inspect(ScorerFile):
     """A ``@scorer``; not a ``model_graded_qa``, which fills one user message and reads a grade by a pattern."""

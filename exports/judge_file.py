@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from .incoming import IncomingPrompt
 
-__all__ = ["Asked", "judge_source", "labels_asked", "preference_asked", "score_asked"]
-
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)
 _FILE = '''"""{title}: a judge made from {source}."""
 {imports}
@@ -31,31 +29,16 @@ judge = jurist.Judge(name="{judge}", signature={name}, {arguments})
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a judge answers, as its file says it.
+    """What a judge answers, as its file says it."""
 
-    Attributes:
-        names: for the output field; the first that is no input is taken.
-        annotation: its type, and its default.
-        arguments: of ``jurist.Judge``; ``{unit}`` is the input that is judged.
-        words: for people.
-    """
-
-    names: Sequence[str]
-    annotation: str
-    arguments: str
-    words: str
+    names: Sequence[str]  # for the output field; the first that is no input is taken
+    annotation: str  # its type, and its default
+    arguments: str  # of ``jurist.Judge``; ``{unit}`` is the input that is judged
+    words: str  # for people
 
 
 def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
-    """Return one of some labels.
-
-    Args:
-        labels: at least two.
-        positive: those that count as found; default: the last one.
-
-    Raises:
-        UsageError: these are no labels, or ``positive`` does not part them.
-    """
+    """Return one of some labels."""
     chosen = list(positive) or [labels[-1]] if labels else []
     if len(set(labels)) < 2 or len(set(labels)) != len(labels) or not all(one.strip() for one in labels):
         raise UsageError(
@@ -75,11 +58,7 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
 
 
 def score_asked(scale: str) -> Asked:
-    """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not.
-
-    Raises:
-        UsageError: it is no scale.
-    """
+    """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
     found = _SCALE.fullmatch(scale.strip())
     if not found or float(found[1]) >= float(found[2]):
         raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
@@ -94,11 +73,7 @@ def score_asked(scale: str) -> Asked:
 
 
 def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
-    """Return which of two inputs is better: ``first``, ``second`` or ``tie``.
-
-    Raises:
-        UsageError: these are not two of the inputs.
-    """
+    """Return which of two inputs is better: ``first``, ``second`` or ``tie``."""
     if len(set(pair)) != 2 or len(pair) != 2 or not set(pair) <= set(inputs):
         raise UsageError(
             f"{', '.join(pair) or 'nothing'} are not two inputs of the prompt",
@@ -114,18 +89,7 @@ def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
 
 
 def judge_source(name: str, source: str, prompt: IncomingPrompt, asked: Asked, unit: str = "") -> str:
-    """Return the text of the file.
-
-    Args:
-        name: of the judge: lower-case letters, digits and hyphens.
-        source: where the prompt comes from, for the reader.
-        prompt: its text and inputs.
-        asked: what it answers.
-        unit: the input that is judged; default: the last one.
-
-    Raises:
-        UsageError: name or unit cannot be those of a judge.
-    """
+    """Return the text of the file."""
     judged = unit or prompt.inputs[-1]
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")

@@ -8,8 +8,6 @@ from .contents import as_json, described
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
-__all__ = ["LangChain"]
-
 _ROLES = {"system": "System", "user": "Human", "assistant": "AI"}
 _SPOKEN = {"system": "system", "human": "user", "ai": "assistant"}
 

@@ -8,8 +8,6 @@ from .contents import as_json, limits_of, ungraded
 from .prompt import prompt_of, without_braces
 from .target import Messages, Row, Subject, Target, loader
 
-__all__ = ["Langfuse"]
-
 
 class Langfuse(Target):
     """Chat messages with ``{{variables}}``, the labels as categories, and where each variable comes from left open."""
@@ -23,11 +21,7 @@ class Langfuse(Target):
     )
 
     def render(self, subject: Subject) -> str:
-        """Return the JSON text.
-
-        Raises:
-            UsageError: the prompt holds double braces, or its answer is no closed label, score or yes and no.
-        """
+        """Return the JSON text."""
         prompt, answer = prompt_of(subject), subject.judge.answer
         stamp = json.dumps(
             {**subject.stamp, "voting": answer.voting_rule, "limits": limits_of(subject, prompt)}

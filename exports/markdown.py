@@ -17,8 +17,6 @@ from .target import Subject
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["MarkdownExporter"]
-
 _DECISION = ("verdict", "words", "warnings")
 _DETAILS = ("by_purpose", "settings")  # which the card has
 _MADE = ("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "structure", "gold")
@@ -62,7 +60,7 @@ def _prompts(subject: Subject) -> list[str]:
 
 def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
     """Return what is sent, an input as ``{{name}}``; of what is not sent as text, its demonstrations."""
-    from ..engines.models import adapter
+    from ..engines.adapters import adapter
 
     if not takes_text(predictor):
         return [_fence(json.dumps(dict(demo), ensure_ascii=False), "json") for demo in predictor.demos]

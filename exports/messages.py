@@ -21,8 +21,6 @@ from .target import Messages, Row, Subject, Target
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["FORMAT", "MessagesExporter", "fill"]
-
 FORMAT = "jurist-messages"
 _FILLING = (
     "replace every placeholder once, in a single pass, never inside inserted text; "
@@ -38,11 +36,7 @@ class MessagesExporter(Target):
     prepares = True
 
     def render(self, subject: Subject) -> str:
-        """Return the JSON text.
-
-        Raises:
-            UsageError: the judge asks more than one prompt per case, or one that is not text.
-        """
+        """Return the JSON text."""
         prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
         exported = {
             "format": FORMAT,
@@ -63,16 +57,8 @@ def fill(
 ) -> list[dict[str, str]]:
     """Return the messages for one case, as the judge itself would send them.
 
-    Args:
-        exported: the export, as text or parsed.
-        inputs: the case's inputs, as in a gold row; other keys are ignored.
-        judge: needed only for a judge whose inputs are rendered by its own code.
-
     Values are defused (see ``jurist.text.escaping``) and inserted in a single pass, so nothing in a
     judged text is taken for a placeholder, a field or an instruction of the format.
-
-    Raises:
-        UsageError: it is not such an export, an input is missing, or the judge is needed.
     """
     content = _parsed(exported)
     missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]

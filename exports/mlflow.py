@@ -9,8 +9,6 @@ from .contents import as_json, described, reply_schema
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
-__all__ = ["MLflow"]
-
 _MARK = "{% set jurist = 1 %}"  # makes MLflow take the templates for Jinja2, which reads no value again
 _LONGEST = 5000  # characters of a tag of a model version
 _SYNTAX = re.compile(r"\{[{%#]|[%#}]\}|\r\n?|\n\Z")

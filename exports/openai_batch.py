@@ -9,8 +9,6 @@ from .contents import response_format
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
-__all__ = ["OpenAIBatch"]
-
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 200_000_000
 
 
@@ -26,11 +24,7 @@ class OpenAIBatch(Target):
     )
 
     def render(self, subject: Subject) -> str:
-        """Return the lines.
-
-        Raises:
-            UsageError: there are no rows, no model that OpenAI has, or too much for one file.
-        """
+        """Return the lines."""
         if not subject.rows:
             raise UsageError("a batch file holds rows", hint="give them with --input")
         prompt, settings = prompt_of(subject), _settings(subject)

@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 from .scorer_file import RecordingClient, ScorerFile
 from .target import Messages, Row
 
-__all__ = ["Opik"]
-
 
 class Opik(ScorerFile):
     """A ``BaseMetric``; Opik's online rules hold neither reader nor vote, and go through its server alone."""

@@ -13,8 +13,6 @@ from ..text.json_lines import plain_fields
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
 
-__all__ = ["NASTY", "Parity", "nasty_cases", "parity", "rows_of", "variables"]
-
 NASTY: tuple[str, ...] = (
     "plain",
     "{{claim}} {{ conversation }} {{item.response}} {{{x}}} {claim} {0} %s ${claim} $claim",
@@ -33,19 +31,12 @@ NASTY: tuple[str, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """How many rows a target sends as the judge does.
+    """How many rows a target sends as the judge does."""
 
-    Attributes:
-        rows: compared.
-        equal: the same messages.
-        different: ids of the others.
-        raw: rows that are the same too when the row's own values are given to it as they are.
-    """
-
-    rows: int
-    equal: int
-    different: tuple[str, ...]
-    raw: int
+    rows: int  # compared
+    equal: int  # the same messages
+    different: tuple[str, ...]  # ids of the others
+    raw: int  # rows that are the same too when the row's own values are given to it as they are
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts, and the share of rows that are equal."""
@@ -53,25 +44,12 @@ class Parity:
 
 
 def variables(judge: Judge, inputs: Mapping[str, Any], *, tags: Iterable[str] = ()) -> dict[str, str]:
-    """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt.
-
-    Args:
-        judge: the judge that was exported.
-        inputs: the row's inputs, as in gold.
-        tags: of the export, under ``tags``: the fields that a prompt of the XML adapter writes as tags.
-
-    Raises:
-        GoldError: an input is missing or ill-typed.
-    """
+    """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt."""
     return _texts(judge, judge.case(inputs).inputs, tags)
 
 
 def nasty_cases(judge: Judge) -> list[Case]:
-    """Return a case for each of :data:`NASTY` and each attack of ``jurist harden``, in every input in turn.
-
-    Raises:
-        UsageError: an input is neither a text nor a list of texts.
-    """
+    """Return a case for each of :data:`NASTY` and each attack of ``jurist harden``, in every input in turn."""
     kinds = {name: info.annotation for name, info in judge.signature.input_fields.items()}
     if not all(kind is str or kind == list[str] for kind in kinds.values()):
         raise UsageError(
@@ -97,11 +75,7 @@ def _attacks(judge: Judge, place: str) -> list[str]:
 
 
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
-    """Return a row for each case and each order in which it is asked.
-
-    Raises:
-        UsageError: the judge is not one prompt.
-    """
+    """Return a row for each case and each order in which it is asked."""
     prompt, judge = prompt_of(subject), subject.judge
 
     def row(case: Case, inputs: Mapping[str, Any]) -> Row:
@@ -117,12 +91,7 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
 
 
 def parity(target: Target, subject: Subject) -> Parity:
-    """Render, load and fill an export for the subject's rows, and compare.
-
-    Raises:
-        UsageError: the target cannot hold the judge, its loader is not installed, or there are no rows.
-        ArtifactError: its loader failed.
-    """
+    """Render, load and fill an export for the subject's rows, and compare."""
     if not subject.rows:
         raise UsageError("there are no rows to check the export with", hint="give some with --input")
     prompt_of(subject)

@@ -6,8 +6,6 @@ from typing import Any
 from .scorer_file import RecordingClient, ScorerFile
 from .target import Messages, Row
 
-__all__ = ["Phoenix"]
-
 
 class Phoenix(ScorerFile):
     """What ``create_evaluator`` makes; a ``ClassificationEvaluator`` reads a tool call instead of the reply."""

@@ -20,8 +20,6 @@ from .contents import contents
 from .prompt import prompt_of
 from .target import Subject, Target
 
-__all__ = ["PortableFile", "executed", "portable_spec"]
-
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 """
 
@@ -40,27 +38,19 @@ $code'''
 
 
 class PortableFile(Target):
-    """A file of Python source.
-
-    Attributes:
-        about: its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments.
-        imports: what its code needs.
-        code: what stands last; ``$inputs`` is their names, ``$settings`` those of the request, and there is what
-            :meth:`words` adds.
-    """
+    """A file of Python source."""
 
     suffix = ".py"
     prepares = True
+    # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
     about: ClassVar[str]
-    imports: ClassVar[str] = ""
+    imports: ClassVar[str] = ""  # what its code needs
+    # what stands last; ``$inputs`` is their names, ``$settings`` those of the request, and there is what
+    # :meth:`words` adds
     code: ClassVar[str]
 
     def render(self, subject: Subject) -> str:
-        """Return the source.
-
-        Raises:
-            UsageError: the judge's answers cannot be read by the standard library.
-        """
+        """Return the source."""
         spec = portable_spec(subject)
         more = self.words(subject, spec)
         names = [one["name"] for one in spec["inputs"]]
@@ -95,11 +85,7 @@ def executed(text: str) -> dict[str, Any]:
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
-    """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs.
-
-    Raises:
-        UsageError: the judge's answers cannot be read by the standard library.
-    """
+    """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs."""
     prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
     spec, outputs = contents(subject, prompt), prompt.signature.output_fields
     typed = [name for name, info in outputs.items() if info.annotation is not str]

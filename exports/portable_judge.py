@@ -15,55 +15,28 @@ from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
 
-__all__ = ["PortableJudge", "filled"]
-
 _END = "[[ ## completed ## ]]"
 
 
 class PortableJudge:
-    """What an exported file asks and reads with.
-
-    Args:
-        spec: the export, as :func:`jurist.exports.contents.contents` makes it, with ``messages``, ``outputs`` (the
-            names of all output fields), ``samples``, ``threshold``, ``settings`` (for the request) and ``judged`` (the
-            input that a framework's output is, or empty).
-    """
+    """What an exported file asks and reads with."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Return the chat messages for one row, given by the names of the judge's inputs.
-
-        Raises:
-            KeyError: an input is missing.
-            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
-        """
+        """Return the chat messages for one row, given by the names of the judge's inputs."""
         return filled(self.spec, {name: _text(value) for name, value in self.values(inputs).items()})
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs as the prompt shows them: defused, and rendered.
-
-        Raises:
-            KeyError: an input is missing.
-            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
-        """
+        """Return the inputs as the prompt shows them: defused, and rendered."""
         self._complete(inputs)
         safe = {one["name"]: defuse(inputs[one["name"]], self.spec["tags"]) for one in self.spec["inputs"]}
         listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
         return {name: numbered(value) if name in listed else value for name, value in safe.items()}
 
     def read(self, reply: str, inputs: Mapping[str, Any], ended: object = None) -> list[Any]:
-        """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable.
-
-        Args:
-            reply: its text.
-            inputs: the row.
-            ended: why the reply ended, as the endpoint says it; ``None`` if it does not.
-
-        Raises:
-            ValueError: the whole reply is unusable, and why.
-        """
+        """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable."""
         answer, outputs = self.spec["output_field"], self.spec["outputs"]
         fields = json_fields if self.spec["adapter"] == "json" else chat_fields
         text = without_drafts(reply, outputs)
@@ -90,12 +63,7 @@ class PortableJudge:
         return len(inputs[listed[0]]) if listed else 1
 
     def inputs_of(self, given: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
-        """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged.
-
-        Raises:
-            KeyError: an input is missing.
-            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
-        """
+        """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
         names = [one["name"] for one in self.spec["inputs"]]
         found = {name: given[name] for name in names if given.get(name) is not None}
         if output is not None and self.spec["judged"]:

@@ -13,36 +13,22 @@ from .target import Subject
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["Prompt", "only_predictor", "prompt_of", "takes_text", "without_braces"]
-
 _ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A prompt to be filled.
+    """A prompt to be filled."""
 
-    Attributes:
-        messages: each with ``role`` and ``content``, byte for byte as the adapter formats them.
-        placeholders: input field -> what stands for it; each occurs once in all messages.
-        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
-        signature: its inputs and outputs, with their types.
-        demos: its demonstrations.
-    """
-
+    # each with ``role`` and ``content``, byte for byte as the adapter formats them
     messages: tuple[Mapping[str, str], ...]
-    placeholders: Mapping[str, str]
-    adapter: str
-    signature: type[dspy.Signature]
-    demos: Sequence[Any] = ()
+    placeholders: Mapping[str, str]  # input field -> what stands for it; each occurs once in all messages
+    adapter: str  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
+    signature: type[dspy.Signature]  # its inputs and outputs, with their types
+    demos: Sequence[Any] = ()  # its demonstrations
 
     def written(self, literal: Callable[[str], str], variable: Callable[[str], str]) -> list[dict[str, str]]:
-        """Return the messages in a target's own syntax.
-
-        Args:
-            literal: writes a text that the target must leave as it is.
-            variable: writes where an input goes, by its name.
-        """
+        """Return the messages in a target's own syntax."""
         names = {mark: name for name, mark in self.placeholders.items()}
         parting = re.compile("(" + "|".join(map(re.escape, names)) + ")")
         return [
@@ -64,24 +50,15 @@ class Prompt:
 
     def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
-        from ..engines.models import adapter
+        from ..engines.adapters import adapter
 
         messages = adapter(self.adapter).format(self.signature, list(self.demos), dict(values))
         return [{"role": str(one["role"]), "content": one["content"]} for one in messages]
 
 
 def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) -> Prompt:
-    """Return the prompt of a judge that asks once.
-
-    Args:
-        subject: what is exported.
-        mark: the placeholder for a name, in the target's own syntax, such as ``{{claim}}``. A prompt may itself
-            hold that text; then the name gets a number. For :meth:`Prompt.written` any will do.
-
-    Raises:
-        UsageError: the judge asks more than one prompt per case, or one that is not text.
-    """
-    from ..engines.models import adapter as adapter_named
+    """Return the prompt of a judge that asks once."""
+    from ..engines.adapters import adapter as adapter_named
 
     judge, predictor = subject.judge, only_predictor(subject)
     name = str(subject.card.get("adapter") or "chat")
@@ -117,11 +94,7 @@ def takes_text(predictor: dspy.Predict) -> bool:
 
 
 def only_predictor(subject: Subject) -> dspy.Predict:
-    """Return the one predictor of a judge that asks once.
-
-    Raises:
-        UsageError: it asks more than once, or for other inputs than its own.
-    """
+    """Return the one predictor of a judge that asks once."""
     judge, predictors = subject.judge, dict(subject.program.named_predictors())
     first = next(iter(predictors.values()), None)
     if len(predictors) > 1:

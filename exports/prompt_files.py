@@ -16,33 +16,21 @@ from ..errors import UsageError, why
 from ..gold.decoding import unreadable
 from .messages import FORMAT
 
-__all__ = ["Template", "templates_of"]
-
 Style: TypeAlias = Literal["literal", "f-string", "mustache", "jinja2", ""]
 _SPEC = re.compile(r"^const spec = (\{.*\});$", re.MULTILINE)
 _SPOKEN: Final = {"System": "system", "Human": "user", "AI": "assistant"}
 
 
 class Template(NamedTuple):
-    """One message.
+    """One message."""
 
-    Attributes:
-        role: ``system``, ``user`` or ``assistant``.
-        text: with its variables.
-        style: how they are written; empty for either, ``literal`` for ``⟦name⟧``.
-    """
-
-    role: str
-    text: str
-    style: Style = ""
+    role: str  # ``system``, ``user`` or ``assistant``
+    text: str  # with its variables
+    style: Style = ""  # how they are written; empty for either, ``literal`` for ``⟦name⟧``
 
 
 def templates_of(path: Path) -> list[Template]:
-    """Read a prompt file.
-
-    Raises:
-        UsageError: it cannot be read, or holds several prompts or none that is known.
-    """
+    """Read a prompt file."""
     try:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:

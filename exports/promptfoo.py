@@ -14,8 +14,6 @@ from .contents import described
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
 
-__all__ = ["Promptfoo"]
-
 _CONFIG = """\
 // {ref}, made by jurist. Run it with: promptfoo eval -c THIS_FILE
 // promptfoo reads values and filled prompts as templates again; this ends that, and must stand first.
@@ -69,11 +67,7 @@ class Promptfoo(Target):
     )
 
     def render(self, subject: Subject) -> str:
-        """Return the configuration.
-
-        Raises:
-            UsageError: the judge gives something else than one label, asks in XML, or shows replies in JSON.
-        """
+        """Return the configuration."""
         prompt = prompt_of(subject)
         about = described(subject, prompt)
         if about["parser"]["answer"].get("reader") != "label" or prompt.adapter == "xml":

@@ -6,8 +6,6 @@ from typing import Any
 from .scorer_file import ScorerFile
 from .target import Messages, Row, loader
 
-__all__ = ["PydanticEvals"]
-
 _ROLES = {"system-prompt": "system", "user-prompt": "user", "text": "assistant"}
 
 

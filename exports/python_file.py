@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from .portable_file import PortableFile, executed
 from .target import Messages, Row
 
-__all__ = ["PythonFile"]
-
 
 class PythonFile(PortableFile):
     """One file with the prompt, the parser and the vote; dependency-free."""

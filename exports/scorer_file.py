@@ -16,24 +16,17 @@ from ..programs.answers.portable import SCORES
 from .portable_file import PortableFile, executed
 from .target import Messages, Row, Subject, loader
 
-__all__ = ["RecordingClient", "ScorerFile"]
-
 
 class ScorerFile(PortableFile):
-    """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1.
-
-    Attributes:
-        module: the framework's, to be imported.
-        package: what pip calls it.
-        quiet: environment variables under which a check sends no telemetry and writes nothing where it runs.
-    """
+    """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1."""
 
     limits: ClassVar[tuple[str, ...]] = (
         "1 is a label that does not count as found, or the top of the scale; units of a row are averaged",
         "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
     )
-    module: ClassVar[str]
-    package: ClassVar[str]
+    module: ClassVar[str]  # the framework's, to be imported
+    package: ClassVar[str]  # what pip calls it
+    # environment variables under which a check sends no telemetry and writes nothing where it runs
     quiet: ClassVar[Mapping[str, str]] = {}
 
     def render(self, subject: Subject) -> str:

@@ -12,8 +12,6 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["signature_source"]
-
 _BOUNDS = {
     annotated_types.Ge: "ge",
     annotated_types.Le: "le",
@@ -27,9 +25,6 @@ def signature_source(signature: type[dspy.Signature], name: str) -> str:
     """Return source that defines the signature under a name, and above it the models of its fields.
 
     It needs ``dspy``, ``BaseModel`` and ``Field`` of pydantic, ``Annotated`` and ``Literal``.
-
-    Raises:
-        UsageError: a field has a type or a rule that cannot be written so.
     """
     models: dict[str, str] = {}
     lines = [f"class {name}(dspy.Signature):", f"    {signature.instructions!r}", ""]

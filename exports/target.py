@@ -22,50 +22,32 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["Exporter", "Messages", "Row", "Subject", "Target", "loader"]
-
 Messages: TypeAlias = Sequence[Mapping[str, str]]
 """``{"role": "system" | "user" | "assistant", "content": str}``, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One filling of the prompt with a user's row.
+    """One filling of the prompt with a user's row."""
 
-    Attributes:
-        id: of its case.
-        inputs: the row's own, by the judge's input fields.
-        variables: input field -> the text that stands in the prompt, defused.
-        messages: what the judge sends.
-        label: what people say, where they say one thing; else empty.
-    """
-
-    id: str
-    inputs: Mapping[str, Any]
-    variables: Mapping[str, str]
-    messages: Messages
-    label: str = ""
+    id: str  # of its case
+    inputs: Mapping[str, Any]  # the row's own, by the judge's input fields
+    variables: Mapping[str, str]  # input field -> the text that stands in the prompt, defused
+    messages: Messages  # what the judge sends
+    label: str = ""  # what people say, where they say one thing; else empty
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What is exported: a judge with one prompt, and, if it comes from an artifact, its card.
+    """What is exported: a judge with one prompt, and, if it comes from an artifact, its card."""
 
-    Attributes:
-        judge: the judge.
-        program: its program with the prompt.
-        state: the prompt.
-        card: the artifact's card; empty for a prompt that was never proved.
-        rows: what to judge, for targets that hold it; empty if nobody gave any.
-        model: who is to answer; ``None`` if nobody said.
-    """
-
-    judge: Judge
-    program: dspy.Module
-    state: PromptState
+    judge: Judge  # the judge
+    program: dspy.Module  # its program with the prompt
+    state: PromptState  # the prompt
+    # the artifact's card; empty for a prompt that was never proved
     card: Mapping[str, Any] = field(default_factory=dict)
-    rows: Sequence[Row] = ()
-    model: Model | None = None
+    rows: Sequence[Row] = ()  # what to judge, for targets that hold it; empty if nobody gave any
+    model: Model | None = None  # who is to answer; ``None`` if nobody said
 
     @property
     def ref(self) -> str:
@@ -127,27 +109,16 @@ class Exporter(Protocol):
         """The usual end of the file's name, with its dot."""
 
     def render(self, subject: Subject) -> str:
-        """Return the text of the file.
-
-        Raises:
-            UsageError: this target cannot reproduce this judge.
-        """
+        """Return the text of the file."""
 
 
 class Target(ABC):
-    """An exporter whose files can be loaded and filled by the target system itself.
+    """An exporter whose files can be loaded and filled by the target system itself."""
 
-    Attributes:
-        name: the word after ``--to``.
-        suffix: the usual end of the file's name, with its dot.
-        limits: what it cannot hold of any judge, in words.
-        prepares: whether the file itself defuses and renders a row's values.
-    """
-
-    name: ClassVar[str]
-    suffix: ClassVar[str]
-    limits: ClassVar[tuple[str, ...]] = ()
-    prepares: ClassVar[bool] = False
+    name: ClassVar[str]  # the word after ``--to``
+    suffix: ClassVar[str]  # the usual end of the file's name, with its dot
+    limits: ClassVar[tuple[str, ...]] = ()  # what it cannot hold of any judge, in words
+    prepares: ClassVar[bool] = False  # whether the file itself defuses and renders a row's values
 
     @abstractmethod
     def render(self, subject: Subject) -> str:
@@ -155,19 +126,11 @@ class Target(ABC):
 
     @abstractmethod
     def replay(self, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
-        """Return what the target's own loader makes of the file, for each row.
-
-        Raises:
-            UsageError: the loader's package is not installed.
-        """
+        """Return what the target's own loader makes of the file, for each row."""
 
 
 def loader(module: str, package: str) -> Any:
-    """Import what loads a target's files.
-
-    Raises:
-        UsageError: it is not installed.
-    """
+    """Import what loads a target's files."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

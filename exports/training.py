@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..keeping.loading import LoadedJudge
     from ..programs.answers.base import Answer
 
-__all__ = ["LEAST_EXAMPLES", "Example", "Message", "Selection", "Training", "make_training"]
-
 Message: TypeAlias = Mapping[str, str]
 """``{"role": "system" | "user" | "assistant", "content": str}``."""
 
@@ -39,19 +37,14 @@ LEAST_EXAMPLES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which cases become examples.
+    """Which cases become examples."""
 
-    Attributes:
-        part: the part of the split by group to take, or ``"all"``. The default keeps what
-            ``jurist compile`` and a later comparison test on out of the training file.
-        seed: of the split.
-        shares: of train, dev and test; default: by how many rows there are.
-        max_tokens: leave out longer examples; about one token for four letters or one Chinese character.
-    """
-
+    # the part of the split by group to take, or ``"all"``. The default keeps what ``jurist compile`` and a
+    # later comparison test on out of the training file
     part: Part | Literal["all"] = "train"
-    seed: int = 0
-    shares: Shares | None = None
+    seed: int = 0  # of the split
+    shares: Shares | None = None  # of train, dev and test; default: by how many rows there are
+    # leave out longer examples; about one token for four letters or one Chinese character
     max_tokens: int | None = None
 
     def __post_init__(self) -> None:
@@ -60,28 +53,18 @@ class Selection:
             raise UsageError(f"--max-tokens {self.max_tokens} allows no example", hint="give 1 or more")
 
     def of(self, gold: Gold) -> frozenset[str]:
-        """Return the ids of the cases in the part.
-
-        Raises:
-            GoldError: the gold cannot be split.
-        """
+        """Return the ids of the cases in the part."""
         cases = gold.cases if self.part == "all" else gold.split(self.seed, self.shares).part(self.part)
         return frozenset(case.id for case in cases)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One case as messages, the last of them the assistant's.
+    """One case as messages, the last of them the assistant's."""
 
-    Attributes:
-        case: where it comes from.
-        messages: in their order.
-        tokens: an estimate of their length.
-    """
-
-    case: Case
-    messages: tuple[Message, ...]
-    tokens: int
+    case: Case  # where it comes from
+    messages: tuple[Message, ...]  # in their order
+    tokens: int  # an estimate of their length
 
     @property
     def line(self) -> dict[str, Any]:
@@ -91,17 +74,11 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """A training file.
+    """A training file."""
 
-    Attributes:
-        examples: in the order of the gold.
-        left_out: how many cases are not in it, by reason.
-        answer: what the labels are.
-    """
-
-    examples: tuple[Example, ...]
-    left_out: Mapping[str, int]
-    answer: Answer
+    examples: tuple[Example, ...]  # in the order of the gold
+    left_out: Mapping[str, int]  # how many cases are not in it, by reason
+    answer: Answer  # what the labels are
 
     def to_json(self) -> dict[str, Any]:
         """Return what is in the file, as plain values; ``tokens`` are estimates, None in an empty file."""
@@ -132,17 +109,8 @@ def make_training(
     Left out, and counted: cases of other parts, cases with an unlabelled unit (their reply would say that it was
     not found), equal prompts after the first, all examples of prompts that have several answers, those over the
     limit, and those whose reply the judge itself does not read back as the same labels.
-
-    Args:
-        loaded: the judge, basic or compiled; its prompt and adapter are used, its model is not.
-        gold: labelled cases.
-        selection: which of them; default: the train part of the default split.
-        on_case: called after each case.
-
-    Raises:
-        UsageError: the judge asks more than one prompt, or its reply has parts that gold does not give.
     """
-    from ..engines.models import adapter as adapter_named
+    from ..engines.adapters import adapter as adapter_named
 
     predictor, adapter = _predictor(loaded), adapter_named(loaded.adapter)
     chosen, left = selection or Selection(), Counter[Reason]()

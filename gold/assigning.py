@@ -41,16 +41,7 @@ Good = Callable[[frozenset[Any]], bool]
 def assign(
     groups: Sequence[Group], shares: Mapping[str, float], seed: int, kept: Mapping[str, str], good: Good
 ) -> Parts:
-    """Return the groups of each part.
-
-    Args:
-        groups: all of them.
-        shares: part -> the share of the cases that it gets; the sum is 1. The last part is the test, where there are
-            three.
-        seed: of the order of the groups.
-        kept: group -> the part that it was in before; such groups do not move.
-        good: what the labels of a part must fulfil; parts that cannot be mended are returned as they are.
-    """
+    """Return the groups of each part."""
     filling = _Filling(shares=shares, total=sum(group.size for group in groups))
     ordered = sorted(groups, key=lambda group: (text_hash(f"{seed}:{group.name}"), group.name))
     for group in ordered:

@@ -13,8 +13,6 @@ from typing import Any
 from ..errors import GoldError
 from .rowtypes import Row, Rows
 
-__all__ = ["FECT_COLUMNS", "LABELS", "cognibench_rows", "is_cognibench"]
-
 FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
 _DIALOGUE = ("id", "dialogue", "current_turn", "reference")
 _ROLE = re.compile(r"<(user|assistant)>")
@@ -40,18 +38,7 @@ def is_cognibench(row: Mapping[str, Any]) -> bool:
 
 
 def cognibench_rows(dialogues: Rows, labels: Mapping[str, Any], *, path: str, labels_path: str) -> Rows:
-    """Return one row a dialogue turn, as the ``cognibench`` judge reads them.
-
-    Args:
-        dialogues: the rows of ``dialogues.json``.
-        labels: dialogue id -> its entry in ``labels.json``; a turn without one comes out unlabelled,
-            with the sentences of its ``current_turn_processed``.
-        path: the file of the dialogues, for messages.
-        labels_path: the file of the labels, for messages.
-
-    Raises:
-        GoldError: a field is missing or has the wrong form, or a label is unknown.
-    """
+    """Return one row a dialogue turn, as the ``cognibench`` judge reads them."""
     return [(line, _row(turn, labels, path, labels_path, line)) for line, turn in dialogues]
 
 

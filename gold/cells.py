@@ -12,8 +12,6 @@ from typing import Any
 
 from .rowtypes import Place
 
-__all__ = ["CELL_LIMIT", "json_of", "plain", "safe"]
-
 CELL_LIMIT = 32_767
 """The longest text, in characters, that Excel keeps in one cell."""
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
@@ -30,11 +28,7 @@ def plain(cell: str) -> str:
 
 
 def json_of(cell: str, column: str, place: Place) -> Any:
-    """Return the JSON value that a cell holds.
-
-    Raises:
-        GoldError: it is not JSON, with its place.
-    """
+    """Return the JSON value that a cell holds."""
     try:
         return json.loads(plain(cell))
     except (ValueError, RecursionError) as error:

@@ -12,8 +12,6 @@ from ..text.json_lines import json_line
 from .rowtypes import Row
 from .writing import check_files
 
-__all__ = ["OnBad", "Problem", "Rejects", "refuse", "renamed"]
-
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
@@ -35,19 +33,13 @@ def renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing that is wrong with some rows.
-
-    Attributes:
-        reason, field, hint: in words; the column to blame, if any; the next step.
-        rows: how many rows have it, at least 1.
-        places: ``file:line`` of the first few.
-    """
+    """One thing that is wrong with some rows."""
 
     reason: str
     field: str
     hint: str
-    rows: int = 0
-    places: tuple[str, ...] = ()
+    rows: int = 0  # how many rows have it, at least 1
+    places: tuple[str, ...] = ()  # ``file:line`` of the first few
 
     def also(self, place: str) -> "Problem":
         """Return it with one row more."""

@@ -25,23 +25,16 @@ if TYPE_CHECKING:
 
     from ..programs.judge import Judge
 
-__all__ = ["NearCopies", "near_copies", "near_rows", "sketched_rows"]
-
 _LONG = 40
 """Letters and digits from which evidence that nearly repeats is a copy, and not chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NearCopies:
-    """Groups that hold near copies of each other.
+    """Groups that hold near copies of each other."""
 
-    Attributes:
-        groups: their names, two or more, sorted; together they count as the first of them.
-        sources: a row of each that is near one of the others, as messages name it.
-    """
-
-    groups: tuple[str, ...]
-    sources: tuple[str, ...]
+    groups: tuple[str, ...]  # their names, two or more, sorted; together they count as the first of them
+    sources: tuple[str, ...]  # a row of each that is near one of the others, as messages name it
 
 
 def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
@@ -99,13 +92,7 @@ def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
 
 
 def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the ids of the cases that are near a row that was seen.
-
-    Args:
-        judge: whose cases they are.
-        cases: to look at.
-        seen: what :func:`sketched_rows` returned.
-    """
+    """Return the ids of the cases that are near a row that was seen."""
     known = list(seen)
     if not known or not cases:
         return frozenset()

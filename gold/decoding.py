@@ -6,19 +6,13 @@ from typing import Any, BinaryIO
 
 from ..errors import GoldError, why
 
-__all__ = ["Rejoined", "bytes_of", "check_packed", "text_of", "unreadable"]
-
 _SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
 
 
 def bytes_of(file: Traversable, path: str) -> bytes:
-    """Return what a file holds.
-
-    Raises:
-        GoldError: it cannot be read.
-    """
+    """Return what a file holds."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -26,11 +20,7 @@ def bytes_of(file: Traversable, path: str) -> bytes:
 
 
 def check_packed(head: bytes, path: str) -> None:
-    """Refuse what is no UTF-8 text by its first bytes.
-
-    Raises:
-        GoldError: it is packed, or UTF-16.
-    """
+    """Refuse what is no UTF-8 text by its first bytes."""
     for magic, what in _PACKED.items():
         if head.startswith(magic):
             raise GoldError(
@@ -41,11 +31,7 @@ def check_packed(head: bytes, path: str) -> None:
 
 
 def text_of(data: bytes, path: str) -> str:
-    """Decode UTF-8, with or without a byte order mark.
-
-    Raises:
-        GoldError: it is something else, with the line and byte to blame.
-    """
+    """Decode UTF-8, with or without a byte order mark."""
     check_packed(data, path)
     text = data.decode("utf-8-sig", "surrogateescape")
     if error := unreadable(text, path, 1):
@@ -54,13 +40,7 @@ def text_of(data: bytes, path: str) -> str:
 
 
 def unreadable(text: str, path: str, line: int) -> GoldError | None:
-    """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``.
-
-    Args:
-        text: one line or several.
-        path: the file.
-        line: the number of the first of them.
-    """
+    """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``."""
     if "\0" in text:
         line += text.count("\n", 0, text.index("\0"))
         said = "the file holds a NUL character: it is not text"

@@ -25,8 +25,6 @@ from .rowtypes import Place
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["Document", "document_rows", "read_documents", "read_for"]
-
 _PLAIN = {".txt", ".md"}
 _TEXT = ("text", "reference")
 _OWN = ("id", "group", "title", "topic", "language", "source")
@@ -64,16 +62,7 @@ class Document:
 
 
 def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading:
-    """Read rows for a judge: documents where it takes documents, else whatever the source holds.
-
-    Args:
-        judge: whose rows they are.
-        source: as :func:`jurist.gold.readers.read` and :func:`read_documents` take it.
-        on_bad: takes what is wrong with lines of a file that hold no row; a bad document ends the reading.
-
-    Raises:
-        GoldError: the source cannot be used, with its place.
-    """
+    """Read rows for a judge: documents where it takes documents, else whatever the source holds."""
     return document_rows(source, judge.document) if judge.document else read(source, on_bad)
 
 
@@ -82,9 +71,6 @@ def document_rows(source: str | Path, name: str) -> Reading:
 
     A row has the text under ``name``, ``id``, ``group`` (the id again: what is written from one document belongs
     together), ``title``, ``topic``, ``language`` and ``source``, and whatever else the document's own row says.
-
-    Raises:
-        GoldError: as :func:`read_documents`.
     """
     found = read_documents(source, name)
     rows = [
@@ -107,16 +93,7 @@ def document_rows(source: str | Path, name: str) -> Reading:
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
-    """Read documents, in the order of the file or by file name.
-
-    Args:
-        source: a file, a folder, a bundled gold set with references, ``-`` for rows on standard input, or
-            ``hf:org/name``.
-        name: a field that may hold the text of a row, besides ``text`` and ``reference``.
-
-    Raises:
-        GoldError: the source or one of its documents cannot be used, with its place.
-    """
+    """Read documents, in the order of the file or by file name."""
     path = Path(source)
     try:
         folder, file = path.is_dir(), path.is_file()

@@ -21,15 +21,9 @@ from .rowtypes import Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["expand_row", "nothing_for"]
-
 
 def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
-    """Return the judge's own rows of the row at place ``number``, prepared; none if nothing in it concerns it.
-
-    Raises:
-        GoldError: the row, or the second rater's, does not fit its layout, with its place.
-    """
+    """Return the judge's own rows of the row at place ``number``, prepared; none if nothing in it concerns it."""
     line, raw = reading.rows[number]
     if judge.expand is not None:
         whole = _whole(raw, reading)

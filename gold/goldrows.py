@@ -22,33 +22,12 @@ from .rowtypes import Kind, Place, Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = [
-    "all_ratings",
-    "canonical_row",
-    "cell",
-    "input_columns",
-    "is_rating",
-    "label_keys",
-    "make_case",
-    "prepared",
-    "row_keys",
-]
-
 _RATER = "rater:"  # the start of a column that holds one rater's labels
 _WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
 def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
-    """Return a row whose values are JSON values as the judge's row model reads them.
-
-    Args:
-        judge: whose rows they are.
-        row: the row as it was read; it is not changed.
-        kind: in ``"text"``, empty cells of optional fields are absent and cells of list fields are
-            JSON; in ``"columns"``, ``None`` in an optional field is absent. Columns ``rater:NAME``, and the
-            label of a row whose column ``rater`` says whose it is, are put into ``ratings`` in every kind, and
-            empty ones are left out.
-    """
+    """Return a row whose values are JSON values as the judge's row model reads them."""
     result = dict(row)
     for _, info, keys in _fields(judge.row_model):
         for key in keys:
@@ -74,11 +53,7 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
 
 
 def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
-    """Validate a prepared row and return its case, with its ratings, and its group if it has one.
-
-    Raises:
-        GoldError: a field or label is wrong, with its place.
-    """
+    """Validate a prepared row and return its case, with its ratings, and its group if it has one."""
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if not keys:
         case = _case(judge, row, place)
@@ -127,11 +102,7 @@ def is_rating(column: str) -> bool:
 
 
 def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
-    """Return the JSON row from which the same case is read again: the judge's fields only, in their order.
-
-    Raises:
-        GoldError: the judge's row model does not read back what it writes.
-    """
+    """Return the JSON row from which the same case is read again: the judge's fields only, in their order."""
     try:
         parsed = judge.row_model.model_validate(_without_ratings(row))
     except pydantic.ValidationError as error:  # it was read, so only its label can be gone

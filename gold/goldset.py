@@ -22,10 +22,9 @@ from .documents import read_for
 from .expanding import expand_row, nothing_for
 from .goldrows import canonical_row, label_keys, make_case
 from .joining import joined
-from .leaks import check_leaks
 from .mapping import RowMapping
 from .merging import Rule, merge_gold, named_ambiguity
-from .readers import Reading, bundled_names
+from .readers import Reading
 from .rows import GoldData
 from .rowtypes import Kind, Place, Row
 from .shared import grouped, settled, shared_inputs
@@ -35,18 +34,6 @@ from .writing import write_jsonl, write_whole
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
-
-__all__ = [
-    "Gold",
-    "Split",
-    "bundled_names",
-    "check_leaks",
-    "describe",
-    "empty_inputs",
-    "import_gold",
-    "write_jsonl",
-    "write_split",
-]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -202,22 +189,6 @@ def import_gold(
     """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings.
 
     Reading the file gives a gold set with the same ``sha256``.
-
-    Args:
-        source: as :meth:`Gold.load` takes it.
-        judge: whose rows they are.
-        path: the file to write.
-        labelled: as :meth:`Gold.load` takes it; without ``merge`` only.
-        merge: make the gold label of each unit from its ratings by this rule. Ambiguous units are written too:
-            with their ratings, without a label, and with their category in the field ``ambiguity``. Rows
-            that nobody labelled are left out. ``adjudicated`` then says of the file what ``merge`` said.
-        mapping, rejects: as :meth:`Gold.load` takes them.
-
-    Returns:
-        What was written; cases without any label are in ``ambiguous``.
-
-    Raises:
-        GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
     """
     if rejects is not None:
         rejects.check_apart(path)
@@ -253,9 +224,6 @@ def write_split(split: Split, folder: str | Path) -> None:
     """Write ``train.jsonl``, ``dev.jsonl``, ``test.jsonl`` and ``split.json`` into a folder.
 
     ``split.json`` holds the seed, the shares, the number of cases of each part and the test hash.
-
-    Raises:
-        GoldError: a file cannot be written.
     """
     place = Path(folder)
     for name in PARTS:
@@ -270,19 +238,12 @@ def write_split(split: Split, folder: str | Path) -> None:
 
 @dataclass(frozen=True)
 class _Way:
-    """How rows become cases.
+    """How rows become cases."""
 
-    Attributes:
-        labelled: as for :meth:`Gold.load`.
-        mapping: the names in the source.
-        bad: takes the rows that cannot be used.
-        strict: whether none may be bad.
-    """
-
-    labelled: bool
-    mapping: RowMapping
-    bad: Rejects
-    strict: bool
+    labelled: bool  # as for :meth:`Gold.load`
+    mapping: RowMapping  # the names in the source
+    bad: Rejects  # takes the rows that cannot be used
+    strict: bool  # whether none may be bad
 
 
 def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) -> Gold:

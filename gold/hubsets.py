@@ -11,8 +11,6 @@ from typing import Any
 from ..errors import GoldError
 from .rowtypes import Row
 
-__all__ = ["hub_name", "stream_hub"]
-
 _SAVED = "state.json"  # what save_to_disk writes beside the rows of one split
 _SAVED_SPLITS = "dataset_dict.json"
 
@@ -32,15 +30,7 @@ def hub_name(source: str) -> tuple[str, str] | None:
 def stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a dataset, with 1-based record numbers; the library keeps them on disk.
 
-    Args:
-        name: ``org/name`` on the hub, or a local folder.
-        split: a split (``"test"``, ``"train[:100]"``, ``"all"``); may be empty if there is only one.
-        path: the source as the user named it, for messages.
-
     Class labels become their names.
-
-    Raises:
-        GoldError: the dataset cannot be loaded, or several splits are on offer and none is named; while it is iterated.
     """
     if not name.strip("/"):
         raise GoldError("the dataset has no name", path=path, hint="write hf:org/name or hf:org/name:split")

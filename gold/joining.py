@@ -15,15 +15,9 @@ from .rowtypes import Place, Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["joined", "with_second"]
-
 
 def with_second(judge: Judge, row: Row, reading: Reading, number: int) -> Row:
-    """Return the row with the ratings ``first`` (its own labels) and ``second`` (the second rater's).
-
-    Raises:
-        GoldError: the second rater's row holds no label, or one that does not fit, with its place.
-    """
+    """Return the row with the ratings ``first`` (its own labels) and ``second`` (the second rater's)."""
     line, other = reading.second[number]
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if not isinstance(ratings, Mapping):
@@ -53,9 +47,6 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     the one row and some in the other has all of them. Where the two name different reasons for an ambiguity, the
     reason is ``unknown``. Of two groups it is in the one whose name comes first, or that alone is named: the case
     stands once, so no part of a split shows it to another.
-
-    Raises:
-        GoldError: the labels, or what one rater said of one unit, differ, with both places.
     """
     one, two = first[0], again[0]
     places = f"{one.source} and {two.source}"

@@ -11,8 +11,6 @@ from ..errors import GoldError
 from .decoding import unreadable
 from .rowtypes import Found, Row
 
-__all__ = ["json_rows", "parse_json"]
-
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*+"?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 _DEEPEST = 100
 """Lists and objects that may stand in each other."""
@@ -21,16 +19,7 @@ _LAID_OUT = 64 * 1024 * 1024
 
 
 def json_rows(lines: Iterator[str], path: str, *, array: bool) -> Iterator[Found]:
-    """Return the rows of a text, line by line; an array is read whole.
-
-    Args:
-        lines: ended by ``\\n`` only, as JSON values may hold other line breaks; one is not blank.
-        path: the file, for messages.
-        array: whether the first character is ``[``.
-
-    Raises:
-        GoldError: the array is broken or empty.
-    """
+    """Return the rows of a text, line by line; an array is read whole."""
     numbered = _numbered(lines, 1)
     first, line = next(numbered)
     if array:
@@ -58,11 +47,7 @@ def _numbered(lines: Iterator[str], first: int) -> Iterator[tuple[int, str]]:
 
 
 def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
-    """Return one JSON value.
-
-    Raises:
-        GoldError: the text is not JSON, with the line.
-    """
+    """Return one JSON value."""
     try:
         found = _READER.decode(text)
     except json.JSONDecodeError as error:
@@ -172,11 +157,7 @@ def _laid_out(first: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
 
 
 def _one_object(text: str, path: str, first_line: int) -> Row | None:
-    """Return the single object that a file holds, or ``None`` if it is lines, or broken.
-
-    Raises:
-        GoldError: there is a number in it that cannot be read.
-    """
+    """Return the single object that a file holds, or ``None`` if it is lines, or broken."""
     try:
         whole = json.loads(text)
     except (json.JSONDecodeError, RecursionError):

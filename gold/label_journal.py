@@ -17,39 +17,22 @@ from ..errors import GoldError
 from .rowtypes import Row, Rows
 from .units import Answer, SheetUnit
 
-__all__ = ["Label", "LabelJournal", "is_journal", "journal_units"]
-
 _LINE = {"case", "unit", "rater", "label"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What one rater said of one unit.
+    """What one rater said of one unit."""
 
-    Attributes:
-        case: the id of its case.
-        unit: its place in the case, from 0.
-        rater: the name.
-        label: as it was given; empty if an earlier one is taken back.
-        category: why the unit is ambiguous; empty if it is not.
-    """
-
-    case: str
-    unit: int
-    rater: str
-    label: str
-    category: str = ""
+    case: str  # the id of its case
+    unit: int  # its place in the case, from 0
+    rater: str  # the name
+    label: str  # as it was given; empty if an earlier one is taken back
+    category: str = ""  # why the unit is ambiguous; empty if it is not
 
 
 class LabelJournal:
-    """The labels of one file.
-
-    Args:
-        path: the file; it is made with the first label.
-
-    Raises:
-        GoldError: it cannot be read, or is no such file.
-    """
+    """The labels of one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -89,16 +72,7 @@ class LabelJournal:
         self._labels[label.case, label.unit, label.rater] = label
 
     def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
-        """Write a label; it is on the disk when this returns.
-
-        Args:
-            label: what was said.
-            row: the fields of its case's row, without labels.
-            group: of the case.
-
-        Raises:
-            GoldError: the file cannot be written.
-        """
+        """Write a label; it is on the disk when this returns."""
         line: Row = {"case": label.case, "unit": label.unit + 1, "rater": label.rater, "label": label.label}
         if label.category:
             line["ambiguity"] = label.category
@@ -128,11 +102,7 @@ def is_journal(row: Mapping[str, Any]) -> bool:
 
 
 def journal_units(rows: Rows, path: str) -> list[SheetUnit]:
-    """Return the units of a journal, each with the last label of every rater.
-
-    Raises:
-        GoldError: a line is none of a journal, or its case has no row.
-    """
+    """Return the units of a journal, each with the last label of every rater."""
     inputs: dict[str, tuple[Mapping[str, Any], str]] = {}
     given: dict[tuple[str, str], dict[str, tuple[int, Answer, str]]] = defaultdict(dict)
     for number, row in rows:

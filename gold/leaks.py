@@ -19,22 +19,13 @@ from .splits import Split
 if TYPE_CHECKING:
     from ..programs.state import PromptState
 
-__all__ = ["check_leaks", "leaks_of"]
-
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     """Refuse a split, or prompts, that show something of the test part.
 
-    Args:
-        split: the parts.
-        states: the prompts of programs that are to be proved on the test part.
-
     A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
     case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
     the same unit.
-
-    Raises:
-        GoldError: there is a leak; the message names both places.
     """
     seen = (*split.train, *split.dev)
     _check_identity(split, seen)
@@ -43,12 +34,7 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
 
 
 def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
-    """Return, by the id of its state, the first leak of each prompt that shows something of the test part.
-
-    Args:
-        split: the parts, which are not looked at among themselves.
-        states: as for :func:`check_leaks`.
-    """
+    """Return, by the id of its state, the first leak of each prompt that shows something of the test part."""
     found: dict[str, GoldError] = {}
     states = tuple(states)
     if states:

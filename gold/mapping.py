@@ -17,8 +17,6 @@ from .rowtypes import Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["RowMapping"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RowMapping:

@@ -22,22 +22,6 @@ from .units import CATEGORIES, Category
 if TYPE_CHECKING:
     from ..programs.answers.base import Answer
 
-__all__ = [
-    "CATEGORIES",
-    "RULES",
-    "Ambiguous",
-    "Category",
-    "Merged",
-    "Rule",
-    "ambiguity",
-    "by_category",
-    "merge",
-    "merge_cases",
-    "merge_gold",
-    "named_ambiguity",
-    "unit_ratings",
-]
-
 G = TypeVar("G", bound=GoldData)
 
 Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
@@ -51,43 +35,28 @@ _UNKNOWN: tuple[Category, ...] = ("unknown",)
 
 @dataclass(frozen=True, kw_only=True)
 class Ambiguous:
-    """A unit on which a rule finds no label.
+    """A unit on which a rule finds no label."""
 
-    Attributes:
-        case: the id of its case.
-        unit: its place in the case, from 0.
-        labels: rater -> label, of the raters who labelled it.
-        category: why it is ambiguous, as people said.
-        source: ``file:line`` of its case.
-        votes: label -> how many of a judge's rows say so.
-        unanswered: rows in which the judge abstained or failed on it.
-    """
-
-    case: str
-    unit: int
-    labels: Mapping[str, Value]
-    category: Category = "unknown"
-    source: str = ""
-    votes: Mapping[Any, int] = field(default_factory=dict)
-    unanswered: int = 0
+    case: str  # the id of its case
+    unit: int  # its place in the case, from 0
+    labels: Mapping[str, Value]  # rater -> label, of the raters who labelled it
+    category: Category = "unknown"  # why it is ambiguous, as people said
+    source: str = ""  # ``file:line`` of its case
+    votes: Mapping[Any, int] = field(default_factory=dict)  # label -> how many of a judge's rows say so
+    unanswered: int = 0  # rows in which the judge abstained or failed on it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """Cases after a rule.
+    """Cases after a rule."""
 
-    Attributes:
-        rule: which.
-        cases: in the order given, with their ratings. ``gold`` is ``None`` on ambiguous units, and ``None``
-            altogether where no unit of the case has a label, as for rows that nobody labelled.
-        ambiguous: the units without a merged label that raters did label, in order.
-        labelled: units with a label.
-    """
-
-    rule: Rule
+    rule: Rule  # which
+    # in the order given, with their ratings. ``gold`` is ``None`` on ambiguous units, and ``None``
+    # altogether where no unit of the case has a label, as for rows that nobody labelled
     cases: tuple[Case, ...] = field(repr=False)
+    # the units without a merged label that raters did label, in order
     ambiguous: tuple[Ambiguous, ...] = field(repr=False)
-    labelled: int
+    labelled: int  # units with a label
 
     @property
     def by_category(self) -> dict[Category, int]:
@@ -102,16 +71,7 @@ def by_category(units: Iterable[Ambiguous]) -> dict[Category, int]:
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
-    """Return the label of one unit by a rule.
-
-    Args:
-        ratings: rater -> label; ``None`` where the rater gave none.
-        rule: the rule.
-        gold: the row's own label. ``adjudicated`` takes it first, every rule where no rater labelled the unit.
-
-    Returns:
-        ``None`` if the unit is ambiguous, or if it has no label at all.
-    """
+    """Return the label of one unit by a rule."""
     given = [label for label in ratings.values() if label is not None]
     if not given or (rule == "adjudicated" and gold is not None):
         return gold
@@ -122,11 +82,7 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
 
 
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
-    """Return rater -> label for each unit of a case, of the raters who labelled it.
-
-    Raises:
-        GoldError: the raters, or a rater and the gold, have labels for different numbers of units.
-    """
+    """Return rater -> label for each unit of a case, of the raters who labelled it."""
     given = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
     sizes = {len(labels) for labels in given}
     if len(sizes) > 1:
@@ -145,16 +101,7 @@ def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
 def merge_cases(
     cases: Iterable[Case], rule: Rule, categories: Mapping[str, Sequence[Category]] | None = None
 ) -> Merged:
-    """Merge the ratings of every case; the cases given are not changed.
-
-    Args:
-        cases: with or without ratings; a case without keeps its gold.
-        rule: the rule.
-        categories: case id -> one category per unit; those of other cases are unknown.
-
-    Raises:
-        GoldError: as :func:`unit_ratings`.
-    """
+    """Merge the ratings of every case; the cases given are not changed."""
     found: list[Case] = []
     ambiguous: list[Ambiguous] = []
     labelled = 0
@@ -175,15 +122,7 @@ def merge_cases(
 
 
 def merge_gold(gold: G, rule: Rule) -> tuple[G, Merged]:
-    """Merge a whole gold set.
-
-    Returns:
-        A gold set with the same cases and the merged labels, whose rows can be written, and what was merged.
-        Cases that lost their label are still in it; ``Gold.load`` leaves them out of the written file.
-
-    Raises:
-        GoldError: as :func:`unit_ratings` and :func:`ambiguity`.
-    """
+    """Merge a whole gold set."""
     categories = {case.id: ambiguity(gold.rows.get(case.id, {}), case) for case in gold.cases}
     merged = merge_cases(gold.cases, rule, categories)
     keys = label_keys(gold.judge)
@@ -199,9 +138,6 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
     """Return the categories that a row's field ``ambiguity`` names, one per unit.
 
     The field holds one category for all units, or a list with one (or null) per unit; it may be missing.
-
-    Raises:
-        GoldError: a category is unknown, or there is not one per unit, with the row's place.
     """
     count, given = len(unit_ratings(case)), row.get("ambiguity")
     if not count:
@@ -234,11 +170,6 @@ def named_ambiguity(
     """Return rows whose field ``ambiguity`` names a category for every ambiguous unit.
 
     What people wrote stays; where nobody said why, it is ``unknown``.
-
-    Args:
-        rows: case id -> row; those without an ambiguous unit stay as they are.
-        merged: what the rule made of them.
-        several: the judge's rows hold a list of labels, one per unit.
     """
     result = {id_: dict(row) for id_, row in rows.items()}
     sizes = {case.id: len(unit_ratings(case)) for case in merged.cases}

@@ -22,25 +22,16 @@ from .rowtypes import Kind, Place, Row
 from .shared import grouped
 from .streams import Placed, can_be_read_again, stream
 
-__all__ = ["BadRow", "NewRow", "OtherRow", "Source", "StreamedRow", "no_rows", "read_rows"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class NewRow:
-    """A case to judge.
+    """A case to judge."""
 
-    Attributes:
-        row: the number of its row in the source, from 1.
-        part: which of the cases that the row holds, from 1.
-        case: what is judged.
-        id: what the row calls itself; ``None`` without a column ``id``.
-        columns: the row's other columns, but for its group and those that are judged.
-    """
-
-    row: int
-    part: int
-    case: Case
-    id: Any = None
+    row: int  # the number of its row in the source, from 1
+    part: int  # which of the cases that the row holds, from 1
+    case: Case  # what is judged
+    id: Any = None  # what the row calls itself; ``None`` without a column ``id``
+    # the row's other columns, but for its group and those that are judged
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -65,19 +56,15 @@ StreamedRow: TypeAlias = NewRow | BadRow | OtherRow
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where new rows come from.
+    """Where new rows come from."""
 
-    Attributes:
-        name: what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents.
-        judge: whose rows they are.
-        mapping: how its columns and labels are called by the judge.
-        given: the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
-            messages call them.
-    """
-
-    name: str
-    judge: Judge
-    mapping: RowMapping = field(default_factory=RowMapping)
+    name: str  # what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents
+    judge: Judge  # whose rows they are
+    mapping: RowMapping = field(
+        default_factory=RowMapping
+    )  # how its columns and labels are called by the judge
+    # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
+    # messages call them
     given: Any = None
 
     @property
@@ -88,11 +75,7 @@ class Source:
         return isinstance(self.given, Sequence) or is_table(self.given)
 
     def rows(self) -> Iterator[StreamedRow]:
-        """Return the rows, in their order.
-
-        Raises:
-            GoldError: the source cannot be read, while it is iterated.
-        """
+        """Return the rows, in their order."""
         judged = {*input_columns(self.judge), "id"} | ({"group"} & self.judge.row_model.model_fields.keys())
         for number, (path, kind, line, found) in enumerate(self._placed(), 1):
             if isinstance(found, GoldError):
@@ -138,14 +121,7 @@ class Source:
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:
-    """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge.
-
-    Returns:
-        The cases, and the number of rows in which nothing concerns the judge.
-
-    Raises:
-        GoldError: the source or one of its rows cannot be used, with file, line and field.
-    """
+    """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge."""
     cases: list[Case] = []
     beside = 0
     for row in Source(name=str(source), judge=judge, mapping=mapping or RowMapping()).rows():

@@ -15,8 +15,6 @@ from ..text.folding import normalised, strings
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["MIN_CHARACTERS", "Index", "constants", "evidence_fields", "sharing", "texts_of"]
-
 MIN_CHARACTERS = 40
 """The length from which a text that two places share counts, in characters after normalisation."""
 _BLOCK = MIN_CHARACTERS // 2

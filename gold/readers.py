@@ -24,46 +24,25 @@ from .rowfiles import parse
 from .rowtypes import Kind, Row, Rows, Table
 from .tool_results import unfolded
 
-__all__ = ["Reading", "bundled_names", "data_files", "read"]
-
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a source holds.
+    """What a source holds."""
 
-    Attributes:
-        name: a short name: the bundled name, the file's stem, the folder's name.
-        path: the file (or source) to name in messages.
-        rows: (line or record number, row).
-        kind: how values are to be understood.
-        card: the card of the gold set; empty if it has none.
-        second: index of a row, counted from 0 -> the second rater's row, with its line.
-        second_path: the file of the second rater.
-    """
-
-    name: str
-    path: str
-    rows: Rows
-    kind: Kind = "json"
-    card: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # a short name: the bundled name, the file's stem, the folder's name
+    path: str  # the file (or source) to name in messages
+    rows: Rows  # (line or record number, row)
+    kind: Kind = "json"  # how values are to be understood
+    card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
+    # index of a row, counted from 0 -> the second rater's row, with its line
     second: Mapping[int, tuple[int, Row]] = field(default_factory=dict)
-    second_path: str = ""
+    second_path: str = ""  # the file of the second rater
 
 
 def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
-    """Read a source.
-
-    Args:
-        source: a file (JSONL, JSON array, CSV, Parquet), a folder (a bundled gold set's layout, the
-            CogniBench or FECT authors' files, or files that ``datasets`` loads), a bundled name,
-            ``-`` for standard input, or ``hf:org/name`` with an optional ``:split``.
-        on_bad: takes what is wrong with lines of a file that hold no row.
-
-    Raises:
-        GoldError: there is no such source, or it cannot be read, with file and line.
-    """
+    """Read a source."""
     name = str(source)
     if name == "-":
         return _file(sys.stdin.buffer.read(), "stdin", "<stdin>", on_bad)

@@ -28,18 +28,6 @@ from .sheets_out import SheetLine
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = [
-    "Candidate",
-    "Judged",
-    "Reason",
-    "candidates",
-    "judged_in_search",
-    "read_judged",
-    "review_lines",
-    "rows_of",
-    "sources_of",
-]
-
 Reason: TypeAlias = Literal["raters differ", "no verdict", "judge wavers", "differs from gold"]
 _LINE = {"id", "status", "units"}
 _SAID = ("votes", "probabilities")
@@ -49,58 +37,34 @@ _SURE = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """One line of a run.
+    """One line of a run."""
 
-    Attributes:
-        id: of the case.
-        values: the verdict of each unit; ``None`` where there is none.
-        votes: value, as the file has it, -> samples, of each unit.
-        shares: value -> share of the judge's vote, of each unit; empty where it has none.
-        failed: the machinery failed.
-        samples: how many were asked for.
-        threshold: positive votes that make a positive verdict, or below 1 their share.
-        source: ``file:line`` of the row.
-        line: of the run's file.
-    """
-
-    id: str
-    values: Values
-    votes: tuple[Mapping[str, int], ...]
+    id: str  # of the case
+    values: Values  # the verdict of each unit; ``None`` where there is none
+    votes: tuple[Mapping[str, int], ...]  # value, as the file has it, -> samples, of each unit
+    # value -> share of the judge's vote, of each unit; empty where it has none
     shares: tuple[Mapping[str, float], ...]
-    failed: bool
-    samples: int
-    threshold: float
-    source: str
-    line: int
+    failed: bool  # the machinery failed
+    samples: int  # how many were asked for
+    threshold: float  # positive votes that make a positive verdict, or below 1 their share
+    source: str  # ``file:line`` of the row
+    line: int  # of the run's file
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A unit to review.
+    """A unit to review."""
 
-    Attributes:
-        case: the id of its case.
-        unit: its place in the case, from 0.
-        value: the judge's verdict.
-        votes: value, as the file has it, -> samples of the judge.
-        worth: of its label, 0 to 1.
-        reasons: why it is one.
-    """
-
-    case: str
-    unit: int
-    value: Value | None
-    votes: Mapping[str, int]
-    worth: float
-    reasons: tuple[Reason, ...]
+    case: str  # the id of its case
+    unit: int  # its place in the case, from 0
+    value: Value | None  # the judge's verdict
+    votes: Mapping[str, int]  # value, as the file has it, -> samples of the judge
+    worth: float  # of its label, 0 to 1
+    reasons: tuple[Reason, ...]  # why it is one
 
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
-    """Read the output of ``jurist run``.
-
-    Raises:
-        GoldError: it is no such file, or one of another judge's labels; with its line.
-    """
+    """Read the output of ``jurist run``."""
     name = str(path)
     rows = parse(bytes_of(Path(path), name), name).rows
     return [_judged(row, judge, name, line) for line, row in rows]
@@ -109,16 +73,7 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 def candidates(
     judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
 ) -> list[Candidate]:
-    """Return the units to review, those first whose label is worth most.
-
-    Args:
-        judged: the lines of a run. Of several lines of a case the first counts; failed ones are passed over.
-        judge: whose they are.
-        gold: case id -> case, with what people said.
-
-    Raises:
-        GoldError: a case has another number of units in ``gold``.
-    """
+    """Return the units to review, those first whose label is worth most."""
     lines: dict[str, Judged] = {}
     for line in judged:
         if not line.failed:
@@ -139,12 +94,6 @@ def judged_in_search(
     """Return what all prompts of a search said, as if each had been a sample: where they differ, a label says most.
 
     They are cases of train and dev: what people read of the sealed test would prove nothing any more.
-
-    Args:
-        matrix: as :meth:`~jurist.keeping.artifact_card.Artifact.matrix` returns it.
-        chosen: the candidate whose verdict counts; of a case that it was not asked about, the most frequent one does.
-        judge: whose they are.
-        known: the cases that can be shown; others are left out.
     """
     asked: dict[str, dict[str, Values]] = {}
     for row in matrix:
@@ -179,9 +128,6 @@ def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[
 
     ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
     not be led.
-
-    Raises:
-        GoldError: the case of a candidate is not among ``cases``.
     """
     found = list(found)
     missing = sorted({one.case for one in found} - cases.keys())

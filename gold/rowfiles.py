@@ -22,8 +22,6 @@ from .decoding import Rejoined, check_packed, unreadable
 from .jsonrows import json_rows
 from .rowtypes import Found, Kind, Row, Rows, Table
 
-__all__ = ["parse", "scan"]
-
 _BOM = b"\xef\xbb\xbf"
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _HEAD = 65536
@@ -40,16 +38,7 @@ _WHOLE = 1 << 30
 
 
 def parse(data: bytes, path: str, on_bad: OnBad = refuse) -> Table:
-    """Return the rows of a file's content.
-
-    Args:
-        data: the bytes of the file.
-        path: its name, for messages; a ``.json`` name makes other content an error.
-        on_bad: takes what is wrong with a line or record that is no row.
-
-    Raises:
-        GoldError: the content is empty, not UTF-8, or broken, with its line.
-    """
+    """Return the rows of a file's content."""
     kind, found = scan(io.BytesIO(data), path, most=_WHOLE)
     rows: Rows = []
     for line, row in found:
@@ -64,14 +53,6 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
     """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
 
     Memory stays flat, but for a JSON array, which is read whole.
-
-    Args:
-        stream: of bytes, buffered.
-        path: as for :func:`parse`.
-        most: bytes that all rows of Parquet together may take.
-
-    Raises:
-        GoldError: all of it is empty or unreadable; also while it is iterated.
     """
     head = stream.read1(_HEAD)  # type: ignore[attr-defined]
     if head[:4] == b"PAR1":

@@ -16,39 +16,29 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .copies import NearCopies
 
-__all__ = ["GoldData"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GoldData:
-    """The data of a gold set.
+    """The data of a gold set."""
 
-    Attributes:
-        name: a short name for cards and reports.
-        judge: whose cases they are.
-        cases: in the order of the source; no two with equal inputs.
-        source: where it was read from, as the user named it.
-        card: source, licence, how labelled, by how many raters; empty if there is none.
-        rows: case id -> the row it was read from, those of ``ambiguous`` included.
-        ambiguous: cases that raters labelled and that have no gold label, because they disagree: they are in no
-            part of a split and in no score, and are reported beside it.
-        mapping: what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge.
-        skipped: rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
-            concerns the judge (a response without cognitive sentences, for the judge of their tiers).
-        merged: rows left out because an equal row came before.
-        shared: inputs that rows share by design, found by counting.
-    """
-
-    name: str
-    judge: Judge = field(repr=False)
-    cases: tuple[Case, ...] = field(repr=False)
-    source: str = ""
+    name: str  # a short name for cards and reports
+    judge: Judge = field(repr=False)  # whose cases they are
+    cases: tuple[Case, ...] = field(repr=False)  # in the order of the source; no two with equal inputs
+    source: str = ""  # where it was read from, as the user named it
+    # source, licence, how labelled, by how many raters; empty if there is none
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    # case id -> the row it was read from, those of ``ambiguous`` included
     rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
+    # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
+    # a split and in no score, and are reported beside it
     ambiguous: tuple[Case, ...] = field(default=(), repr=False)
+    # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
+    # concerns the judge (a response without cognitive sentences, for the judge of their tiers)
     skipped: int = 0
-    merged: int = 0
+    merged: int = 0  # rows left out because an equal row came before
+    # inputs that rows share by design, found by counting
     shared: tuple[SharedInput, ...] = field(default=(), repr=False)
 
     @cached_property

@@ -5,8 +5,6 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import GoldError
 
-__all__ = ["Found", "Kind", "Place", "Row", "Rows", "Table"]
-
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[tuple[int, Row]]
 """Rows with the line (or record number) each starts on."""
@@ -30,12 +28,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The rows of one file.
+    """The rows of one file."""
 
-    Attributes:
-        rows: (line, row) in file order.
-        kind: how the values are to be understood.
-    """
-
-    rows: Rows
-    kind: Kind
+    rows: Rows  # (line, row) in file order
+    kind: Kind  # how the values are to be understood

@@ -29,19 +29,12 @@ _LONG = 40
 
 @dataclass(frozen=True, kw_only=True)
 class SharedInput:
-    """An input that rows share by design, found by counting.
+    """An input that rows share by design, found by counting."""
 
-    Attributes:
-        name: of the input.
-        texts: different ones that many rows have.
-        rows: that have one of these.
-        matters: whether groups or near copies would be others without this.
-    """
-
-    name: str
-    texts: int
-    rows: int
-    matters: bool
+    name: str  # of the input
+    texts: int  # different ones that many rows have
+    rows: int  # that have one of these
+    matters: bool  # whether groups or near copies would be others without this
 
     def __str__(self) -> str:
         """One line for people."""

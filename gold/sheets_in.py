@@ -25,8 +25,6 @@ from .units import AMBIGUITY, CATEGORIES, Answer, SheetUnit
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["CASE", "GROUP", "ID_MARK", "INPUT", "JSON_INPUT", "RATER", "TEXT", "UNIT", "answered", "is_sheet"]
-
 CASE, UNIT, TEXT, GROUP = "case", "unit", "text", "group"
 INPUT, JSON_INPUT, RATER = "input:", "json:", "rater:"
 ID_MARK = "id-"
@@ -47,10 +45,6 @@ def answered(judge: Judge, reading: Reading) -> Reading:
     """Return the cases of a sheet, in the order of their first lines, as rows with ratings.
 
     A unit without a line, or with an empty cell, is one that the rater did not label.
-
-    Raises:
-        GoldError: a line does not belong to its id, names a unit twice or one that is not there, or holds an
-            unknown label or category; with file, line and column.
     """
     if not label_keys(judge):
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=reading.path)

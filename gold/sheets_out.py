@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .goldset import Gold
 
-__all__ = [
-    "FORMATS",
-    "RATER_NAME",
-    "Format",
-    "SheetLine",
-    "Written",
-    "format_of",
-    "open_lines",
-    "sheet_row",
-    "write_sheet",
-]
-
 Format: TypeAlias = Literal["csv", "labelstudio"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _REASONS = [category for category in CATEGORIES if category != "unknown"]
@@ -52,42 +40,26 @@ RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1
 
 @dataclass(frozen=True, kw_only=True)
 class SheetLine:
-    """One unit to label.
+    """One unit to label."""
 
-    Attributes:
-        case: its case.
-        unit: its place in the case, from 0.
-        notes: further columns, for the person who labels; they are not read back.
-    """
-
-    case: Case
-    unit: int
+    case: Case  # its case
+    unit: int  # its place in the case, from 0
+    # further columns, for the person who labels; they are not read back
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What was written.
+    """What was written."""
 
-    Attributes:
-        files: the sheet, and the labelling configuration where there is one.
-        units: lines (or tasks).
-        cases: different cases in them.
-        long: cells over 32,767 characters, which Excel cuts; reading the sheet back then names them.
-    """
-
-    files: tuple[Path, ...]
-    units: int
-    cases: int
-    long: int = 0
+    files: tuple[Path, ...]  # the sheet, and the labelling configuration where there is one
+    units: int  # lines (or tasks)
+    cases: int  # different cases in them
+    long: int = 0  # cells over 32,767 characters, which Excel cuts; reading the sheet back then names them
 
 
 def format_of(path: Path, given: str | None = None) -> Format:
-    """Return the format that was named, else the one of the suffix: ``.csv``, or ``.json`` for Label Studio.
-
-    Raises:
-        UsageError: neither says it.
-    """
+    """Return the format that was named, else the one of the suffix: ``.csv``, or ``.json`` for Label Studio."""
     named = next((one for one in FORMATS if one == given), None)
     by_suffix: dict[str, Format] = {".csv": "csv", ".json": "labelstudio"}
     found = named or by_suffix.get(path.suffix.lower())
@@ -100,13 +72,7 @@ def format_of(path: Path, given: str | None = None) -> Format:
 
 
 def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
-    """Return the units to label, in order.
-
-    Args:
-        gold: cases with or without labels.
-        rater: who is going to label: units that this rater labelled before are left out.
-        every: also units that have a gold label.
-    """
+    """Return the units to label, in order."""
     lines = []
     for case in (*gold.cases, *gold.ambiguous):
         count = len(gold.judge.answer.units(case.inputs))
@@ -128,17 +94,6 @@ def write_sheet(
     ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
     ``rater:NAME`` and ``ambiguity``, and the notes. Texts are escaped as :mod:`jurist.gold.cells` says.
     Label Studio gets its import file and, beside it as ``.xml``, the labelling configuration.
-
-    Args:
-        lines: the units.
-        gold: the set they are from.
-        path: the file to write; it must not exist, because it may hold somebody's work.
-        rater: the name in the column's head; Label Studio knows its annotators itself.
-        format_: which of the two.
-
-    Raises:
-        UsageError: there are no units, the name cannot head a column, or the file exists.
-        GoldError: a row cannot be written so that it reads back, or the file cannot be written.
     """
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")

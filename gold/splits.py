@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .copies import NearCopies
 
-__all__ = ["PARTS", "Part", "Shares", "Split", "default_shares", "group_hash", "split_gold"]
-
 Part: TypeAlias = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
 Shares: TypeAlias = tuple[float, float, float]
@@ -158,19 +156,7 @@ def split_gold(
     earlier: Mapping[str, str] | None = None,
     holdout: GoldData | None = None,
 ) -> Split:
-    """Split the labelled cases of a gold set by group.
-
-    Args:
-        gold: the set.
-        seed: of the order in which groups are drawn.
-        shares: of the cases in train, dev and test; default: the judge's own, else by how many cases there are.
-        earlier: the hash of a group's name -> the part that it was in; such groups stay there where that is possible.
-        holdout: the test, where it is no part of the gold: train and dev are then all of the gold.
-
-    Raises:
-        UsageError: the shares are not three positive numbers with the sum 1.
-        GoldError: there are too few groups, or a part cannot have both sides of the labels.
-    """
+    """Split the labelled cases of a gold set by group."""
     known = [case for case in gold.cases if case.known]
     checked = _checked(shares or gold.judge.shares or default_shares(len(known)))
     judge = gold.settled

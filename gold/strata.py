@@ -15,49 +15,32 @@ from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .goldset import Gold
-from .merging import CATEGORIES, Ambiguous, Category, Rule, ambiguity, by_category, merge, unit_ratings
-
-__all__ = ["Contested", "Strata", "ceiling_of", "clear_units", "rated_in_test", "rating_columns", "strata"]
+from .merging import Ambiguous, Rule, ambiguity, by_category, merge, unit_ratings
+from .units import CATEGORIES, Category
 
 _Kind: TypeAlias = Literal["agreed", "single", "contested", "ambiguous", "unlabelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contested:
-    """Units that have a label although their raters differ: they count in the score.
+    """Units that have a label although their raters differ: they count in the score."""
 
-    Attributes:
-        units: how many.
-        right: answers of the judge that are the label.
-        wrong: answers that are another.
-        unanswered: abstained or failed.
-    """
-
-    units: int = 0
-    right: int = 0
-    wrong: int = 0
-    unanswered: int = 0
+    units: int = 0  # how many
+    right: int = 0  # answers of the judge that are the label
+    wrong: int = 0  # answers that are another
+    unanswered: int = 0  # abstained or failed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strata:
-    """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes.
+    """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes."""
 
-    Attributes:
-        rule: by which a unit has a label.
-        agreed: units with two ratings or more, all the same.
-        single: labelled units with one rating or none.
-        contested: labelled units whose raters differ.
-        ambiguous: units without a label that somebody rated.
-        unlabelled: units that nobody labelled.
-    """
-
-    rule: Rule
-    agreed: int
-    single: int
-    contested: Contested
-    ambiguous: tuple[Ambiguous, ...] = field(repr=False)
-    unlabelled: int = 0
+    rule: Rule  # by which a unit has a label
+    agreed: int  # units with two ratings or more, all the same
+    single: int  # labelled units with one rating or none
+    contested: Contested  # labelled units whose raters differ
+    ambiguous: tuple[Ambiguous, ...] = field(repr=False)  # units without a label that somebody rated
+    unlabelled: int = 0  # units that nobody labelled
 
     @property
     def by_category(self) -> dict[Category, int]:
@@ -104,18 +87,7 @@ def strata(
     rule: Rule = "adjudicated",
     only: Collection[str] | None = None,
 ) -> Strata:
-    """Sort the units of a gold set by how their raters agree.
-
-    Args:
-        gold: the set; its ``ambiguous`` cases are taken too.
-        rows: what a judge said, in any order, of any of the cases; several rows of a case are several votes.
-        rule: by which a unit has a label; the default takes the set's own labels, and calls ambiguous what has
-            ratings and no label, as ``gold import --merge`` writes it.
-        only: the ids of the cases to count, such as those of a test part; ``ambiguous`` cases always count.
-
-    Raises:
-        GoldError: raters of a case labelled different numbers of units, or a category is unknown.
-    """
+    """Sort the units of a gold set by how their raters agree."""
     answers: dict[str, list[Row]] = {}
     for row in rows:
         answers.setdefault(row.id, []).append(row)
@@ -193,11 +165,7 @@ def _ambiguous(unit: _Unit, answer: Answer) -> Ambiguous:
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
-    """Return rater -> labels, and the group, of every unit of the cases that somebody rated.
-
-    Raises:
-        GoldError: raters of a case labelled different numbers of units.
-    """
+    """Return rater -> labels, and the group, of every unit of the cases that somebody rated."""
     rated = [case for case in cases if case.ratings]
     raters = sorted({name for case in rated for name in case.ratings})
     units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
@@ -234,16 +202,6 @@ def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | 
 
     Those on which they differ count too, with a gold label or without: a judge's score does not have the latter, so
     the ceiling is of people's own work, and not of what they were told apart by.
-
-    Args:
-        gold: the set.
-        only: the ids of the cases, such as those of a test part, ambiguous ones included.
-
-    Returns:
-        ``None`` where no unit has two ratings, or no rater can be compared.
-
-    Raises:
-        GoldError: raters of a case labelled different numbers of units.
     """
     every = (*gold.cases, *gold.ambiguous)
     columns, groups = rating_columns(case for case in every if only is None or case.id in only)

@@ -16,8 +16,6 @@ from .readers import Reading, data_files, read
 from .rowfiles import scan
 from .rowtypes import Kind, Row
 
-__all__ = ["Placed", "can_be_read_again", "stream"]
-
 Placed: TypeAlias = tuple[str, Kind, int, Row | GoldError]
 """The file, how its values are to be understood, the line (or record number), and the row or what is wrong with it."""
 
@@ -28,11 +26,7 @@ def can_be_read_again(source: str | Path) -> bool:
 
 
 def stream(source: str | Path) -> Iterator[Placed]:
-    """Return the rows of a source as they are read; those of a folder by the names of its files.
-
-    Raises:
-        GoldError: as :func:`jurist.gold.readers.read`, while it is iterated.
-    """
+    """Return the rows of a source as they are read; those of a folder by the names of its files."""
     name, path = str(source), Path(source)
     if name == "-":
         yield from _scanned(sys.stdin.buffer, "<stdin>")

@@ -11,8 +11,6 @@ from typing import Any
 from .rowtypes import Place, Row
 from .units import AMBIGUITY, Answer, SheetUnit
 
-__all__ = ["LABEL", "is_task", "task_unit"]
-
 LABEL = "label"
 """The name of the control that takes the label, in the labelling configuration."""
 _OURS = {"case", "unit", "row"}
@@ -26,11 +24,7 @@ def is_task(row: Mapping[str, Any]) -> bool:
 
 
 def task_unit(row: Row, path: str, line: int) -> SheetUnit:
-    """Return a task as a unit with the answers of its annotators.
-
-    Raises:
-        GoldError: it is not a task, or an annotation is not of the exported form, with its place.
-    """
+    """Return a task as a unit with the answers of its annotators."""
     data, place = row.get("data"), Place(path, line)
     if not isinstance(data, Mapping):
         raise place.wrong("the task holds no object 'data'", "data", hint=_AGAIN)

@@ -11,8 +11,6 @@ from typing import Any, Final, TypeAlias
 
 from .rowtypes import Row, Rows
 
-__all__ = ["unfolded"]
-
 _Score: TypeAlias = tuple[Any, Any, bool]
 """Name, value, and whether a person gave it."""
 

@@ -8,8 +8,6 @@ import pydantic
 from ..errors import GoldError
 from .readers import read
 
-__all__ = ["HasId", "read_typed"]
-
 
 class HasId(Protocol):
     """A row."""
@@ -23,16 +21,7 @@ R = TypeVar("R", bound=HasId)
 
 
 def read_typed(source: str | Path, kind: pydantic.TypeAdapter[R], *, hint: str) -> tuple[R, ...]:
-    """Read rows, in their order.
-
-    Args:
-        source: what :func:`~jurist.gold.readers.read` takes.
-        kind: what a row is.
-        hint: of the error, where a row is none.
-
-    Raises:
-        GoldError: the source or a row cannot be used, with its place; two have one id; or there is none.
-    """
+    """Read rows, in their order."""
     reading, found = read(source), dict[str, R]()
     for line, row in reading.rows:
         try:

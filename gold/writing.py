@@ -11,18 +11,9 @@ from typing import Any
 
 from ..errors import GoldError, UsageError, why
 
-__all__ = ["check_files", "json_text", "write_jsonl", "write_whole"]
-
 
 def check_files(*paths: str | Path | None) -> None:
-    """Find out whether files can be written, before what goes into them is paid for. Nothing is made.
-
-    Args:
-        paths: of the files; ``None`` and ``-`` are none.
-
-    Raises:
-        UsageError: one cannot be written.
-    """
+    """Find out whether files can be written, before what goes into them is paid for. Nothing is made."""
     for path in (Path(one) for one in paths if one not in (None, "-")):
         try:
             if path.is_dir():
@@ -36,11 +27,7 @@ def check_files(*paths: str | Path | None) -> None:
 
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
-    """Write rows as JSONL in UTF-8, whole or not at all, and return how many there are.
-
-    Raises:
-        GoldError: the file cannot be written.
-    """
+    """Write rows as JSONL in UTF-8, whole or not at all, and return how many there are."""
     lines = [json_text(dict(row)) + "\n" for row in rows]
     write_whole("".join(lines), Path(path))
     return len(lines)
@@ -57,11 +44,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 
 def write_whole(text: str | bytes, path: Path) -> None:
-    """Write bytes, or text in UTF-8 with the line ends it has; another file of that name is replaced at once or kept.
-
-    Raises:
-        GoldError: the file cannot be written.
-    """
+    """Write bytes, or text in UTF-8 with its own line ends; another file of that name is replaced at once or kept."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

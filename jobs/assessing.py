@@ -28,16 +28,6 @@ from .generation import job_id
 from .looking import unseen
 from .measuring import some
 
-__all__ = [
-    "AssessedModels",
-    "Calibrated",
-    "CalibratedModels",
-    "Replies",
-    "assess",
-    "foresee_assessment",
-    "verdicts",
-]
-
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
 Replies: TypeAlias = Sequence[tuple[str, bool]]
@@ -57,25 +47,15 @@ Found = TypeVar("Found", bound=_HasFailures)
 
 @dataclass(frozen=True, kw_only=True)
 class AssessedModels(ABC, Generic[Found]):
-    """Models that are asked the same questions, and a judge of their replies.
-
-    Attributes:
-        targets: the models, each once.
-        judge: who judges their replies.
-        concurrency: replies in flight at once.
-        budget: hard limits over all models.
-
-    Raises:
-        UsageError: no model, or one twice.
-    """
+    """Models that are asked the same questions, and a judge of their replies."""
 
     answering: ClassVar[Judge]
     """The generator whose one item is the reply."""
 
-    targets: tuple[Model, ...]
-    judge: LoadedJudge
-    concurrency: int = 8
-    budget: Budget = field(default_factory=Budget)
+    targets: tuple[Model, ...]  # the models, each once
+    judge: LoadedJudge  # who judges their replies
+    concurrency: int = 8  # replies in flight at once
+    budget: Budget = field(default_factory=Budget)  # hard limits over all models
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
@@ -102,15 +82,7 @@ class AssessedModels(ABC, Generic[Found]):
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Found:
-        """Return one model's result.
-
-        Args:
-            model: its name.
-            said: its replies, in the order of :attr:`asked`.
-            judge: who judges them, with its journal and meter.
-            known: what the judge says of :attr:`held_out`.
-            on_step: called after each judged reply.
-        """
+        """Return one model's result."""
 
     @property
     def to_judge(self) -> int:
@@ -128,11 +100,7 @@ class AssessedModels(ABC, Generic[Found]):
         return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
 
     def judge_part(self, said: Replies) -> Part:
-        """Return what judging takes.
-
-        Args:
-            said: replies of the offline engine to :func:`~jurist.jobs.measuring.some` of the questions.
-        """
+        """Return what judging takes."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return judging(self.judge, questions, some(self.held_out))
 
@@ -150,20 +118,14 @@ class AssessedModels(ABC, Generic[Found]):
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedModels(AssessedModels[Found]):
-    """Models whose figures are freed of the errors that the judge makes on gold.
-
-    Attributes:
-        calibration: gold the judge is measured on; rows its artifact has seen are left out.
-        benchmark: the name of what is asked.
-        seed: of draws.
-    """
+    """Models whose figures are freed of the errors that the judge makes on gold."""
 
     unit: ClassVar[str]
     """What one thing that is asked is called, in the plural."""
 
-    calibration: Gold
-    benchmark: str
-    seed: int = 0
+    calibration: Gold  # gold the judge is measured on; rows its artifact has seen are left out
+    benchmark: str  # the name of what is asked
+    seed: int = 0  # of draws
 
     @property
     def held_out(self) -> tuple[Case, ...]:
@@ -211,16 +173,7 @@ def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
 def assess(
     work: AssessedModels[Found], start: Start, *, on_step: Callable[[], None] = lambda: None
 ) -> tuple[list[Found], dict[str, Any]]:
-    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
-
-    Args:
-        work: what to do.
-        start: how the job is started.
-        on_step: called after every calibration row, reply, and judged reply.
-
-    Raises:
-        CheckpointError, StoppedError, ModelError: as for every job that pays.
-    """
+    """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     with paying(work, start) as job:
         judge = replace(work.judge, context=job.contexts["judge"])
         verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())

@@ -22,7 +22,8 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..gold.strata import ceiling_of, rated_in_test
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
@@ -30,16 +31,15 @@ from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..keeping.trust import HASHES
 from ..optimizers.naming import candidate_names
 from ..optimizers.setting import Setting
-from ..programs.asking import Asker, Sampling
+from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
+from ..programs.votes import Sampling
 from .estimate import Estimate
 from .looking import Proving, prompt_of, proof_of
 from .measuring import part_of
 from .proving import asked_as, model_on, model_under, proven
-
-__all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
 _KEPT = (
     "judge_ref",
@@ -56,51 +56,33 @@ _KEPT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What opening a sealed test takes.
+    """What opening a sealed test takes."""
 
-    Attributes:
-        words: what is done, and what that can show, for people: one line each.
-        cases: of the test.
-        estimate: what it takes.
-        paid: role -> answers that are there already.
-    """
-
-    words: tuple[str, ...]
-    cases: int
-    estimate: Estimate
-    paid: Mapping[str, int]
+    words: tuple[str, ...]  # what is done, and what that can show, for people: one line each
+    cases: int  # of the test
+    estimate: Estimate  # what it takes
+    paid: Mapping[str, int]  # role -> answers that are there already
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choosing:
-    """Which candidate of which artifact, and how it is asked.
+    """Which candidate of which artifact, and how it is asked."""
 
-    Attributes:
-        ref: the artifact, as ``JUDGE@VERSION``.
-        candidate: the name of one of its candidates, its id, or an unambiguous beginning of that.
-        gold: where the gold set is; default: under the name on the card.
-        api_base: address of the model, where it is no longer the card's.
-        timeout: seconds one request may take.
-        budget: hard limits.
-        concurrency: cases in flight at once.
-        force: make the new version the latest even if it is not shown to be better.
-        resume, fresh: continue, or forget, an interrupted run of the same choice.
-        begin: receives what will be asked, before it is; what it raises ends the work.
-        tick: is called with each answer.
-    """
-
-    ref: str
-    candidate: str
-    gold: str | None = None
-    api_base: str | None = None
-    timeout: float = 120.0
-    budget: Budget = field(default_factory=Budget)
-    concurrency: int = 8
+    ref: str  # the artifact, as ``JUDGE@VERSION``
+    candidate: str  # the name of one of its candidates, its id, or an unambiguous beginning of that
+    gold: str | None = None  # where the gold set is; default: under the name on the card
+    api_base: str | None = None  # address of the model, where it is no longer the card's
+    timeout: float = 120.0  # seconds one request may take
+    budget: Budget = field(default_factory=Budget)  # hard limits
+    concurrency: int = 8  # cases in flight at once
+    # make the new version the latest even if it is not shown to be better. resume, fresh: continue, or
+    # forget, an interrupted run of the same choice
     force: bool = False
     resume: bool = False
     fresh: bool = False
+    # receives what will be asked, before it is; what it raises ends the work
     begin: Callable[[Opening], None] = lambda opening: None
-    tick: Callable[[], None] = lambda: None
+    tick: Callable[[], None] = lambda: None  # is called with each answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,15 +95,7 @@ class Chosen:
 
 
 def choose(choosing: Choosing, store: Store) -> Chosen:
-    """Make a candidate of an artifact's history the next version, proven on the same sealed test.
-
-    Raises:
-        ArtifactError: there is no such artifact or candidate, or its history is not the one that was sealed.
-        GoldError: the gold set does not give the same sealed test or has other labels, or the candidate's prompt
-            holds something of that test.
-        StoppedError: a signal or a limit; what was paid is kept for ``resume``.
-        ModelError: the model cannot be used at all.
-    """
+    """Make a candidate of an artifact's history the next version, proven on the same sealed test."""
     artifact = store.load(choosing.ref)
     judge = _judge(artifact, store)
     row = _row(artifact, choosing.candidate)

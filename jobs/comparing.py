@@ -28,36 +28,25 @@ from .experiment import Answers
 from .looking import ALPHA, Look
 from .references import References
 
-__all__ = ["Comparison", "Contender", "Pairs", "compare"]
-
 Pairs = Literal["first", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """One contender's results.
+    """One contender's results."""
 
-    Attributes:
-        name: its name in the experiment.
-        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
-        model: the model's name.
-        temperature: of the draws; ``None`` is the provider's own.
-        scores: every metric over the answered units, mean over repeats, with intervals, worst and best cases.
-        repeats: each metric's values, mean, standard deviation and t-interval over repeats.
-        consistency: how far the repeats agree; ``None`` for one repeat.
-        counts: units and cases by how they ended, summed over repeats.
-        spend: calls, tokens and cost of all repeats.
-    """
-
-    name: str
-    judge: str
-    model: str
-    temperature: float | None
+    name: str  # its name in the experiment
+    judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
+    model: str  # the model's name
+    temperature: float | None  # of the draws; ``None`` is the provider's own
+    # every metric over the answered units, mean over repeats, with intervals, worst and best cases
     scores: Mapping[str, Score]
-    repeats: Mapping[str, Spread]
-    consistency: Consistency | None
-    counts: Tally
-    spend: Mapping[str, Any]
+    repeats: Mapping[
+        str, Spread
+    ]  # each metric's values, mean, standard deviation and t-interval over repeats
+    consistency: Consistency | None  # how far the repeats agree; ``None`` for one repeat
+    counts: Tally  # units and cases by how they ended, summed over repeats
+    spend: Mapping[str, Any]  # calls, tokens and cost of all repeats
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -138,21 +127,7 @@ def compare(
     look: Look | None = None,
     references: References | None = None,
 ) -> Comparison:
-    """Score and test what the contenders of one experiment said.
-
-    Args:
-        answers: of every contender, on the same cases with the same number of repeats.
-        gold: the gold's name, for reports.
-        left_out: rows left out before, for reports.
-        pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
-        seed: of the permutation test.
-        look: which opening of sealed rows this is: the level of all tests together follows from it.
-        references: what needs no language model, on the same rows, for reports.
-
-    Raises:
-        UsageError: there are no answers, or they do not fit each other.
-        JuristError: nothing is labelled.
-    """
+    """Score and test what the contenders of one experiment said."""
     if not answers:
         raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
     judge = answers[0].scored

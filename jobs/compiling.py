@@ -22,7 +22,8 @@ from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
 from ..gold.splits import Split
 from ..gold.writing import check_files
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.sealing import MATRIX, PROOF, SEEN
@@ -32,15 +33,14 @@ from ..optimizers.pareto import cheaper, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
-from ..programs.asking import Sampling, Verdict
+from ..programs.verdicts import Verdict
+from ..programs.votes import Sampling
 from ..report.notebook import artifact_html
 from .foresee import foresee_compilation
 from .looking import Proving, prompt_of, proof_of
 from .parting import check_showable
 from .plan import Plan
 from .proving import Proven, asked_as, described, model_under, proven
-
-__all__ = ["Compiled", "compile_judge"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -88,23 +88,7 @@ def compile_judge(
     sink: Sink = lambda event: None,
     on_open: Callable[[Mapping[str, int]], None] = lambda paid: None,
 ) -> Compiled:
-    """Compile a judge and keep the artifact.
-
-    Args:
-        plan: the job.
-        store: where artifacts and checkpoints are kept.
-        resume: continue an interrupted run of the same plan; what was paid is not paid again.
-        fresh: forget an interrupted run of the same plan.
-        force: make the artifact latest even if it was not shown to be better.
-        anyway: go on where the test has too few groups for anything to be shown.
-        sink: receives progress.
-        on_open: as for :class:`~jurist.keeping.paying.Start`.
-
-    Raises:
-        GoldError, OptimizerError, ModelError, CheckpointError: see their classes.
-        TooFewGroupsError: nothing can be shown on the test; nothing was spent.
-        StoppedError: a signal, or the budget ended before the proof was done; the best prompt so far is kept.
-    """
+    """Compile a judge and keep the artifact."""
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
     check_files(store.root / plan.judge.name / "card.json")
@@ -197,9 +181,6 @@ def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[
 
     Prompts that show something of the test are found after the search, and no optimizer is told: what is refused
     says something of the test too.
-
-    Raises:
-        GoldError: even the basic prompt, which is left then, holds something of the test.
     """
     board = result.board
     leaks = leaks_of(split, [one.state for one in board.candidates.values()])

@@ -21,7 +21,8 @@ from ..evaluation.paired import compare_pair
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..evaluation.units import encode
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
@@ -113,11 +114,7 @@ class _Held:
 
 
 def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, given: Given) -> dict[str, Any]:
-    """Return what the labels of a plan show, as JSON values.
-
-    Raises:
-        JuristError: labels are missing: the number that was planned decides, and no smaller one.
-    """
+    """Return what the labels of a plan show, as JSON values."""
     if missing := given.missing(plan):
         raise JuristError(
             f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
@@ -190,11 +187,7 @@ class Settled:
 
 
 def settle(store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]) -> Settled:
-    """Keep a decision beside the version's card, and make the version the latest by the rule of a compilation.
-
-    Raises:
-        ArtifactError: the folder cannot be written.
-    """
+    """Keep a decision beside the version's card, and make the version the latest by the rule of a compilation."""
     plan.decided(decision).keep(store, artifact)
     kept = store.keep_added(artifact, DISAGREEMENTS, decision)
     if not kept:

@@ -20,17 +20,6 @@ from ..engines.meter import Budget
 from ..engines.models import Model, shipped_prices
 from ..text.json_lines import plain
 
-__all__ = [
-    "Estimate",
-    "Part",
-    "Rate",
-    "Span",
-    "counted",
-    "free",
-    "price_of",
-    "spanned",
-]
-
 _TOLD = ("calls", "billed", "tokens", "cost", "unpriced", "needed")
 _DETAILED = 4  # parts above which their calls are not listed one by one
 
@@ -49,13 +38,10 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What one question takes.
+    """What one question takes."""
 
-    Attributes:
-        calls: requests per question.
-        input_tokens, output_tokens: per call; both 0 if the program could not be tried offline.
-    """
-
+    # requests per question. input_tokens, output_tokens: per call; both 0 if the program could not be tried
+    # offline
     calls: float = 1.0
     input_tokens: float = 0.0
     output_tokens: float = 0.0
@@ -78,23 +64,16 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One kind of question.
+    """One kind of question."""
 
-    Attributes:
-        role: its name in the work.
-        models: who may answer; where there are several, nobody knows beforehand which one will.
-        calls: requests.
-        rate: what one takes.
-        longest: the same for the longest prompts; default: as ``rate``.
-        who: what people call it; empty if its calls need not be told apart.
-    """
-
-    role: str
-    models: tuple[Model, ...]
-    calls: Span
-    rate: Rate = Rate()
-    longest: Rate | None = None
-    who: str = ""
+    role: str  # its name in the work
+    models: tuple[
+        Model, ...
+    ]  # who may answer; where there are several, nobody knows beforehand which one will
+    calls: Span  # requests
+    rate: Rate = Rate()  # what one takes
+    longest: Rate | None = None  # the same for the longest prompts; default: as ``rate``
+    who: str = ""  # what people call it; empty if its calls need not be told apart
 
     @property
     def paid(self) -> bool:
@@ -131,19 +110,12 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """An estimate for one piece of work.
+    """An estimate for one piece of work."""
 
-    Attributes:
-        what: the sizes, in words.
-        parts: the kinds of questions; each has a role of its own.
-        budget: limits, which bound the upper ends.
-        needed: the calls that a limit has to allow, or the work is not begun; 0 if any number will do.
-    """
-
-    what: str
-    parts: tuple[Part, ...]
-    budget: Budget = field(default_factory=Budget)
-    needed: int = 0
+    what: str  # the sizes, in words
+    parts: tuple[Part, ...]  # the kinds of questions; each has a role of its own
+    budget: Budget = field(default_factory=Budget)  # limits, which bound the upper ends
+    needed: int = 0  # the calls that a limit has to allow, or the work is not begun; 0 if any number will do
 
     @property
     def calls(self) -> Span:
@@ -228,12 +200,7 @@ class Estimate:
         }
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
-        """Return the requests to models that are not free and their cost, both at most; ``None`` if not known.
-
-        Args:
-            paid: role -> answers that were paid before; those of a role that is no part count against the limit.
-            spent: further calls that count against the limit.
-        """
+        """Return the requests to models that are not free and their cost, both at most; ``None`` if not known."""
         open_ = [(max(0, part.number[1] - paid.get(part.role, 0)), part) for part in self.parts if part.paid]
         room = None if self.budget.calls is None else max(0, self.budget.calls - sum(paid.values()) - spent)
         calls = _filled([(number, 1.0) for number, _ in open_], room)

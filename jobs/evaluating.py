@@ -11,7 +11,7 @@ from ..evaluation.measured import Measured, Score, measure
 from ..evaluation.narrow import narrow
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
-from ..programs.asking import Verdict
+from ..programs.verdicts import Verdict
 from ..report.figures import score_parts
 from ..report.notebook import html_of
 from ..report.references import reference_tables
@@ -19,8 +19,6 @@ from ..report.scores import counts_line, spend_line
 from ..report.table import table
 from ..text.json_lines import plain_fields
 from .experiment import Answers, Experiment
-
-__all__ = ["Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
 
 _WORST = 5
 """Disagreements that a notebook shows."""
@@ -42,61 +40,36 @@ class Evaluating(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """A case that the judge did not judge as people did.
-
-    Attributes:
-        id, source: the case, and where it was read.
-        inputs: what was judged.
-        score: how near the answer is to gold, 0 to 1 (below 1).
-        status: ``verdict``, ``abstained`` or ``failed``.
-        wrong: in words, what people said and what the judge did.
-        reasoning: the judge's, empty if it gives none.
-        error: why there is no usable answer, empty if there is one.
-    """
+    """A case that the judge did not judge as people did."""
 
     id: str
     source: str
-    inputs: Mapping[str, Any]
-    score: float
-    status: str
-    wrong: str
-    reasoning: str
-    error: str
+    inputs: Mapping[str, Any]  # what was judged
+    score: float  # how near the answer is to gold, 0 to 1 (below 1)
+    status: str  # ``verdict``, ``abstained`` or ``failed``
+    wrong: str  # in words, what people said and what the judge did
+    reasoning: str  # the judge's, empty if it gives none
+    error: str  # why there is no usable answer, empty if there is one
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation:
-    """How good one judge is.
+    """How good one judge is."""
 
-    Attributes:
-        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
-        model: the model's name.
-        gold: the gold's name.
-        cases: rows judged.
-        left_out: rows left out because the artifact was compiled on them or on near copies of them.
-        opening: which opening of sealed rows this is; 0 if none is sealed.
-        measured: every metric with its interval and bounds, and what was not answered.
-        classes: each class against the rest; empty for answers without classes.
-        confusion: see :func:`~jurist.programs.answers.confusion.confused`.
-        disagreements: the worst first; of equals, those that the judge's own samples agreed on most.
-        spend: calls, tokens and cost.
-        references: see :meth:`~.references.References.to_card`.
-        warnings: what its answers hardly tell apart, in words.
-    """
-
-    judge: str
-    model: str
-    gold: str
-    cases: int
-    left_out: int
-    opening: int
-    measured: Measured
-    classes: tuple[ClassScores, ...]
-    confusion: Mapping[str, Mapping[str, int]]
+    judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
+    model: str  # the model's name
+    gold: str  # the gold's name
+    cases: int  # rows judged
+    left_out: int  # rows left out because the artifact was compiled on them or on near copies of them
+    opening: int  # which opening of sealed rows this is; 0 if none is sealed
+    measured: Measured  # every metric with its interval and bounds, and what was not answered
+    classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
+    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.programs.answers.confusion.confused`
+    # the worst first; of equals, those that the judge's own samples agreed on most
     disagreements: tuple[Disagreement, ...]
-    spend: Mapping[str, Any]
-    references: Mapping[str, Any]
-    warnings: tuple[str, ...]
+    spend: Mapping[str, Any]  # calls, tokens and cost
+    references: Mapping[str, Any]  # see :meth:`~.references.References.to_card`
+    warnings: tuple[str, ...]  # what its answers hardly tell apart, in words
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
@@ -104,11 +77,7 @@ class Evaluation:
         return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases>"
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
-
-        Raises:
-            JuristError: neither pandas nor Polars is installed.
-        """
+        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`."""
         return score_frame({self.judge: self.measured.score_card()})
 
     def _repr_html_(self) -> str:
@@ -128,11 +97,7 @@ class Evaluation:
         )
 
     def __getitem__(self, metric: str) -> Score:
-        """Return the score of a metric.
-
-        Raises:
-            KeyError: it was not measured.
-        """
+        """Return the score of a metric."""
         return self.measured[metric]
 
     def to_json(self) -> dict[str, Any]:
@@ -142,11 +107,7 @@ class Evaluation:
 
 
 def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
-    """Score what the judge of an evaluation said.
-
-    Raises:
-        JuristError: nothing is labelled.
-    """
+    """Score what the judge of an evaluation said."""
     judge, rows = answers.judge.judge, answers.repeats[0]
     return Evaluation(
         judge=answers.judge.name,

@@ -20,27 +20,15 @@ from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .looking import Look, look_at, seen_by
 from .references import NAMES, References, references_beside
-
-__all__ = ["Answers", "Experiment", "scoring_judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is asked of whom.
-
-    Attributes:
-        contenders: judges, each with its model; two or more, or one that is asked several times.
-        gold: labelled cases.
-        repeats: times everything is asked, each time with other draws (FECT section 3.1: 10).
-        budget: hard limits for all contenders together.
-
-    Raises:
-        UsageError: nothing to compare, different labels, positive labels or inputs, or no row is left.
-    """
+    """What is asked of whom."""
 
     kind: ClassVar[str] = "compare"
     """What it is called in fingerprints and in the ledger of openings."""
@@ -49,10 +37,11 @@ class Experiment:
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
 
+    # judges, each with its model; two or more, or one that is asked several times
     contenders: tuple[LoadedJudge, ...]
-    gold: Gold
-    repeats: int = 1
-    budget: Budget = field(default_factory=Budget)
+    gold: Gold  # labelled cases
+    repeats: int = 1  # times everything is asked, each time with other draws (FECT section 3.1: 10)
+    budget: Budget = field(default_factory=Budget)  # hard limits for all contenders together
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""
@@ -163,16 +152,7 @@ class Experiment:
         return (len(self.cases) * self.repeats + len(self.aside)) * len(self.contenders)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
-        """Ask every contender about every row, as often as there are repeats.
-
-        Args:
-            job: the experiment, opened by :func:`~jurist.keeping.paying.paying`.
-            on_case: called after each row of each repeat of each contender.
-
-        Raises:
-            ModelError: a model cannot be used at all; what can be known of that without asking it, before any is asked.
-            BudgetExhausted: a limit was reached; :func:`~jurist.keeping.paying.paying` says what is kept.
-        """
+        """Ask every contender about every row, as often as there are repeats."""
         look = self.look
         judges = [
             dataclasses.replace(one, context=job.contexts[name])
@@ -225,25 +205,19 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What one contender said.
+    """What one contender said."""
 
-    Attributes:
-        name: its name in the experiment.
-        judge: the contender.
-        scored: the judge as whose answers it is scored.
-        repeats: the rows of each repeat, in the order of the cases.
-        verdicts: of the first repeat, in the order of the cases.
-        ambiguous: rows of the cases whose raters did not agree, asked once; they are in no score.
-        spend: calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``.
-    """
-
-    name: str
-    judge: LoadedJudge
-    scored: Judge
-    repeats: tuple[tuple[Row, ...], ...]
-    verdicts: tuple[Verdict, ...] = ()
-    ambiguous: tuple[Row, ...] = ()
-    spend: Spend
+    name: str  # its name in the experiment
+    judge: LoadedJudge  # the contender
+    scored: Judge  # the judge as whose answers it is scored
+    repeats: tuple[tuple[Row, ...], ...]  # the rows of each repeat, in the order of the cases
+    verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
+    ambiguous: tuple[
+        Row, ...
+    ] = ()  # rows of the cases whose raters did not agree, asked once; they are in no score
+    spend: (
+        Spend  # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
+    )
 
 
 def _verdicts(
@@ -269,11 +243,7 @@ def _same(judges: Sequence[Judge]) -> bool:
 
 
 def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
-    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none.
-
-    Raises:
-        UsageError: there are no judges.
-    """
+    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none."""
     if not contenders:
         raise UsageError("no judge is named", hint="name at least two")
     judges = [one.judge for one in contenders]

@@ -14,15 +14,13 @@ from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer
 from ..optimizers.registry import make
 from ..optimizers.setting import Setting
-from ..programs.asking import Verdict
+from ..programs.verdicts import Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .experiment import Experiment
 from .generation import Generation
 from .measuring import part_of, rate_of, shared_out, some, tried, with_examples
 from .plan import Plan
 from .proving import model_under
-
-__all__ = ["foresee", "foresee_compilation", "foresee_items", "judging", "sampled_items"]
 
 
 def foresee(experiment: Experiment) -> Estimate:
@@ -44,13 +42,7 @@ def foresee(experiment: Experiment) -> Estimate:
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Part:
-    """Return what labelling takes: from votes that are settled at once to incomplete replies in every fourth sample.
-
-    Args:
-        judge: who labels.
-        questions: how many rows.
-        shown: a few of them, to measure prompts by; without any, tokens are not known.
-    """
+    """Return what labelling takes: from votes that are settled at once to incomplete replies in every fourth sample."""
     sampling = judge.sampling
     number = questions * sampling.fewest, questions * sampling.samples
     who = f"of the judge ({judge.model.name})"
@@ -63,10 +55,6 @@ def foresee_compilation(plan: Plan) -> Estimate:
     The fewest calls are those that the optimizer starts with, the most are what the limit leaves beside the proof;
     how far an optimizer goes in between depends on what it finds. The longest prompts show as many demonstrations as
     the optimizer may add.
-
-    Raises:
-        GoldError: the gold cannot be split.
-        OptimizerError: an unknown optimizer or setting.
     """
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
     job, held, limit = _dry(plan, split), plan.proof_calls, plan.budget.calls

@@ -21,17 +21,11 @@ from .references import NAMES, Reference
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What a metric must reach, or must not exceed.
+    """What a metric must reach, or must not exceed."""
 
-    Attributes:
-        metric: its name.
-        value: the limit.
-        lowest: whether it is the lowest that passes, and not the highest.
-    """
-
-    metric: str
-    value: float
-    lowest: bool
+    metric: str  # its name
+    value: float  # the limit
+    lowest: bool  # whether it is the lowest that passes, and not the highest
 
     @property
     def name(self) -> str:
@@ -65,29 +59,19 @@ def limits_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
-    """What a judge must meet.
+    """What a judge must meet."""
 
-    Attributes:
-        limits: of metrics.
-        sure: hold the worse end of the 95 % interval against the limits, not the value.
-        max_unusable: the largest share of labelled units without an answer, 0 to 1.
-        margin: by how much the judge may be worse than the other one: its interval must show that it is no more. By
-            default it fails if it is shown to be worse.
-        max_flip: the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it.
-        attacked: the input that is attacked; empty: that whose text gets the answer.
-        reference: the name of the reference that it must not be worse than; empty: none.
-
-    Raises:
-        UsageError: a limit, a share or the margin is no number that can be met, or nothing limits what attacks do.
-    """
-
-    limits: tuple[Limit, ...] = ()
-    sure: bool = False
-    max_unusable: float = 0.05
+    limits: tuple[Limit, ...] = ()  # of metrics
+    sure: bool = False  # hold the worse end of the 95 % interval against the limits, not the value
+    max_unusable: float = 0.05  # the largest share of labelled units without an answer, 0 to 1
+    # by how much the judge may be worse than the other one: its interval must show that it is no more. By
+    # default it fails if it is shown to be worse
     margin: float | None = None
-    max_flip: float | None = None
-    attacked: str = ""
-    reference: str = ""
+    max_flip: float | None = (
+        None  # the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it
+    )
+    attacked: str = ""  # the input that is attacked; empty: that whose text gets the answer
+    reference: str = ""  # the name of the reference that it must not be worse than; empty: none
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing, and an input that nothing is said of."""
@@ -106,11 +90,7 @@ class Criteria:
             )
 
     def check(self, *, other: bool) -> None:
-        """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than.
-
-        Raises:
-            UsageError: there is no limit, or a margin to nobody.
-        """
+        """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than."""
         if not (self.limits or other or self.max_flip is not None):
             hint = "give --min METRIC=VALUE, --max METRIC=VALUE, --not-worse-than or --max-flip"
             raise UsageError("there is nothing to pass", hint=hint)
@@ -129,21 +109,14 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Gating(Experiment):
-    """The judge that is to pass, and the one that it must not be worse than, if there is one.
-
-    Attributes:
-        itself: whether that one is the judge itself, which is asked once.
-
-    Raises:
-        UsageError: a limit is of a metric that there is not; what :class:`~.hardening.Hardening` raises.
-    """
+    """The judge that is to pass, and the one that it must not be worse than, if there is one."""
 
     kind: ClassVar[str] = "gate"
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
     criteria: Criteria = field(default_factory=Criteria)
-    itself: bool = False
+    itself: bool = False  # whether that one is the judge itself, which is asked once
 
     @property
     def aside(self) -> tuple[Case, ...]:
@@ -152,11 +125,7 @@ class Gating(Experiment):
 
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
-        """Return the gate of a judge, and of the one that it must not be worse than.
-
-        Raises:
-            What the class does; UsageError: nothing could fail, or there is a margin to no other judge.
-        """
+        """Return the gate of a judge, and of the one that it must not be worse than."""
         told["criteria"].check(other=len(judges) > 1 or bool(told["criteria"].reference))
         itself = any(judges[0].is_same(one) for one in judges[1:])
         return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
@@ -222,23 +191,14 @@ class Gating(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What a gate says.
+    """What a gate says."""
 
-    Attributes:
-        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
-        gold: the gold's name.
-        cases: rows judged.
-        checks: each with its numbers.
-        comparison: all scores, and the paired test if there is another judge.
-        robustness: what attacks did, if a flip rate is limited.
-    """
-
-    judge: str
-    gold: str
-    cases: int
-    checks: tuple[Check, ...]
-    comparison: Comparison
-    robustness: Robustness | None = None
+    judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
+    gold: str  # the gold's name
+    cases: int  # rows judged
+    checks: tuple[Check, ...]  # each with its numbers
+    comparison: Comparison  # all scores, and the paired test if there is another judge
+    robustness: Robustness | None = None  # what attacks did, if a flip rate is limited
 
     @property
     def passed(self) -> bool:
@@ -261,17 +221,7 @@ class Gate:
 def gate_of(
     work: Gating, answers: Sequence[Answers], robustness: Robustness | None = None, *, seed: int = 0
 ) -> Gate:
-    """Hold what the first judge said against the criteria, and against what the second said if there is one.
-
-    Args:
-        work: what was asked.
-        answers: of every contender.
-        robustness: what :meth:`Gating.attack` found.
-        seed: of the permutation test.
-
-    Raises:
-        JuristError: nothing is labelled.
-    """
+    """Hold what the first judge said against the criteria, and against what the second said if there is one."""
     comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed, look=work.look)
     if work.reference is not None:
         named = f"{work.criteria.reference} ({work.reference.answer})"

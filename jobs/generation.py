@@ -14,25 +14,17 @@ from ..errors import UsageError
 from ..keeping.loading import LoadedJudge
 from ..programs.generator import Generator, generator_of
 
-__all__ = ["Generated", "Generation", "job_id"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What is to be written, by whom.
+    """What is to be written, by whom."""
 
-    Attributes:
-        loaded: the generator with its models; its samples are the attempts at one document.
-        cases: the documents, in the order in which their items are written.
-        budget: hard limits of the whole job.
-        settings: what else makes it the same job when it is started again, as JSON values.
-        stamp: what every row says about the job; default: generator, artifact, model and temperature.
-    """
-
-    loaded: LoadedJudge
-    cases: tuple[Case, ...]
-    budget: Budget = field(default_factory=Budget)
+    loaded: LoadedJudge  # the generator with its models; its samples are the attempts at one document
+    cases: tuple[Case, ...]  # the documents, in the order in which their items are written
+    budget: Budget = field(default_factory=Budget)  # hard limits of the whole job
+    # what else makes it the same job when it is started again, as JSON values
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # what every row says about the job; default: generator, artifact, model and temperature
     stamp: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,23 +67,17 @@ class Generation:
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """How a generation ended.
+    """How a generation ended."""
 
-    Attributes:
-        documents: how many there were.
-        statuses: documents by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``.
-        totals: items, how many passed, how many are uncertain, and the rate of each check.
-        words: the same for people.
-        spend: calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``.
-        before: the output was there already, and nothing was asked.
-    """
-
-    documents: int = 0
+    documents: int = 0  # how many there were
+    # documents by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``
     statuses: Mapping[str, int] = field(default_factory=dict)
+    # items, how many passed, how many are uncertain, and the rate of each check
     totals: Mapping[str, Any] = field(default_factory=dict)
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # the same for people
+    # calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
-    before: bool = False
+    before: bool = False  # the output was there already, and nothing was asked
 
     @property
     def kept(self) -> int:

@@ -18,24 +18,9 @@ from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer
-from ..programs.asking import Sampling
 from ..programs.judge import Judge
+from ..programs.votes import Sampling
 from .compiling import Compiled
-
-__all__ = [
-    "GoldLike",
-    "JudgeLike",
-    "Loading",
-    "checked",
-    "gold_of",
-    "holdout_of",
-    "judges_of",
-    "loaded_of",
-    "model_of",
-    "settings_of",
-    "store_of",
-    "warn",
-]
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -142,11 +127,7 @@ def judges_of(
     options: Mapping[str, Any],
     draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
-    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own.
-
-    Raises:
-        UsageError: one that was loaded is to be asked in another way.
-    """
+    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
     loaded = [one.judge if isinstance(one, Compiled) else one for one in judges]
     ready = [one for one in loaded if isinstance(one, LoadedJudge)]
     changed = [name for name, value in options.items() if value is not None]
@@ -195,11 +176,7 @@ def model_of(model: str | Model) -> Model:
 
 
 def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
-    """Return settings as they were given, or the kind's own.
-
-    Raises:
-        UsageError: they are something else.
-    """
+    """Return settings as they were given, or the kind's own."""
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{value!r} is no jurist.{kind.__name__}", hint=f"write jurist.{kind.__name__}(...)")
     return kind() if value is None else value

@@ -20,13 +20,11 @@ from ..evaluation.flips import Flips, flips
 from ..evaluation.rows import Row
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from ..text.attacks import Attack, suite
 from .experiment import Experiment
 from .measuring import some
-
-__all__ = ["AGAIN", "Found", "Hardening", "Robustness", "harden"]
 
 AGAIN = "asked again"
 """The name of the case as it is, asked with other draws."""
@@ -34,23 +32,14 @@ AGAIN = "asked again"
 
 @dataclass(frozen=True, kw_only=True)
 class Hardening(Experiment):
-    """One judge, attacked on rows that it was not compiled on.
-
-    Attributes:
-        attacks: what is done to the text.
-        most: cases that are attacked at most, evenly spread over the gold.
-        field: the input that is attacked; empty: that whose text gets the answer.
-
-    Raises:
-        UsageError: the field is no input, or holds no text; people gave no labels that an attack could ask for.
-    """
+    """One judge, attacked on rows that it was not compiled on."""
 
     kind: ClassVar[str] = "harden"
     fewest: ClassVar[int] = 1
 
-    attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)
-    most: int = 100
-    field: str = ""
+    attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)  # what is done to the text
+    most: int = 100  # cases that are attacked at most, evenly spread over the gold
+    field: str = ""  # the input that is attacked; empty: that whose text gets the answer
 
     def __post_init__(self) -> None:
         """Refuse what cannot be attacked."""
@@ -139,25 +128,15 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """How a judge stands attacks and probes.
+    """How a judge stands attacks and probes."""
 
-    Attributes:
-        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
-        model: the model's name.
-        gold: the gold's name.
-        field: the input that was attacked.
-        cases: how many were attacked.
-        suite: a hash of the attacks, 16 hex digits.
-        found: the control first, then the attacks and probes in the order of the suite.
-    """
-
-    judge: str
-    model: str
-    gold: str
-    field: str
-    cases: int
-    suite: str
-    found: tuple[Found, ...]
+    judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
+    model: str  # the model's name
+    gold: str  # the gold's name
+    field: str  # the input that was attacked
+    cases: int  # how many were attacked
+    suite: str  # a hash of the attacks, 16 hex digits
+    found: tuple[Found, ...]  # the control first, then the attacks and probes in the order of the suite
 
     @property
     def worst(self) -> Found:
@@ -180,17 +159,7 @@ def harden(
     verdicts: Sequence[Verdict],
     on_case: Callable[[], None] = lambda: None,
 ) -> Robustness:
-    """Attack a judge whose answers to the cases as they are are known.
-
-    Args:
-        work: what is attacked, and how.
-        judge: that of ``work``, with the context of its calls.
-        verdicts: of ``work.chosen``.
-        on_case: called after each answer.
-
-    Raises:
-        JuristError: no case was answered; what :meth:`~jurist.programs.asking.Asker.ask_all` raises.
-    """
+    """Attack a judge whose answers to the cases as they are are known."""
     again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in work.chosen]
     asked = [(AGAIN, "control", again)]
     for attack in work.attacks:
@@ -232,11 +201,7 @@ def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> 
 
 
 def _with(value: Any, change: Callable[[str], str]) -> Any:
-    """Return an input with its text changed, the last one of a list.
-
-    Raises:
-        UsageError: it holds no text.
-    """
+    """Return an input with its text changed, the last one of a list."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple) and value and isinstance(value[-1], str):

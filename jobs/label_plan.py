@@ -20,7 +20,8 @@ from ..gold.merging import merge_cases
 from ..gold.sheets_out import SheetLine
 from ..gold.units import AMBIGUITY
 from ..gold.writing import write_whole
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 
 AGAINST = ("basic", "constant")
@@ -32,21 +33,14 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedUnit:
-    """A unit on which the version differs from the basic prompt, or from the constant answer.
-
-    Attributes:
-        case, unit: which one.
-        group: of its case.
-        basic, compiled: what each said, as JSON values; ``None`` where it abstained.
-        against: which comparisons it counts in: ``basic``, ``constant``.
-    """
+    """A unit on which the version differs from the basic prompt, or from the constant answer."""
 
     case: str
     unit: int
-    group: str
+    group: str  # of its case. basic, compiled: what each said, as JSON values; ``None`` where it abstained
     basic: Any
     compiled: Any
-    against: tuple[str, ...]
+    against: tuple[str, ...]  # which comparisons it counts in: ``basic``, ``constant``
 
     @property
     def key(self) -> Key:
@@ -56,40 +50,28 @@ class PlannedUnit:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelPlan:
-    """Which units are labelled, and what was found before.
+    """Which units are labelled, and what was found before."""
 
-    Attributes:
-        version: ``JUDGE@VERSION``.
-        artifact: the hash of that version.
-        model: the model's name.
-        conditions: in which ways the version was asked otherwise than in its proof, in words.
-        rows: name of the unlabelled rows, and their hash.
-        opening: the number of this plan on the version or on these units; its level falls with it.
-        level: of the one-sided test.
-        surveyed: rows, groups and units asked about, and the share that differs, with its interval.
-        constant: the best constant answer, as ``value`` and ``text``, where the sealed test has not shown the
-            version to be better than it; else ``None``.
-        right_or_wrong: whether answers are right or wrong, and not near or far.
-        units: those to label, in the order in which they are shown.
-        content: the rows of these units, without labels.
-        earlier: units of earlier plans, which are not drawn again.
-        decision: what was decided; ``None`` until all labels are in.
-    """
-
-    version: str
-    artifact: str
-    model: str
-    conditions: tuple[str, ...]
-    rows: Mapping[str, str]
-    opening: int
-    level: float
-    surveyed: Mapping[str, Any]
+    version: str  # ``JUDGE@VERSION``
+    artifact: str  # the hash of that version
+    model: str  # the model's name
+    conditions: tuple[str, ...]  # in which ways the version was asked otherwise than in its proof, in words
+    rows: Mapping[str, str]  # name of the unlabelled rows, and their hash
+    opening: int  # the number of this plan on the version or on these units; its level falls with it
+    level: float  # of the one-sided test
+    surveyed: Mapping[
+        str, Any
+    ]  # rows, groups and units asked about, and the share that differs, with its interval
+    # the best constant answer, as ``value`` and ``text``, where the sealed test has not shown the version
+    # to be better than it; else ``None``
     constant: Mapping[str, Any] | None
-    right_or_wrong: bool
-    units: tuple[PlannedUnit, ...]
-    content: tuple[Mapping[str, Any], ...]
-    earlier: tuple[Key, ...] = ()
-    decision: Mapping[str, Any] | None = field(default=None)
+    right_or_wrong: bool  # whether answers are right or wrong, and not near or far
+    units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
+    content: tuple[Mapping[str, Any], ...]  # the rows of these units, without labels
+    earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
+    decision: Mapping[str, Any] | None = field(
+        default=None
+    )  # what was decided; ``None`` until all labels are in
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
@@ -103,11 +85,7 @@ class LabelPlan:
 
     @classmethod
     def find(cls, store: Store, artifact: Artifact) -> Self | None:
-        """Return the plan of a version; ``None`` if there is none.
-
-        Raises:
-            CheckpointError: it cannot be read.
-        """
+        """Return the plan of a version; ``None`` if there is none."""
         path = cls.folder(store, artifact) / _FILE
         if not path.exists():
             return None
@@ -125,11 +103,7 @@ class LabelPlan:
         return plan if plan.artifact == artifact.sha256 else None
 
     def keep(self, store: Store, artifact: Artifact) -> None:
-        """Write the plan.
-
-        Raises:
-            GoldError: it cannot be written.
-        """
+        """Write the plan."""
         data = {**vars(self), "units": [vars(unit) for unit in self.units]}
         text = json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         write_whole(text, self.folder(store, artifact) / _FILE)
@@ -210,12 +184,6 @@ def drawn(
 
     All units are shuffled once, and each comparison takes the first that count in it: each gets a random sample of its
     own units, and the two share as many as they can.
-
-    Args:
-        units: on which answers differ.
-        labels: how many for each comparison, at most.
-        seed: of the draw.
-        without: units that were labelled before.
     """
     known = frozenset(without)
     left = sorted((unit for unit in units if unit.key not in known), key=lambda unit: unit.key)
@@ -241,11 +209,7 @@ class Given:
 
     @classmethod
     def of(cls, plan: LabelPlan, gold: Gold) -> Self:
-        """Return the labels of a sheet, of the review page, or of rows; several raters count by majority.
-
-        Raises:
-            GoldError: a unit is labelled that is not planned.
-        """
+        """Return the labels of a sheet, of the review page, or of rows; several raters count by majority."""
         judge = gold.judge
         planned = {unit.key for unit in plan.units}
         merged = merge_cases(gold.cases, "majority")

@@ -43,15 +43,10 @@ _Fit: TypeAlias = "Callable[[Units, Places, Places, Any], list[Value]]"
 
 @dataclass(frozen=True)
 class Units:
-    """The units of some cases, as learners see them.
+    """The units of some cases, as learners see them."""
 
-    Attributes:
-        judge: whose they are.
-        cases: the cases.
-    """
-
-    judge: Judge
-    cases: Sequence[Case]
+    judge: Judge  # whose they are
+    cases: Sequence[Case]  # the cases
 
     @cached_property
     def place(self) -> list[range]:

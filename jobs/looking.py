@@ -27,29 +27,19 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.votes import Sampling, majority
 
-__all__ = ["ALPHA", "Look", "Proving", "look_at", "prompt_of", "proof_of", "seen_by", "unseen"]
-
 ALPHA = 0.05
 """The level of all openings of a row together."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What is looked at.
+    """What is looked at."""
 
-    Attributes:
-        cases: the sealed rows among those that are scored.
-        opening: which opening of them this is, the highest of all; 0 if none is sealed.
-        prompts: what is tried on them.
-        counted: whether that opens any of them: a prompt that was tried on all of them before opens none.
-        ledger: where it is counted.
-    """
-
-    cases: tuple[Case, ...]
-    opening: int
-    prompts: frozenset[str]
-    counted: bool
-    ledger: Openings
+    cases: tuple[Case, ...]  # the sealed rows among those that are scored
+    opening: int  # which opening of them this is, the highest of all; 0 if none is sealed
+    prompts: frozenset[str]  # what is tried on them
+    counted: bool  # whether that opens any of them: a prompt that was tried on all of them before opens none
+    ledger: Openings  # where it is counted
 
     @property
     def level(self) -> float:
@@ -68,13 +58,7 @@ class Look:
         return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.opening}"
 
     def limits(self, cases: Sequence[Case], comparison: Comparison, tests: int = 1) -> tuple[str, ...]:
-        """What so few units and groups can and cannot show, in words, said before anything is spent.
-
-        Args:
-            cases: what is scored.
-            comparison: the kind of answer; gains are told where it calls answers right or wrong.
-            tests: how many share the level; 0 where nothing is compared, and no gain is told of.
-        """
+        """What so few units and groups can and cannot show, in words, said before anything is spent."""
         level, labelled = self.level / max(1, tests), _sizes(cases)
         few = limits(len({case.group for case in cases}), level)
         able = showable(len(labelled), level)  # else ``few`` says it
@@ -89,17 +73,11 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Proving(Look):
-    """The look that a proof is, which seals its rows.
+    """The look that a proof is, which seals its rows."""
 
-    Attributes:
-        split: with the rows that the proof uses as its test.
-        before: how many rows of the whole test were opened before.
-        unused: rows of the test that are left out, because they were opened more often than those that are used.
-    """
-
-    split: Split
-    before: int
-    unused: int
+    split: Split  # with the rows that the proof uses as its test
+    before: int  # how many rows of the whole test were opened before
+    unused: int  # rows of the test that are left out, because they were opened more often than those that are used
 
     @property
     def words(self) -> str:
@@ -148,13 +126,7 @@ def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, samp
 
 
 def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, chooses: bool = True) -> Look:
-    """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them.
-
-    Args:
-        cases: the rows.
-        judges: whose prompts are tried.
-        chooses: whether one of several is chosen by it; if not, a kept version, which nobody changes, opens nothing.
-    """
+    """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them."""
     ledger = Openings()
     tried = {prompt_of(one.judge, one.state, one.model, one.adapter, one.sampling): one for one in judges}
     known = ledger.of(cases, tried)
@@ -175,12 +147,6 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0, *, who
     A test is at the level of that of its rows which was opened most often. So rows that were opened more often than the
     others are left out where the others alone can show a smaller gain. Which ones depends on counts alone, and on
     nothing that was seen in a row.
-
-    Args:
-        split: with the test.
-        prompts: what is tried on it; by default something that never was.
-        known: openings that a card tells of, such as that of the artifact which is chosen from.
-        whole: leave no row out.
     """
     ledger = Openings()
     rows = [replace(row, number=max(row.number, known + 1)) for row in ledger.of(split.test, prompts)]
@@ -215,9 +181,6 @@ def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
     """Return the ids of the cases that the judge's artifact was trained or selected on, or that are near copies.
 
     A judge without an artifact has seen nothing; an artifact of an older version knows equal rows only.
-
-    Raises:
-        ArtifactError: the artifact was changed since it was read.
     """
     if judge.artifact is None:
         return frozenset()

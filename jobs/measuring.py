@@ -9,13 +9,13 @@ from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.tracing import untraced
 from ..errors import JuristError
-from ..programs.asking import Asker, Sampling, Verdict, room_for
+from ..programs.asking import Asker, room_for
 from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
+from ..programs.votes import Sampling
 from ..text.folding import strings
 from ..text.terms import count_tokens
 from .estimate import Part, Rate, Span
-
-__all__ = ["part_of", "rate_of", "shared_out", "some", "tried", "with_examples"]
 
 _RENDERED = 4
 Item = TypeVar("Item")
@@ -37,16 +37,6 @@ def part_of(
 
     At the least, every question is one call with the prompt as it is. At the most, every prompt of the judge's
     program is asked, a quarter of the calls is repeated for units left out, and all examples are shown.
-
-    Args:
-        role, who: as for :class:`Part`.
-        asker: what asks; its model is not asked.
-        models: who will answer.
-        cases: what is asked about, for the size of a prompt; without any, tokens are not known.
-        number: how many questions there are, from least to most.
-        examples: labelled cases, some of which the longest prompts show.
-        shown: how many of them these may show, at most.
-        rate: of the prompt as it is, if it was measured before.
     """
     if all(model.classifier for model in models):
         return Part(role=role, models=tuple(models), calls=Span(least=number[0], most=number[1]), who=who)
@@ -138,14 +128,7 @@ def _length(cases: Sequence[Case]) -> float:
 def tried(
     asker: Asker, cases: Sequence[Case], context: CallContext, frozen: CallContext | None = None
 ) -> list[Verdict]:
-    """Return what is said if the offline engine answers once; nothing where the program cannot take its answers.
-
-    Args:
-        asker: what asks; its models are not asked.
-        cases: what it is asked about.
-        context: of the program's calls.
-        frozen: of those of its frozen steps; default: the same.
-    """
+    """Return what is said if the offline engine answers once; nothing where the program cannot take its answers."""
     offline = Model(temperature=0.0)
     lm = connect(offline, context, asker.judge.role)
     frozen_lm = connect(offline, frozen or context)

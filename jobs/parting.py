@@ -36,11 +36,7 @@ def earlier_parts(
 
 
 def check_showable(split: Split, gold: Gold, level: float) -> None:
-    """Refuse a test on which nothing can be shown, before anything is spent, with what would do.
-
-    Raises:
-        TooFewGroupsError: it has too few groups.
-    """
+    """Refuse a test on which nothing can be shown, before anything is spent, with what would do."""
     groups, needed = len({case.group for case in split.test}), fewest_groups(level)
     if groups >= needed:
         return

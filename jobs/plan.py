@@ -15,53 +15,39 @@ from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Optimizer
 from ..optimizers.registry import DEFAULT, settings_of
-from ..programs.asking import Sampling, check_sampling, room_for
+from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..programs.votes import Sampling
 from .proving import described
-
-__all__ = ["Plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything that makes one compilation.
+    """Everything that makes one compilation."""
 
-    Attributes:
-        judge: the judge.
-        gold: its labelled cases.
-        holdout: the sealed test, where it is no part of ``gold``.
-        optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself.
-        options: the optimizer's settings.
-        model: answers as the judge.
-        prompt_model: writes prompts; default: the judge's own model.
-        verifier: answers the judge's frozen steps, where that is not ``model`` at temperature 0.
-        budget: hard limits for the whole job, the proof included.
-        seed: of the split and of every random choice.
-        shares: of the cases in train, dev and test; default: the judge's own, else by how many there are.
-        earlier: the hash of a group's name -> its part in an earlier version; such groups stay there.
-        sampling: samples per case; a threshold left open is fitted on train and dev.
-        adapter: DSPy's prompt format.
-        concurrency: cases in flight at once.
-        judge_ref: how the user named the judge.
-    """
-
-    judge: Judge
-    gold: Gold
-    holdout: Gold | None = None
+    judge: Judge  # the judge
+    gold: Gold  # its labelled cases
+    holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
+    # a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself
     optimizer: str | Optimizer = DEFAULT
-    options: Mapping[str, Any] = field(default_factory=dict)
-    model: Model = field(default_factory=Model)
-    prompt_model: Model | None = None
-    verifier: Model | None = None
-    budget: Budget = field(default_factory=Budget)
-    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
+    model: Model = field(default_factory=Model)  # answers as the judge
+    prompt_model: Model | None = None  # writes prompts; default: the judge's own model
+    verifier: Model | None = (
+        None  # answers the judge's frozen steps, where that is not ``model`` at temperature 0
+    )
+    budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
+    seed: int = 0  # of the split and of every random choice
+    # of the cases in train, dev and test; default: the judge's own, else by how many there are
     shares: tuple[float, float, float] | None = None
+    # the hash of a group's name -> its part in an earlier version; such groups stay there
     earlier: Mapping[str, str] = field(default_factory=dict)
+    # samples per case; a threshold left open is fitted on train and dev
     sampling: Sampling = field(default_factory=Sampling)
-    adapter: str = "chat"
-    concurrency: int = 8
-    judge_ref: str = ""
+    adapter: str = "chat"  # DSPy's prompt format
+    concurrency: int = 8  # cases in flight at once
+    judge_ref: str = ""  # how the user named the judge
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
@@ -126,11 +112,7 @@ class Plan:
 
     @cached_property
     def split(self) -> Split:
-        """Train, dev and the sealed test, which shows nowhere else.
-
-        Raises:
-            GoldError: the gold cannot be split, or its parts leak into each other.
-        """
+        """Train, dev and the sealed test, which shows nowhere else."""
         split = self.gold.split(self.seed, self.shares, earlier=self.earlier, holdout=self.holdout)
         check_leaks(split)
         return split

@@ -23,11 +23,10 @@ from ..keeping.resolving import default_temperature
 from ..optimizers.matrix import spent
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
-from ..programs.asking import Asker, Verdict
+from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .references import references
-
-__all__ = ["Proven", "asked_as", "described", "model_on", "model_under", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -35,9 +34,6 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
 
     Another model keeps the address, where it is of the same provider, and takes the temperature of the job
     unless it refuses any but its own.
-
-    Raises:
-        UsageError: the model cannot be reached so.
     """
     if setting.model is None and setting.temperature is None:
         return model
@@ -60,16 +56,11 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """What the sealed test has shown.
+    """What the sealed test has shown."""
 
-    Attributes:
-        proof: the scores of both programs, and the decision.
-        counted: what the card says about the answers themselves.
-        answers: what both said on each case; see :meth:`~jurist.keeping.artifact_card.Artifact.proof`.
-    """
-
-    proof: Proof
-    counted: Mapping[str, Any]
+    proof: Proof  # the scores of both programs, and the decision
+    counted: Mapping[str, Any]  # what the card says about the answers themselves
+    # what both said on each case; see :meth:`~jurist.keeping.artifact_card.Artifact.proof`
     answers: tuple[Mapping[str, Any], ...]
 
     def to_card(self) -> dict[str, Any]:
@@ -97,22 +88,7 @@ def proven(
     people: Ceiling | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Proven:
-    """Ask both on the sealed test.
-
-    Args:
-        split: with the sealed cases, and the judge, whose metric is tested.
-        basic: asks the prompt nobody tuned.
-        compiled: asks the other one.
-        same: whether both ask the same prompt in the same way, but for the vote threshold: asked once then, for
-            other draws would only add luck, and voted under both thresholds.
-        seed: of the resamples.
-        opened: how often this test has been opened, this time included: the level falls with it.
-        people: how good people are on its cases, where that is known.
-        tick: is called with each answer.
-
-    Raises:
-        What :meth:`Asker.ask_all` raises.
-    """
+    """Ask both on the sealed test."""
     judge, test = split.judge, split.test
     # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
     twice = same and basic.sampling.needed != compiled.sampling.needed

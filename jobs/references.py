@@ -42,32 +42,20 @@ _LEARNED: Final[Mapping[ReferenceName, Mapping[Learned, str]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """One reference.
+    """One reference."""
 
-    Attributes:
-        answer: what it answers, or how, in words: ``always "hold"``.
-        rows: what it says of each row.
-        score: by the judge's own metric.
-    """
-
-    answer: str
-    rows: tuple[Row, ...]
-    score: Score
+    answer: str  # what it answers, or how, in words: ``always "hold"``
+    rows: tuple[Row, ...]  # what it says of each row
+    score: Score  # by the judge's own metric
 
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """All references on the same rows.
+    """All references on the same rows."""
 
-    Attributes:
-        metric: the name of the judge's own metric.
-        found: those that there are, by name; none for generators.
-        people: each rater against the others; ``None`` unless several rated rows.
-    """
-
-    metric: str
-    found: Mapping[ReferenceName, Reference]
-    people: Ceiling | None = None
+    metric: str  # the name of the judge's own metric
+    found: Mapping[ReferenceName, Reference]  # those that there are, by name; none for generators
+    people: Ceiling | None = None  # each rater against the others; ``None`` unless several rated rows
 
     @property
     def constant(self) -> tuple[str, tuple[Row, ...]] | None:
@@ -76,11 +64,7 @@ class References:
         return (best.answer, best.rows) if best else None
 
     def named(self, name: str) -> Reference:
-        """Return one by its name.
-
-        Raises:
-            UsageError: there is none on these rows.
-        """
+        """Return one by its name."""
         for known, reference in self.found.items():
             if known == name:
                 return reference
@@ -111,18 +95,7 @@ def references(
     only: Collection[str] = NAMES,
     same: Mapping[str, str] = MappingProxyType({}),
 ) -> References:
-    """Answer labelled rows by what needs no language model.
-
-    Args:
-        judge: whose rows they are, and whose metric counts.
-        learn: labelled rows to learn from, those of train and dev; those of groups that are asked about are left out.
-            Without any, the rows that are asked about are learned from in parts.
-        asked: the rows to answer.
-        seed: of the parts.
-        people: how good people are, if that is known.
-        only: the names of those that are wanted.
-        same: group -> the group that it counts as, where they hold near copies of each other.
-    """
+    """Answer labelled rows by what needs no language model."""
     taken = {same.get(case.group, case.group) for case in asked}
     known = [case for case in learn if case.known and same.get(case.group, case.group) not in taken]
     said: dict[ReferenceName, tuple[str, list[Values]]] = {}
@@ -148,13 +121,7 @@ def references_beside(
     rated: Collection[str] = (),
     only: Collection[str] = NAMES,
 ) -> References:
-    """Do the same for rows of a gold set that were not split.
-
-    Args:
-        judge, asked, seed, only: as for :func:`references`.
-        gold: the set; what of it is not asked about is what the judges' artifacts were compiled on.
-        rated: the ids of the cases of which raters are held against each other.
-    """
+    """Do the same for rows of a gold set that were not split."""
     ids = {case.id for case in asked}
     left = [case for case in gold.cases if case.id not in ids and case.known]
     enough = 2 * len(left) >= len(asked) and judge.answer.check_part(left) is None

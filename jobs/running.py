@@ -11,10 +11,9 @@ from ..errors import StoppedError
 from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
 from ..report.progress import counted
-from ..runs.runner import RunSettings, Summary, run_judge
+from ..runs.runner import RunSettings, run_judge
+from ..runs.summary import Summary
 from .given import JudgeLike, Loading, checked, judges_of, settings_of, store_of, warn
-
-__all__ = ["run"]
 
 
 @checked

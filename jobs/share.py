@@ -7,8 +7,6 @@ from ..programs.judge import Judge
 from .given import GoldLike, checked, gold_of, store_of
 from .sharing import RunShares, run_shares, who_judged
 
-__all__ = ["share"]
-
 
 @checked
 def share(

@@ -25,26 +25,16 @@ from ..report.table import Table, table
 from ..runs.found import Found, found_in, stamp_of
 from .looking import unseen
 
-__all__ = ["RunShares", "Shared", "run_shares", "who_judged"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """The share of one label, or of all positive ones.
+    """The share of one label, or of all positive ones."""
 
-    Attributes:
-        name: of the label, or ``positive``.
-        proof: as the judge said, and corrected by what it took for what on its sealed test.
-        powered: corrected by labelled rows; ``None`` where there are none.
-        alone: by the labelled rows alone.
-        wide: why the interval of ``proof`` is all from 0 to 1, in words; empty if it is not.
-    """
-
-    name: str
-    proof: Prevalence
-    wide: str = ""
-    powered: Powered | None = None
-    alone: Powered | None = None
+    name: str  # of the label, or ``positive``
+    proof: Prevalence  # as the judge said, and corrected by what it took for what on its sealed test
+    wide: str = ""  # why the interval of ``proof`` is all from 0 to 1, in words; empty if it is not
+    powered: Powered | None = None  # corrected by labelled rows; ``None`` where there are none
+    alone: Powered | None = None  # by the labelled rows alone
 
     @property
     def unlike(self) -> str:
@@ -60,27 +50,16 @@ class Shared:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunShares:
-    """The shares of a run.
+    """The shares of a run."""
 
-    Attributes:
-        output: what the run has written.
-        judge: who judged.
-        units: units with an answer.
-        unanswered: units without one; they are in no share.
-        shares: of each label.
-        problem: why nothing is corrected by the proof; empty if it is, or if each share says why not.
-        labelled: rows with labels of people.
-        elsewhere: rows with labels that the run did not answer, or that the judge was compiled on.
-    """
-
-    output: str
-    judge: str
-    units: int
-    unanswered: int
-    shares: tuple[Shared, ...]
-    problem: str = ""
-    labelled: int = 0
-    elsewhere: int = 0
+    output: str  # what the run has written
+    judge: str  # who judged
+    units: int  # units with an answer
+    unanswered: int  # units without one; they are in no share
+    shares: tuple[Shared, ...]  # of each label
+    problem: str = ""  # why nothing is corrected by the proof; empty if it is, or if each share says why not
+    labelled: int = 0  # rows with labels of people
+    elsewhere: int = 0  # rows with labels that the run did not answer, or that the judge was compiled on
 
     def __repr__(self) -> str:
         """Name the shares as they are corrected by the proof."""
@@ -129,32 +108,13 @@ class RunShares:
 
 
 def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJudge:
-    """Return the judge of a run.
-
-    Args:
-        output: what ``jurist run`` has written.
-        store: where its artifact is.
-        judge: itself or a reference, where the output's own name of it is not enough.
-
-    Raises:
-        UsageError: the file is no output of a run. JudgeError, ArtifactError: the judge cannot be loaded.
-    """
+    """Return the judge of a run."""
     stamp = stamp_of(output)
     return load_judge(judge or str(stamp["judge"]), store=store, strictness=stamp["strictness"])
 
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
-    """Return the shares of a run.
-
-    Args:
-        output: what ``jurist run`` has written.
-        judge: who judged, as loaded for the first line.
-        gold: rows of the run's input with labels of people, drawn at random.
-
-    Raises:
-        UsageError: the file is no output of this judge, or the judge gives no labels.
-        GoldError: none of the labelled rows was answered by the run.
-    """
+    """Return the shares of a run."""
     domain = judge.judge.answer.comparison.domain
     if not domain:
         raise UsageError(

@@ -20,7 +20,8 @@ from ..evaluation.ratios import mean
 from ..gold.goldrows import canonical_row, label_keys
 from ..gold.goldset import Gold
 from ..gold.units import AMBIGUITY
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.openings import Openings
 from ..keeping.paying import PaidJob, Start, paying
@@ -39,20 +40,12 @@ LABELS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Unlabelled(Experiment):
-    """The basic prompt and a version, asked about rows that the version was neither compiled nor proven on.
-
-    Attributes:
-        labels: how many to plan, at most.
-        seed: of the draw.
-
-    Raises:
-        UsageError: nothing is compiled; people cannot label such rows; what :class:`Experiment` raises.
-    """
+    """The basic prompt and a version, asked about rows that the version was neither compiled nor proven on."""
 
     kind: ClassVar[str] = "prove"
 
-    labels: int = LABELS
-    seed: int = field(default=0)
+    labels: int = LABELS  # how many to plan, at most
+    seed: int = field(default=0)  # of the draw
 
     def __post_init__(self) -> None:
         """Refuse what people cannot label, before anything is paid."""
@@ -92,11 +85,7 @@ class Unlabelled(Experiment):
         return replace(self.gold, cases=self.cases).sha256
 
     def same(self, plan: LabelPlan | None) -> LabelPlan | None:
-        """Return a plan if it is one of these rows, ``None`` where another one is to be drawn.
-
-        Raises:
-            UsageError: the plan is of other rows, and not decided yet.
-        """
+        """Return a plan if it is one of these rows, ``None`` where another one is to be drawn."""
         if plan is None or plan.rows["sha256"] == self.rows_hash:
             return plan
         if plan.decision is None:
@@ -139,18 +128,7 @@ def contenders_of(
     verifier: Model | None = None,
     concurrency: int = 8,
 ) -> tuple[LoadedJudge, LoadedJudge]:
-    """Return the basic prompt and the version, both asked as in the version's proof.
-
-    Args:
-        artifact: the version.
-        store: where it is.
-        answering: a model as the card shows it -> who answers in its place; default: the same.
-        verifier: answers the judge's frozen steps; default: that of the proof.
-        concurrency: rows in flight at once.
-
-    Raises:
-        ArtifactError: it cannot be loaded.
-    """
+    """Return the basic prompt and the version, both asked as in the version's proof."""
     card = artifact.card
     job, own = card.get("job") or {}, card.get("model") or {}
     if verifier is None and card.get("verifier"):
@@ -180,20 +158,7 @@ def planned(
     on_paid: Callable[[PaidJob], None] = lambda job: None,
     on_case: Callable[[], None] = lambda: None,
 ) -> LabelPlan:
-    """Ask both prompts about the rows, and draw which units people label.
-
-    Args:
-        work: whom to ask about what.
-        store: where the plan is kept.
-        start: how the paid work is started.
-        earlier: a plan of the same version, whose units are not drawn again.
-        on_paid: called with the open job before anything is asked.
-        on_case: called after each answer.
-
-    Raises:
-        JuristError: they differ in too few groups.
-        What :meth:`Experiment.ask` raises.
-    """
+    """Ask both prompts about the rows, and draw which units people label."""
     with paying(work, start) as job:
         on_paid(job)
         answers = work.ask(job, on_case)

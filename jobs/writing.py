@@ -20,10 +20,8 @@ from ..gold.writing import json_text
 from ..keeping.checkpoints import Checkpoint
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.answers.checks import items_of
-from ..programs.asking import Verdict
+from ..programs.verdicts import Verdict
 from .generation import Generated, Generation, job_id
-
-__all__ = ["already_made", "check_writable", "generate", "rejects_path", "rows_of", "write_items"]
 
 Step = Callable[[Case, Verdict], None]
 _BATCH = 1024
@@ -37,19 +35,7 @@ def rejects_path(output: Path) -> Path:
 def generate(
     job: Generation, output: Path, start: Start, *, on_document: Step = lambda case, verdict: None
 ) -> Generated:
-    """Write items into a JSONL file, and the rejected ones into another beside it.
-
-    Args:
-        job: what to write.
-        output: the file to write.
-        start: how the job is started.
-        on_document: called after each document.
-
-    Raises:
-        UsageError: the output exists and neither ``resume`` nor ``fresh`` was asked for.
-        CheckpointError: the output is of another job, or there is an unfinished run and neither was asked for.
-        StoppedError: a signal or a limit. ModelError: the model cannot be used at all.
-    """
+    """Write items into a JSONL file, and the rejected ones into another beside it."""
     if already_made(output, job.fingerprint(), start):
         return Generated(before=True)
     with paying(job, start) as work:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["Artifact", "full_card", "prompt_text"]
-
 _GIVEN = (
     *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
     *("spend", "thresholds", "judge_ref"),
@@ -69,7 +67,7 @@ class Artifact:
         return f"<Artifact {self.ref} in {self.path}>"
 
     def to_frame(self) -> Any:
-        """Return every metric on the sealed test with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
+        """Return every metric on the sealed test with its interval: :func:`~jurist.evaluation.frames.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.
@@ -195,11 +193,7 @@ def prompt_text(state: PromptState) -> str:
 
 
 def full_card(judge: Judge, card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card without version and seal: what was given, made fit to be written, and the judge's part.
-
-    Raises:
-        TypeError: a value that JSON cannot hold.
-    """
+    """Return the card without version and seal: what was given, made fit to be written, and the judge's part."""
     from ..programs.definition import definition_of
 
     given = publishable(dict(card))

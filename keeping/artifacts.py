@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
-from .artifact_card import Artifact, full_card, prompt_text
+from .artifact_card import Artifact, full_card
 from .card_schema import card_fault
 from .redaction import publishable
 from .sealing import (
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["Artifact", "Problem", "Store", "Summary", "prompt_text", "shipped_root"]
-
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 _RESTORE = "restore the folder from a copy, or compile the judge again"
@@ -49,27 +47,17 @@ _RESTORE = "restore the folder from a copy, or compile the judge again"
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """One line of the list of artifacts.
-
-    Attributes:
-        judge, version, path: which one.
-        latest: whether ``JUDGE@latest`` means it, in its own store.
-        tags: its names besides the number.
-        shipped: whether it came with the package and is read-only.
-        card: its card; empty if it is none.
-        added: file -> what was measured of it later.
-        problem: what is wrong with it, or empty.
-    """
+    """One line of the list of artifacts."""
 
     judge: str
     version: int
     path: Path
-    latest: bool
-    tags: tuple[str, ...]
-    shipped: bool
-    card: Mapping[str, Any]
-    added: Mapping[str, Mapping[str, Any]]
-    problem: str = ""
+    latest: bool  # whether ``JUDGE@latest`` means it, in its own store
+    tags: tuple[str, ...]  # its names besides the number
+    shipped: bool  # whether it came with the package and is read-only
+    card: Mapping[str, Any]  # its card; empty if it is none
+    added: Mapping[str, Mapping[str, Any]]  # file -> what was measured of it later
+    problem: str = ""  # what is wrong with it, or empty
 
     @property
     def model(self) -> str:

@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-__all__ = ["card_fault"]
-
 _MOST_SAMPLES = 1000
 
 

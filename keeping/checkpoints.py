@@ -19,8 +19,6 @@ from typing import Any
 from ..errors import CheckpointError
 from .locking import held, let_go
 
-__all__ = ["Checkpoint"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
@@ -35,18 +33,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, root: Path, job: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> "Checkpoint":
-        """Return the checkpoint of ``job`` under ``root``.
-
-        Args:
-            root: the folder of all checkpoints.
-            job: what makes the job the same job, as JSON values.
-            resume: continue an unfinished run of it, if there is one.
-            fresh: forget an unfinished run of it, if there is one.
-
-        Raises:
-            CheckpointError: there is an unfinished run and neither was asked for, another process is working on
-                it, or nothing can be written.
-        """
+        """Return the checkpoint of ``job`` under ``root``."""
         text, folder = _text(job), cls.at(root, job).folder
         if folder.exists():
             _only(folder)

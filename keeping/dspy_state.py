@@ -21,19 +21,13 @@ if TYPE_CHECKING:
 
     from ..programs.judge import Judge
 
-__all__ = ["compiled", "dump", "plain_state", "settle", "state_of"]
-
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
 _ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields"}
 _UNLIKE = "compile it again with this judge, or use the judge it was made for"
 
 
 def settle(judge: Judge, state: PromptState) -> PromptState:
-    """Return ``state`` as the judge's program will give it back: DSPy dedents instructions.
-
-    Raises:
-        ArtifactError: the state's predictors are not the program's, or an instruction is empty or no text.
-    """
+    """Return ``state`` as the judge's program will give it back: DSPy dedents instructions."""
     program = judge.basic()
     names = {name for name, _ in program.named_predictors()}
     if names != set(state.predictors):
@@ -65,9 +59,6 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
 
     Objects inside a demonstration's values keep their order: adapters print them as they stand, so to
     sort them would change the prompt that was proved.
-
-    Raises:
-        ArtifactError: the state does not fit the program, or does not survive being written.
     """
     state = settle(judge, state)
     program = state.apply(judge.basic())
@@ -103,11 +94,7 @@ def _bare(predictor: dspy.Predict) -> dspy.Predict:
 
 
 def state_of(data: Mapping[str, Any]) -> PromptState:
-    """Read the prompts from the content of a DSPy state file.
-
-    Raises:
-        ArtifactError: it is not one, or it holds more than prompts (a model, traces).
-    """
+    """Read the prompts from the content of a DSPy state file."""
     try:
         return PromptState({name: _prompt(entry) for name, entry in _entries(data).items()})
     except (KeyError, TypeError, AttributeError) as error:
@@ -115,11 +102,7 @@ def state_of(data: Mapping[str, Any]) -> PromptState:
 
 
 def compiled(judge: Judge, data: Mapping[str, Any]) -> dspy.Module:
-    """Return the judge's program with the stored prompts and the stored field descriptions.
-
-    Raises:
-        ArtifactError: the program's predictors or their fields are not those of the file.
-    """
+    """Return the judge's program with the stored prompts and the stored field descriptions."""
     state, entries, program = state_of(data), _entries(data), judge.basic()
     now = {name: predictor.signature.dump_state()["fields"] for name, predictor in program.named_predictors()}
     if set(now) != set(entries):

@@ -6,13 +6,13 @@ Its bytes are another matter; see :mod:`.sealing`. Nothing is asked of a model.
 from collections.abc import Mapping
 from typing import Any
 
+from ..engines.adapters import ADAPTERS
 from ..engines.channel import CallContext
-from ..engines.models import ADAPTERS, Model, connect
+from ..engines.models import Model, connect
 from ..errors import ArtifactError, JuristError
-from .artifacts import Artifact, Store
+from .artifact_card import Artifact
+from .artifacts import Store
 from .locating import judge_of
-
-__all__ = ["needs", "unfit"]
 
 
 def unfit(artifact: Artifact, store: Store) -> str:

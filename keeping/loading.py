@@ -15,18 +15,18 @@ from ..engines.channel import CallContext
 from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
-from ..programs.asking import Asker, Sampling, Verdict, check_sampling
+from ..programs.asking import Asker, check_sampling
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
 from ..programs.state import PromptState
-from ..programs.votes import Probabilities, Stopping
-from .artifacts import Artifact, Store
+from ..programs.verdicts import Verdict
+from ..programs.votes import Probabilities, Sampling, Stopping
+from .artifact_card import Artifact
+from .artifacts import Store
 from .metric import DSPyMetric, metric_of
 from .naming import ADAPTER, Given, Name, named_prompt
 from .resolving import default_temperature, resolve_sampling, verifier_of
-
-__all__ = ["LoadedJudge", "load_judge"]
 
 _BASIC = ":basic"
 
@@ -308,17 +308,6 @@ def load_judge(
     unless given here. A number of samples given here without a threshold goes
     with a majority, because a fitted threshold belongs to its number of samples. The strictness
     of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
-
-    Args:
-        reference: the name, or the judge itself.
-        version: of a judge itself: a number, a tag, or ``basic``; default: as its name alone.
-        store, model, samples, threshold, concurrency, strictness, verifier: as :func:`jurist.load` takes them.
-
-    Raises:
-        JudgeError: no such judge.
-        ArtifactError: no such version, or a damaged one.
-        UsageError: samples and threshold do not fit each other, or a strictness was given to a
-            judge without tiers.
     """
     own = named(reference) if isinstance(reference, str) else None
     given = Given(samples=samples, threshold=threshold, strictness=strictness)
@@ -348,11 +337,7 @@ def load_judge(
 
 
 def _own(own: Named | None, model: Model) -> Model:
-    """Return the model of a detector that names its own, with the settings of ``model``; a classifier has none.
-
-    Raises:
-        UsageError: the offline engine cannot answer it.
-    """
+    """Return the model of a detector that names its own, with the settings of ``model``; a classifier has none."""
     if own is None:
         return model
     if own.local:

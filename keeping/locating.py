@@ -13,34 +13,18 @@ from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
-from .artifacts import Artifact, Store
+from .artifact_card import Artifact
+from .artifacts import Store
 from .trust import hashes_of
-
-__all__ = ["find_judge", "fitting", "judge_of", "locate", "parted"]
 
 
 def find_judge(name: str, store: Store) -> Judge:
-    """Return a built-in judge, one from a file, or one whose artifacts say which file it came from.
-
-    Raises:
-        JudgeError: there is none.
-    """
+    """Return a built-in judge, one from a file, or one whose artifacts say which file it came from."""
     return locate(name, store)[0]
 
 
 def locate(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
-    """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again.
-
-    Args:
-        name: a judge, or a file: what the user names is executed.
-        store: where the artifacts are of a judge that has a file.
-        version: of which of them; default: the latest.
-        source: whether the file is executed even of a judge that its versions keep, as it is to be compiled.
-
-    Raises:
-        JudgeError: there is none, or its file is needed and gone, or may not be executed.
-        ArtifactError: the artifact that names the file is damaged.
-    """
+    """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
@@ -60,12 +44,7 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
 
 
 def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
-    """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if the user trusts it.
-
-    Raises:
-        JudgeError: there is none, or its file is needed and gone, or may not be executed.
-        ArtifactError: what it keeps is damaged.
-    """
+    """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if trusted."""
     reference = str(artifact.card.get("judge_ref") or artifact.judge)
     definition = artifact.card.get("definition")
     path, attribute = file_of(reference)
@@ -96,17 +75,7 @@ def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge
 
 
 def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
-    """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it.
-
-    Args:
-        judge: as it is now.
-        artifact: of this judge.
-        store: whose user is told.
-        reference: the file that the judge stands in, if it is known; it was executed.
-
-    Raises:
-        ArtifactError: it cannot, and the artifact keeps none.
-    """
+    """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
     definition = artifact.card.get("definition")
     if not definition:
         path, _ = file_of(reference)
@@ -154,11 +123,7 @@ def _in_no_file(ref: str) -> JudgeError:
 
 
 def parted(reference: str) -> tuple[str, str]:
-    """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither.
-
-    Raises:
-        UsageError: there is an ``@`` and no version.
-    """
+    """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither."""
     name, at, version = reference.rpartition("@")
     if not at or "/" in version or ":" in version:
         return reference, ""

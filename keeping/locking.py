@@ -14,19 +14,13 @@ from pathlib import Path
 
 from ..errors import UsageError
 
-__all__ = ["alone", "held", "let_go"]
-
 _NAME = "lock"
 _LOCKS: dict[Path, int] = {}
 _GUARD = threading.Lock()
 
 
 def held(folder: Path) -> bool:
-    """Take the lock of an existing folder for this process; return whether it holds it now.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Take the lock of an existing folder for this process; return whether it holds it now."""
     path = folder.resolve() / _NAME
     with _GUARD:
         if path in _LOCKS and path.exists():
@@ -50,9 +44,6 @@ def alone(output: Path) -> Iterator[bool]:
 
     The lock is on a hidden file beside the output, as the output itself may be replaced meanwhile. It is removed at
     the end; what a killed process leaves of it stands in nobody's way.
-
-    Raises:
-        UsageError: the output has another name (a hard link), under which another run could write it meanwhile.
     """
     output = output.resolve()
     with suppress(OSError):
@@ -85,11 +76,7 @@ def _removed(path: Path, descriptor: int | None) -> None:
 
 
 def _taken(path: Path) -> tuple[bool, int | None]:
-    """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process.
-
-    Raises:
-        OSError: the file cannot be made.
-    """
+    """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _lock(descriptor)

@@ -11,8 +11,6 @@ from ..errors import JudgeError, JuristError, UsageError, choices
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 
-__all__ = ["DSPyMetric", "metric_of"]
-
 DSPyMetric = Callable[..., Any]
 """``(example, prediction, trace)`` -> a number from 0 to 1; with the two arguments more of ``dspy.GEPA``, a
 ``dspy.Prediction`` of ``score`` and ``feedback``."""
@@ -21,17 +19,7 @@ DSPyMetric = Callable[..., Any]
 def metric_of(
     judge: Judge, ask: Callable[[Sequence[Case]], Sequence[Verdict]], reference: str, names: Mapping[str, str]
 ) -> DSPyMetric:
-    """Return a judge as a metric; see :meth:`~jurist.LoadedJudge.as_metric`.
-
-    Args:
-        judge: the judge.
-        ask: asks it.
-        reference: what messages call it, with its version.
-        names: input -> what the example or the prediction calls it, where that differs.
-
-    Raises:
-        UsageError: the answers are no one number, or there is no such input.
-    """
+    """Return a judge as a metric; see :meth:`~jurist.LoadedJudge.as_metric`."""
     for name in names.keys() - judge.input_fields:
         raise UsageError(f"{reference} has no input {name!r}", hint=choices(name, judge.input_fields))
     if not judge.answer.has_quality:

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..engines.models import same_model
 from ..errors import ArtifactError
-from .artifacts import Artifact, Store
+from .artifact_card import Artifact
+from .artifacts import Store
 from .card_schema import card_fault
 from .sealing import (
     ADDED,
@@ -31,8 +32,6 @@ from .sealing import (
 )
 from .shelves import Shelf, parse_ref
 
-__all__ = ["Received", "files_of", "pack", "receive", "unpack"]
-
 _LARGEST = 1 << 28  # bytes that a packed artifact may take when it is read
 _NAME = re.compile(r"([a-z0-9-]+)/([1-9][0-9]{0,8})/([a-z]+\.jsonl?)", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file knows: equal artifacts are equal files
@@ -41,15 +40,10 @@ _DAMAGED = "get it again from where it came from"
 
 @dataclass(frozen=True, kw_only=True)
 class Received:
-    """An artifact that arrived.
+    """An artifact that arrived."""
 
-    Attributes:
-        artifact: as it is in the store now.
-        new: whether it was not there before.
-    """
-
-    artifact: Artifact
-    new: bool
+    artifact: Artifact  # as it is in the store now
+    new: bool  # whether it was not there before
 
 
 def files_of(artifact: Artifact) -> dict[str, bytes]:
@@ -69,11 +63,7 @@ def pack(artifact: Artifact) -> bytes:
 
 
 def unpack(data: bytes, store: Store) -> Received:
-    """Put a packed artifact into a store.
-
-    Raises:
-        ArtifactError: it is no packed artifact, it is damaged, or the store cannot be written.
-    """
+    """Put a packed artifact into a store."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()
@@ -102,9 +92,6 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
     """Put an artifact's files into a store; one whose content is there already stays as it is.
 
     It becomes the latest if nothing there is for its model, unless it was not shown to be better.
-
-    Raises:
-        ArtifactError: a file is damaged, or the store cannot be written.
     """
     card = _checked(files)
     name, wanted = parse_ref(f"{card['judge']}@{card['version']}")

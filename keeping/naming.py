@@ -10,12 +10,13 @@ from typing import Any
 
 from ..engines.models import OFFLINE, same_model
 from ..errors import UsageError
-from ..programs.asking import Sampling
 from ..programs.catalogue import file_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from .artifacts import Artifact, Store
+from ..programs.votes import Sampling
+from .artifact_card import Artifact
+from .artifacts import Store
 from .locating import find_judge, fitting, judge_of, locate, parted
 
 _BASIC = ":basic"
@@ -45,12 +46,7 @@ class Given:
     adapter: str | None = None
 
     def prompt(self, judge: Judge, artifact: Artifact | None = None, *, samples: int = 1) -> Prompt:
-        """Return a judge with the prompt of a version, or with its basic one, which is asked ``samples`` times.
-
-        Raises:
-            ArtifactError: the version cannot be asked with this judge.
-            UsageError: the version was proven with another prompt format; or what is given does not fit.
-        """
+        """Return a judge with the prompt of a version, or with its basic one, which is asked ``samples`` times."""
         if artifact is not None:
             judge = judge.as_compiled(artifact.card)
             artifact.check(judge)
@@ -79,32 +75,20 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """A judge that was named without a version: with another model it may stand for another prompt.
+    """A judge that was named without a version: with another model it may stand for another prompt."""
 
-    Attributes:
-        judge: the judge.
-        store: where its versions are.
-        given: how it is asked.
-        keeps: whether it was found by its name alone, so that each version says what the judge is.
-        reference: the file that was named, if one was.
-    """
-
-    judge: Judge
-    store: Store = field(repr=False)
-    given: Given
-    keeps: bool = False
-    reference: str = ""
+    judge: Judge  # the judge
+    store: Store = field(repr=False)  # where its versions are
+    given: Given  # how it is asked
+    keeps: bool = False  # whether it was found by its name alone, so that each version says what the judge is
+    reference: str = ""  # the file that was named, if one was
 
     def with_adapter(self, adapter: str) -> "Name":
         """Return the same, asked with another prompt format."""
         return replace(self, given=replace(self.given, adapter=adapter))
 
     def prompt(self, model: str | None) -> Prompt:
-        """Return what it stands for with a model; with none, whichever it is, the latest.
-
-        Raises:
-            ArtifactError: that version is damaged. UsageError: it does not fit how it is asked.
-        """
+        """Return what it stands for with a model; with none, whichever it is, the latest."""
         name, store = self.judge.name, self.store
         version, standing = meaning(name, model, store, self.reference)
         if not version:
@@ -118,11 +102,7 @@ class Name:
 def named_prompt(
     reference: str | Judge, version: str, model: str | None, store: Store, given: Given
 ) -> tuple[Prompt, Name | None]:
-    """Return the prompt that a reference means with a model, and the name, if it was one without a version.
-
-    Raises:
-        JudgeError: no such judge. ArtifactError: no such version, or a damaged one.
-    """
+    """Return the prompt that a reference means with a model, and the name, if it was one without a version."""
     found = ""
     if isinstance(reference, Judge):
         judge, named = reference, ""
@@ -146,15 +126,6 @@ def meaning(judge: str, model: str | None, store: Store, reference: str = "") ->
     """Return the version that a judge's name stands for, or 0 and in one line why it is the basic prompt.
 
     A version whose card names no model goes with any.
-
-    Args:
-        judge: its name.
-        model: who is asked; ``None`` takes the latest, whichever it was proven with.
-        store: where its versions are.
-        reference: the file that it was named by, if it was.
-
-    Raises:
-        ArtifactError: what names the latest is damaged.
     """
     promoted = store.promoted(judge)
     for one in promoted:

@@ -27,15 +27,11 @@ from .trust import data_file, to_stderr
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What is known of one row.
+    """What is known of one row."""
 
-    Attributes:
-        before: how often it has been opened; 0 if it is not sealed.
-        number: which opening scoring it with certain prompts is: the one in which the last of them was tried on it, or
-            the next one.
-    """
-
-    before: int
+    before: int  # how often it has been opened; 0 if it is not sealed
+    # which opening scoring it with certain prompts is: the one in which the last of them was tried on it,
+    # or the next one
     number: int
 
 
@@ -48,23 +44,15 @@ class _Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Openings:
-    """The openings that are known.
+    """The openings that are known."""
 
-    Attributes:
-        path: the file.
-        say: takes the line that says that there is none yet, that some cannot be read, or that it cannot be written.
-    """
-
-    path: Path = field(default_factory=lambda: data_file("openings.jsonl"))
+    path: Path = field(default_factory=lambda: data_file("openings.jsonl"))  # the file
+    # takes the line that says that there is none yet, that some cannot be read, or that it cannot be
+    # written
     say: Callable[[str], None] = to_stderr
 
     def of(self, cases: Sequence[Case], prompts: Collection[str] = ()) -> tuple[Opened, ...]:
-        """Return what is known of each row.
-
-        Args:
-            cases: the rows.
-            prompts: what is tried on them; by default something that never was.
-        """
+        """Return what is known of each row."""
         lines = list(self._lines())
         if not lines or not cases:
             return (Opened(before=0, number=1),) * len(cases)
@@ -83,13 +71,7 @@ class Openings:
         )
 
     def note(self, what: str, cases: Sequence[Case], prompts: Collection[str] = ()) -> None:
-        """Add an opening of these rows, before anything of it is shown.
-
-        Args:
-            what: what opened them, for people who read the ledger.
-            cases: the rows.
-            prompts: what was tried on them.
-        """
+        """Add an opening of these rows, before anything of it is shown."""
         marks = orjson.dumps(marks_of(cases).to_json())
         rows = hashlib.sha256(marks).hexdigest()[:16]
         line = {

@@ -24,24 +24,17 @@ from ..errors import BudgetExhausted, StoppedError, StopRequested, signal_name
 from .checkpoints import Checkpoint
 from .stopping import stopping
 
-__all__ = ["PaidJob", "Start", "Work", "paying"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """How work is started.
+    """How work is started."""
 
-    Attributes:
-        root: the folder of all checkpoints; ``None`` keeps nothing, so that nothing can be continued.
-        resume: continue an unfinished run of the same work.
-        fresh: forget an unfinished run of the same work.
-        on_open: called with role -> answers that an earlier start paid for, before anything is asked. What it raises
-            ends the work.
-    """
-
+    # the folder of all checkpoints; ``None`` keeps nothing, so that nothing can be continued
     root: Path | None = None
-    resume: bool = False
-    fresh: bool = False
+    resume: bool = False  # continue an unfinished run of the same work
+    fresh: bool = False  # forget an unfinished run of the same work
+    # called with role -> answers that an earlier start paid for, before anything is asked. What it raises
+    # ends the work
     on_open: Callable[[Mapping[str, int]], None] = lambda paid: None
 
 
@@ -61,16 +54,7 @@ class Work(Protocol):
 
 
 class PaidJob:
-    """Open work. Made by :func:`paying`.
-
-    Attributes:
-        checkpoint: where it is kept; ``None`` if nothing is.
-        meter: of all its calls.
-        contexts: role -> what its calls share.
-        paid: role -> answers that earlier starts paid for.
-        unfinished: set it where something failed that another start could still get: the checkpoint then stays.
-        on_stop: called when the work is stopped; it may keep what is worth keeping, and returns what to say of it.
-    """
+    """Open work. Made by :func:`paying`."""
 
     def __init__(self, work: Work, checkpoint: Checkpoint | None) -> None:
         self.checkpoint, self.meter = checkpoint, Meter(work.budget)
@@ -156,10 +140,6 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     """Open work; its checkpoint is removed when the block ends well and nothing failed, or when nothing was paid.
 
     Within the block SIGINT, SIGTERM and SIGHUP stop the work; see :mod:`.stopping`.
-
-    Raises:
-        CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh``, or nothing can be written.
-        StoppedError: a signal or a limit ended the block; it says what is kept.
     """
     new = start.root is not None and not start.root.parent.exists()
     checkpoint = None

@@ -9,8 +9,6 @@ from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .loading import LoadedJudge
 
-__all__ = ["other_conditions", "proven_rows", "rows_of"]
-
 
 def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
     """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
@@ -34,21 +32,13 @@ def proven_rows(judge: LoadedJudge) -> list[Row]:
     """Return what a judge's version said on its sealed test, but for rows that the machinery failed at.
 
     Empty without an artifact, or of one that kept none.
-
-    Raises:
-        ArtifactError: the file was changed since the artifact was read.
     """
     proof = judge.artifact.proof() if judge.artifact else ()
     return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
 
 
 def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
-    """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name.
-
-    Args:
-        judge: with an artifact.
-        stamp: see :meth:`~.loading.LoadedJudge.stamp`.
-    """
+    """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
     card = judge.artifact.card
     model, kept = card.get("model") or {}, card.get("thresholds") or {}

@@ -13,8 +13,6 @@ from collections.abc import Set as AbstractSet
 from pathlib import PurePath
 from typing import Any
 
-__all__ = ["HIDDEN", "public_address", "publishable"]
-
 HIDDEN = "***"
 
 _KEYS = re.compile(
@@ -51,9 +49,6 @@ def publishable(value: Any) -> Any:
     surrogates become U+FFFD. Keys, tokens, the values of ``*_KEY`` and
     ``*_TOKEN`` environment variables, and credentials in addresses are replaced
     or removed; model names and addresses also lose their query.
-
-    Raises:
-        TypeError: a value that JSON cannot hold, or a mapping key that is not a string.
     """
     return _walk(value, "", _environment())
 

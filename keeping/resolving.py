@@ -4,10 +4,8 @@ from dataclasses import dataclass, replace
 
 from ..engines.models import Model
 from ..errors import UsageError
-from ..programs.asking import Sampling
 from ..programs.judge import Judge
-
-__all__ = ["ResolvedSampling", "default_temperature", "resolve_sampling", "verifier_of"]
+from ..programs.votes import Sampling
 
 _WARM = 0.7
 
@@ -25,17 +23,11 @@ def default_temperature(model: Model, samples: int, own: float | None = None) ->
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSampling:
-    """A model and a sampling that go together.
+    """A model and a sampling that go together."""
 
-    Attributes:
-        model: with its temperature.
-        sampling: with as many samples as can differ.
-        note: one line if that is fewer than were asked for.
-    """
-
-    model: Model
-    sampling: Sampling
-    note: str = ""
+    model: Model  # with its temperature
+    sampling: Sampling  # with as many samples as can differ
+    note: str = ""  # one line if that is fewer than were asked for
 
 
 def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
@@ -56,11 +48,7 @@ def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None)
 
 
 def verifier_of(judge: Judge, model: Model, given: Model | None) -> Model | None:
-    """Return who answers the frozen steps of a judge: the given model, else its own at temperature 0.
-
-    Raises:
-        UsageError: a model is given and there is no frozen step.
-    """
+    """Return who answers the frozen steps of a judge: the given model, else its own at temperature 0."""
     if not judge.frozen:
         if given is not None:
             raise UsageError(

@@ -36,21 +36,15 @@ _LOOKED_UP = 200  # rows with several near copies of which the nearest is looked
 
 @dataclass(frozen=True, kw_only=True)
 class RowMarks:
-    """What is kept of some rows: no text and no label.
+    """What is kept of some rows: no text and no label."""
 
-    Attributes:
-        texts: of each different text a sketch of it without what all texts of its input begin and end with; shape
-            (T, 64), one byte a bin.
-        whole: a hash of each of them as it is, shape (T,).
-        rows: the places in ``texts`` of each row's texts, in the order of its inputs.
-        own: the places of those of them that identify it.
-        gold: each row's labels by their numbers, in the order in which they first come; -1 where nobody labelled.
-    """
-
+    # of each different text a sketch of it without what all texts of its input begin and end with; shape
+    # (T, 64), one byte a bin
     texts: NDArray[np.uint8]
-    whole: NDArray[np.uint64]
-    rows: Sequence[Sequence[int]]
-    own: Sequence[Sequence[int]]
+    whole: NDArray[np.uint64]  # a hash of each of them as it is, shape (T,)
+    rows: Sequence[Sequence[int]]  # the places in ``texts`` of each row's texts, in the order of its inputs
+    own: Sequence[Sequence[int]]  # the places of those of them that identify it
+    # each row's labels by their numbers, in the order in which they first come; -1 where nobody labelled
     gold: Sequence[Sequence[int]]
 
     def to_json(self) -> dict[str, Any]:
@@ -60,11 +54,7 @@ class RowMarks:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "RowMarks":
-        """Read what :meth:`to_json` returned.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is something else.
-        """
+        """Read what :meth:`to_json` returned."""
         texts, whole = (base64.b64decode(data[name], validate=True) for name in ("texts", "whole"))
         found = cls(
             texts=np.frombuffer(texts, dtype=np.uint8).reshape(-1, 64),

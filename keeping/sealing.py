@@ -13,30 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-__all__ = [
-    "ADDED",
-    "CARD",
-    "DISAGREEMENTS",
-    "FILES",
-    "HISTORY",
-    "MATRIX",
-    "OPTIONAL",
-    "PROGRAM",
-    "PROOF",
-    "ROBUSTNESS",
-    "SEEN",
-    "Fault",
-    "Sealed",
-    "added",
-    "canonical",
-    "content_hash",
-    "files_in",
-    "inspect",
-    "lines",
-    "pretty",
-    "seal",
-]
-
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
 MATRIX, PROOF, SEEN = "matrix.jsonl", "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
@@ -77,11 +53,7 @@ class Sealed:
 
 
 def canonical(value: Any) -> bytes:
-    """Return ``value`` as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end.
-
-    Raises:
-        TypeError, ValueError: JSON or UTF-8 cannot hold it.
-    """
+    """Return ``value`` as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end."""
     return pretty(value, sort=True)
 
 
@@ -100,13 +72,7 @@ def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 def seal(
     program: bytes, history: bytes, card: Mapping[str, Any], more: Mapping[str, bytes] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them).
-
-    Args:
-        program, history: the content of these files.
-        card: what is sealed with them.
-        more: the content of those files of :data:`OPTIONAL` that there are.
-    """
+    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them)."""
     data = {PROGRAM: program, HISTORY: history, **{name: more[name] for name in OPTIONAL if name in more}}
     whole = {**card, "files": {name: _sha256(content) for name, content in data.items()}}
     whole.pop("sha256", None)

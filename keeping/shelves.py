@@ -23,8 +23,6 @@ from .sealing import canonical
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["LATEST", "Shelf", "check_tag", "parse_ref", "store_root"]
-
 LATEST = "latest"
 _TAGS, _MOVES = "tags.json", "names.jsonl"
 _VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
@@ -33,11 +31,7 @@ _ATTEMPTS = 100
 
 
 def store_root(root: Path | str | None) -> Path:
-    """Return ``root``, else ``$JURIST_STORE``, else ``./compiled``.
-
-    Raises:
-        ArtifactError: it is a file.
-    """
+    """Return ``root``, else ``$JURIST_STORE``, else ``./compiled``."""
     path = Path(root or os.environ.get("JURIST_STORE") or "compiled")
     if path.exists() and not path.is_dir():
         raise ArtifactError(f"{path} is not a folder", hint="name a folder with --store or JURIST_STORE")
@@ -45,11 +39,7 @@ def store_root(root: Path | str | None) -> Path:
 
 
 def parse_ref(ref: str) -> tuple[str, str]:
-    """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none).
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none)."""
     judge, at, selector = ref.partition("@")
     selector = selector if at else LATEST
     if not _is_judge(judge) or not (_VERSION.fullmatch(selector) or _TAG.fullmatch(selector)):
@@ -105,11 +95,7 @@ class Shelf:
         return sorted(int(name) for name in names if _VERSION.fullmatch(name))
 
     def number(self, selector: str) -> int | None:
-        """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none.
-
-        Raises:
-            ArtifactError: the pointer is damaged or leads to a version that is gone.
-        """
+        """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none."""
         if _VERSION.fullmatch(selector):
             return int(selector) if int(selector) in self.versions() else None
         version = self._latest() if selector == LATEST else self._tags().get(selector)
@@ -132,11 +118,7 @@ class Shelf:
         return latest, tags
 
     def put(self, version: int, name: str, data: bytes) -> None:
-        """Write a file into the folder of a version that exists, whole or not at all.
-
-        Raises:
-            ArtifactError: it cannot be written.
-        """
+        """Write a file into the folder of a version that exists, whole or not at all."""
         with self._writing():
             _write(self.path / str(version) / name, data)
 
@@ -158,16 +140,7 @@ class Shelf:
         ]
 
     def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool, wanted: int = 0) -> int:
-        """Write the next version and return its number.
-
-        Args:
-            files: gives the files, by name, of the version with that number.
-            make_latest: whether ``latest`` means it from now on (unless a later one already is).
-            wanted: the number to give if nothing has it; 0 wants none.
-
-        Raises:
-            ArtifactError: the folder cannot be written.
-        """
+        """Write the next version and return its number."""
         with self._writing():
             version = self._place(files, wanted)
             latest = self.pointers()[0]
@@ -176,20 +149,12 @@ class Shelf:
         return version
 
     def point(self, tag: str, version: int) -> None:
-        """Let ``tag``, or ``latest``, mean ``version``.
-
-        Raises:
-            ArtifactError: the folder cannot be written, or its tags are damaged.
-        """
+        """Let ``tag``, or ``latest``, mean ``version``."""
         with self._writing():
             self._move(tag, version)
 
     def moves(self, tag: str) -> list[int]:
-        """Return the versions that ``tag`` meant, oldest first, without those that were rolled back.
-
-        Raises:
-            ArtifactError: the record of them is damaged.
-        """
+        """Return the versions that ``tag`` meant, oldest first, without those that were rolled back."""
         meant: list[int] = []
         for line in (_read(self.path / _MOVES) or "").splitlines():
             try:

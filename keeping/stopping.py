@@ -19,8 +19,6 @@ from typing import Any
 from ..engines.meter import Meter
 from ..errors import signal_name
 
-__all__ = ["GRACE", "Stopping", "stopping"]
-
 GRACE = 25.0
 """Seconds for which calls in flight are waited for: less than the 30 after which Kubernetes kills a process."""
 _SIGNALS = tuple(
@@ -32,11 +30,7 @@ _PAUSE = 0.1  # seconds between two nudges
 
 
 class Stopping:
-    """Whether a signal has stopped some work, and which. Made by :func:`stopping`.
-
-    Attributes:
-        signal: the number of the signal; ``None`` as long as there was none.
-    """
+    """Whether a signal has stopped some work, and which. Made by :func:`stopping`."""
 
     def __init__(self, meter: Meter) -> None:
         self.signal: int | None = None
@@ -108,11 +102,7 @@ def _send(number: int) -> None:
 
 @contextmanager
 def stopping(meter: Meter) -> Iterator[Stopping]:
-    """Let signals stop the calls of a meter within a block.
-
-    Raises:
-        KeyboardInterrupt: at a signal with nothing in flight, or at the second one, whichever signals they are.
-    """
+    """Let signals stop the calls of a meter within a block."""
     found = Stopping(meter)
     found.begin()
     try:

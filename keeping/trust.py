@@ -18,8 +18,6 @@ from typing import Any
 
 from ..errors import JudgeError, printable
 
-__all__ = ["HASHES", "Trust", "data_file", "hashes_of", "remembered_file", "to_stderr"]
-
 HASHES = ("judge_sha256", "judge_code")
 """What a card keeps of the file that was executed: see :class:`~jurist.programs.judge_files.JudgeFile`."""
 
@@ -47,32 +45,19 @@ def hashes_of(card: Mapping[str, Any]) -> frozenset[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Trust:
-    """What the user trusts.
+    """What the user trusts."""
 
-    Attributes:
-        given: whether the user has said ``--trust``.
-        path: the file of remembered hashes, one a line with its file.
-        say: takes the line that tells what will be executed, once for each content.
-    """
-
-    given: bool = False
-    path: Path = field(default_factory=remembered_file)
-    say: Callable[[str], None] = to_stderr
+    given: bool = False  # whether the user has said ``--trust``
+    path: Path = field(
+        default_factory=remembered_file
+    )  # the file of remembered hashes, one a line with its file
+    say: Callable[[str], None] = (
+        to_stderr  # takes the line that tells what will be executed, once for each content
+    )
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self, ref: str, file: Path, hashes: Mapping[str, str], card: Mapping[str, Any]) -> None:
-        """Refuse to execute a file for an artifact, or say that it is executed.
-
-        Args:
-            ref: the artifact, whose seal holds.
-            file: the file that its card names.
-            hashes: of that file, by :data:`HASHES`.
-            card: of the artifact, with the hashes of what it was compiled from.
-
-        Raises:
-            JudgeError: the card has no hashes, or those of code that the user never trusted, or the user has not
-                trusted the file.
-        """
+        """Refuse to execute a file for an artifact, or say that it is executed."""
         own = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
         recorded, known = hashes_of(card), self._remembered()
         if not recorded:

@@ -9,8 +9,6 @@ from .card_schema import card_fault
 from .sealing import Sealed, inspect
 from .shelves import Shelf
 
-__all__ = ["Problem", "faults_of", "problems_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:

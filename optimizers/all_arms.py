@@ -18,24 +18,16 @@ from .opro import Opro
 from .raced import Arm
 from .threshold import Threshold
 
-__all__ = ["AllArms"]
-
 _NAMES = ("history", "causes", "demonstrations", "crossing", "order", "threshold")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AllArms(Opro):
-    """The settings of the race, of ``opro``, and of the other arms.
+    """The settings of the race, of ``opro``, and of the other arms."""
 
-    Attributes:
-        arm: which arms take part; those that a judge has no use for stay out.
-        sizes: numbers of demonstrations to try.
-        tokens: the demonstrations of a prompt take at most about so many.
-    """
-
-    arm: tuple[str, ...] = _NAMES
-    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)
-    tokens: int = 4_000
+    arm: tuple[str, ...] = _NAMES  # which arms take part; those that a judge has no use for stay out
+    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
+    tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
 
     def __post_init__(self) -> None:

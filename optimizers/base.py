@@ -20,41 +20,30 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
-from ..programs.asking import Asker, Sampling
+from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.votes import Sampling
 from .board import Board, Candidate
 from .drawing import draw, labelled
 from .objective import Objective
 from .setting import DEFAULT_SETTING, Setting
-
-__all__ = ["WAYS", "Event", "Job", "Optimizer", "Racing", "Result", "Sink", "optimize", "refuse_other"]
 
 Ending = Literal["finished", "budget", "interrupted"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something to show.
+    """Something to show."""
 
-    Attributes:
-        kind: a ``phase`` begins, an optimizer's ``step`` ended, a ``candidate`` is new, or a ``note``.
-        text: in words, one line.
-        calls: spent so far.
-        best: the value it speaks of.
-        phase: what begins: ``splitting``, ``optimizing`` or ``proving``.
-        expected: the calls of this phase at most, where they are known.
-        job: the job that begins, with its context and parts.
-        board: where its candidates will be.
-    """
-
+    # a ``phase`` begins, an optimizer's ``step`` ended, a ``candidate`` is new, or a ``note``
     kind: Literal["phase", "step", "candidate", "note"]
-    text: str
-    calls: int = 0
-    best: float | None = None
-    phase: str = ""
-    expected: int | None = None
-    job: Job | None = None
-    board: Board | None = None
+    text: str  # in words, one line
+    calls: int = 0  # spent so far
+    best: float | None = None  # the value it speaks of
+    phase: str = ""  # what begins: ``splitting``, ``optimizing`` or ``proving``
+    expected: int | None = None  # the calls of this phase at most, where they are known
+    job: Job | None = None  # the job that begins, with its context and parts
+    board: Board | None = None  # where its candidates will be
 
 
 Sink = Callable[[Event], None]
@@ -185,11 +174,7 @@ WAYS = ("in turn", "jointly")
 
 
 def refuse_other(where: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a setting that is none of its known values.
-
-    Raises:
-        OptimizerError: it is not.
-    """
+    """Refuse a setting that is none of its known values."""
     if value not in known:
         raise OptimizerError(f"{where} cannot be {value!r}", hint=choices(value, known))
 
@@ -224,12 +209,7 @@ class Result:
 
 
 def optimize(optimizer: Optimizer, job: Job) -> Result:
-    """Run an optimizer on a job; the basic prompt is always the first candidate.
-
-    Raises:
-        OptimizerError: the budget cannot pay for the optimizer's smallest run.
-        ModelError: the model cannot be used at all.
-    """
+    """Run an optimizer on a job; the basic prompt is always the first candidate."""
     left, needed = job.context.meter.left(), optimizer.minimum(job)
     if left is not None and left < needed:
         raise OptimizerError(

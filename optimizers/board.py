@@ -19,16 +19,15 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
-from ..programs.asking import Asker, Verdict
+from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
 from .matrix import Spent, cells, prices, spent
 from .naming import candidate_names
 from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
 from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes, standings
-
-__all__ = ["Board", "Candidate"]
 
 ALIKE = 0.5
 """Errors of the best gain within which prompts are as good as the best: the cheapest a row is chosen of them."""

@@ -20,8 +20,6 @@ from .board import Board, Candidate
 from .proposing import CandidateFilter, Writing, by_cause, propose, rotated, scored, task
 from .raced import Track
 
-__all__ = ["ByCause", "CFaith", "RewriteInstruction"]
-
 
 class RewriteInstruction(dspy.Signature):
     """Rewrite a judge's instruction so that it no longer makes the errors that are reported.
@@ -43,17 +41,11 @@ class RewriteInstruction(dspy.Signature):
 
 @dataclass(frozen=True, kw_only=True)
 class ByCause(Writing):
-    """The same as an arm of the race: the leader's instruction is rewritten from its errors.
+    """The same as an arm of the race: the leader's instruction is rewritten from its errors."""
 
-    Attributes:
-        rewrites: rewritten instructions a step.
-        errors: errors shown to each.
-        shown: scored instructions shown to each rewrite.
-    """
-
-    rewrites: int = 3
-    errors: int = 8
-    shown: int = 4
+    rewrites: int = 3  # rewritten instructions a step
+    errors: int = 8  # errors shown to each
+    shown: int = 4  # scored instructions shown to each rewrite
     name: str = "causes"
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
@@ -80,21 +72,13 @@ class ByCause(Writing):
 
 @dataclass(frozen=True, kw_only=True)
 class CFaith(Writing):
-    """The settings of the rounds.
+    """The settings of the rounds."""
 
-    Attributes:
-        rounds: at most this many (the paper: 5).
-        rewrites: rewritten instructions a round ("a set of"; the paper gives no number).
-        errors: errors shown to each rewrite.
-        sample: train documents (groups) on which the current prompts are run (the paper: 60).
-        shown: scored instructions shown to each rewrite.
-    """
-
-    rounds: int = 5
-    rewrites: int = 6
-    errors: int = 8
-    sample: int = 60
-    shown: int = 4
+    rounds: int = 5  # at most this many (the paper: 5)
+    rewrites: int = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
+    errors: int = 8  # errors shown to each rewrite
+    sample: int = 60  # train documents (groups) on which the current prompts are run (the paper: 60)
+    shown: int = 4  # scored instructions shown to each rewrite
     name: str = "cfaith"
 
     def minimum(self, job: Job) -> int:

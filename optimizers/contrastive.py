@@ -21,46 +21,29 @@ from .board import Board, Candidate
 from .fewshot import demos_of
 from .racing import stratified
 
-__all__ = ["Confusion", "Contrastive", "confusions"]
-
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """Cases on which one answer was taken for another.
+    """Cases on which one answer was taken for another."""
 
-    Attributes:
-        gold: the category of what people said (of a closed label: the label).
-        judged: the category of what the judge said.
-        cases: the cases where it happened, those with it most often first.
-        others: counterparts: cases of which people said something of the category ``judged``.
-    """
-
-    gold: str
-    judged: str
-    cases: tuple[Case, ...]
-    others: tuple[Case, ...]
+    gold: str  # the category of what people said (of a closed label: the label)
+    judged: str  # the category of what the judge said
+    cases: tuple[Case, ...]  # the cases where it happened, those with it most often first
+    others: tuple[Case, ...]  # counterparts: cases of which people said something of the category ``judged``
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrastive:
-    """Settings.
+    """Settings."""
 
-    Attributes:
-        sample: train cases that are judged to find the confusions.
-        least: cases a confusion must show in to count as recurring.
-        most: confusions that are tried.
-        pairs: pairs of cases added for a confusion.
-        draws: sets of pairs tried for each confusion; the best on dev stays.
-    """
-
-    sample: int = 120
-    least: int = 2
-    most: int = 6
-    pairs: int = 2
-    draws: int = 2
+    sample: int = 120  # train cases that are judged to find the confusions
+    least: int = 2  # cases a confusion must show in to count as recurring
+    most: int = 6  # confusions that are tried
+    pairs: int = 2  # pairs of cases added for a confusion
+    draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
     name: str = "contrastive"
 
     def minimum(self, job: Job) -> int:
@@ -120,12 +103,6 @@ class Contrastive:
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
     """Return the recurring confusions of a candidate on ``cases``, the most frequent first.
-
-    Args:
-        board: scores the candidate where it was not scored yet.
-        candidate: whose errors are grouped.
-        cases: labelled cases.
-        least: cases in which a confusion must show.
 
     An unusable answer is no confusion. Equal frequencies go by the categories' names.
     """

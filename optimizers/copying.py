@@ -15,8 +15,6 @@ from typing import Any
 from ..cases import Case
 from ..text.folding import normalised
 
-__all__ = ["CHARACTERS", "WORDS", "CopyGuard", "shingles"]
-
 WORDS = 8
 """Words of a shingle."""
 CHARACTERS = 16
@@ -39,12 +37,7 @@ def shingles(text: str) -> frozenset[str]:
 
 
 class CopyGuard:
-    """Measures instructions against training cases.
-
-    Args:
-        cases: the training cases.
-        own: texts that may be repeated: the basic instructions.
-    """
+    """Measures instructions against training cases."""
 
     def __init__(self, cases: Sequence[Case], own: Iterable[str] = ()) -> None:
         counts = Counter(shingle for case in cases for shingle in _of_case(case.inputs))

@@ -14,8 +14,6 @@ from .board import Candidate
 from .proposing import Writing, exemplar, propose, rotated, task
 from .raced import Track
 
-__all__ = ["Crossing", "MergeInstructions"]
-
 
 class MergeInstructions(dspy.Signature):
     """Merge two good instructions for a judge into a better one.
@@ -37,17 +35,11 @@ class MergeInstructions(dspy.Signature):
 
 @dataclass(frozen=True, kw_only=True)
 class Crossing(Writing):
-    """The arm.
+    """The arm."""
 
-    Attributes:
-        merges: merged instructions a step.
-        exemplars: cases shown to each.
-        near: the best so many prompts are looked through for a partner.
-    """
-
-    merges: int = 2
-    exemplars: int = 4
-    near: int = 8
+    merges: int = 2  # merged instructions a step
+    exemplars: int = 4  # cases shown to each
+    near: int = 8  # the best so many prompts are looked through for a partner
     name: str = "crossing"
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:

@@ -17,10 +17,8 @@ from ..evaluation.comparisons import resolve
 from ..evaluation.metrics import Metric
 from ..evaluation.rows import Row
 from ..evaluation.units import Bools, Floats, Ints, Units, encode
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
-
-__all__ = ["Cutting"]
+from ..programs.verdicts import Verdict
 
 _CUTS = 100  # tried, at equal distances of log odds
 _WIDTH = (
@@ -33,34 +31,19 @@ _END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cutting:
-    """The labelled units of some cases whose probability is known: N of them.
+    """The labelled units of some cases whose probability is known: N of them."""
 
-    Attributes:
-        metric: what is maximised.
-        place: shape (N,), ascending: which of the cases each unit is of.
-        odds: shape (N,), log odds that it is positive.
-        positive: shape (N,), whether people say so.
-        both: 2N units: each as it is decided when found, and then each when it is not.
-    """
-
-    metric: Metric
-    place: Ints
-    odds: Floats
-    positive: Bools
-    both: Units
+    metric: Metric  # what is maximised
+    place: Ints  # shape (N,), ascending: which of the cases each unit is of
+    odds: Floats  # shape (N,), log odds that it is positive
+    positive: Bools  # shape (N,), whether people say so
+    both: Units  # 2N units: each as it is decided when found, and then each when it is not
 
     @classmethod
     def of(
         cls, judge: Judge, cases: Sequence[Case], found: Sequence[Verdict], clear: Sequence[Verdict]
     ) -> "Cutting | None":
-        """Return those of ``cases``; ``None`` without any.
-
-        Args:
-            judge: has the metric.
-            cases: labelled ones.
-            found: their verdicts where every unit is decided as positive, with all probabilities.
-            clear: the same where none is.
-        """
+        """Return those of ``cases``; ``None`` without any."""
         probability = judge.answer.probability
         known: list[tuple[int, float, Value, Value | None, Value | None]] = []
         for place, (case, one, other) in enumerate(zip(cases, found, clear, strict=True)):

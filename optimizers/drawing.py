@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from ..cases import Case
 from ..programs.answers.base import Answer
 
-__all__ = ["draw", "draw_contrasting", "draw_demos", "labelled"]
-
 
 def labelled(cases: Sequence[Case]) -> list[Case]:
     """Return the cases with at least one gold label."""
@@ -34,15 +32,7 @@ def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random
 def draw_contrasting(
     cases: Sequence[Case], size: int, answer: Answer, random_: random.Random, hard: Collection[str]
 ) -> list[Case]:
-    """Return up to ``size`` cases as :func:`draw_demos` does, half of them (where there are enough) ``hard`` ones.
-
-    Args:
-        cases: to draw from.
-        size: how many.
-        answer: says which side a case is on.
-        random_: the source of randomness.
-        hard: ids of the cases that a judge gets wrong.
-    """
+    """Return up to ``size`` cases as :func:`draw_demos` does, half of them (where there are enough) ``hard`` ones."""
     near, rest = ([case for case in cases if (case.id in hard) is side] for side in (True, False))
     some = draw_demos(near, size // 2, answer, random_)
     chosen = [*some, *draw_demos(rest, size - len(some), answer, random_)]

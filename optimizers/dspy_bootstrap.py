@@ -16,30 +16,21 @@ from .drawing import labelled
 from .dspy_search import DspyOptimizer, SearchBudget, pool
 from .recorder import Judging, Recorder
 
-__all__ = ["Bootstrap"]
-
 _USUAL = 16  # DSPy's number of random sets
 _MOST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap(DspyOptimizer):
-    """Settings of BootstrapFewShotWithRandomSearch.
+    """Settings of BootstrapFewShotWithRandomSearch."""
 
-    Attributes:
-        candidates: random sets; 0 fits them to the budget (16 without one).
-        demos: bootstrapped demonstrations of a set, at most; 1 at least.
-        labels: demonstrations of a set in all, at most.
-        accept: score of a case, in [0, 1], from which its answer may become a demonstration. DSPy takes any
-            score that is not 0.
-        finalists: prompts scored on all of dev at the end.
-    """
-
-    candidates: int = 0
-    demos: int = 4
-    labels: int = 16
+    candidates: int = 0  # random sets; 0 fits them to the budget (16 without one)
+    demos: int = 4  # bootstrapped demonstrations of a set, at most; 1 at least
+    labels: int = 16  # demonstrations of a set in all, at most
+    # score of a case, in [0, 1], from which its answer may become a demonstration. DSPy takes any score
+    # that is not 0
     accept: float = 0.5
-    finalists: int = 1
+    finalists: int = 1  # prompts scored on all of dev at the end
     name: str = "bootstrap"
 
     def __post_init__(self) -> None:

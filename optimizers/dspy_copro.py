@@ -16,29 +16,19 @@ from .drawing import labelled
 from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
-__all__ = ["Copro"]
-
 _DEEPEST, _USUAL = 30, 3
 _SMALLEST = 5  # cases on which an instruction is still worth scoring
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copro(DspyOptimizer):
-    """COPRO's settings.
+    """COPRO's settings."""
 
-    Attributes:
-        breadth: instructions a round, at most.
-        depth: rounds; 0 fits them to the budget (3 without one).
-        sample: train cases on which each instruction is scored, at most.
-        temperature: of the proposer. DSPy's 1.4 is more than some providers take.
-        finalists: prompts scored on all of dev at the end.
-    """
-
-    breadth: int = 10
-    depth: int = 0
-    sample: int = 40
-    temperature: float = 1.0
-    finalists: int = 3
+    breadth: int = 10  # instructions a round, at most
+    depth: int = 0  # rounds; 0 fits them to the budget (3 without one)
+    sample: int = 40  # train cases on which each instruction is scored, at most
+    temperature: float = 1.0  # of the proposer. DSPy's 1.4 is more than some providers take
+    finalists: int = 3  # prompts scored on all of dev at the end
     name: str = "copro"
 
     def smallest(self, job: Job, budget: SearchBudget) -> int:

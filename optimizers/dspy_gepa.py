@@ -15,34 +15,24 @@ import dspy
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from ..engines.models import adapter
+from ..engines.adapters import adapter
 from .base import Job
 from .drawing import draw, labelled
 from .dspy_search import DspyOptimizer, Proposals, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
-
-__all__ = ["Gepa"]
 
 _REMEMBERED = 4  # metric calls to a paid one, at most: what was asked before costs nothing here
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gepa(DspyOptimizer):
-    """GEPA's settings.
+    """GEPA's settings."""
 
-    Attributes:
-        minibatch: training cases that a rewrite is made from and first tried on.
-        validation: dev cases that decide what stays in the pool, at most.
-        merges: attempts to merge two candidates of a program with several predictors.
-        temperature: of the proposer.
-        finalists: prompts scored on all of dev at the end.
-    """
-
-    minibatch: int = 3
-    validation: int = 60
-    merges: int = 5
-    temperature: float = 1.0
-    finalists: int = 2
+    minibatch: int = 3  # training cases that a rewrite is made from and first tried on
+    validation: int = 60  # dev cases that decide what stays in the pool, at most
+    merges: int = 5  # attempts to merge two candidates of a program with several predictors
+    temperature: float = 1.0  # of the proposer
+    finalists: int = 2  # prompts scored on all of dev at the end
     name: str = "gepa"
 
     def smallest(self, job: Job, budget: SearchBudget) -> int:

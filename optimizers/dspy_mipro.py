@@ -19,8 +19,6 @@ from .drawing import labelled
 from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
-__all__ = ["Mipro"]
-
 _MINIBATCH, _SMALL, _FULL_EVERY = 35, 50, 5
 _SIZES = (18, 12, 8, 6, 4, 3)
 _FEWEST, _USUAL, _MOST = 3, 6, 200
@@ -28,24 +26,17 @@ _FEWEST, _USUAL, _MOST = 3, 6, 200
 
 @dataclass(frozen=True, kw_only=True)
 class Mipro(DspyOptimizer):
-    """MIPROv2's settings.
+    """MIPROv2's settings."""
 
-    Attributes:
-        candidates: instructions, and demonstration sets, each, 3 at least; 0 fits them to the budget (6 without
-            one).
-        demos: demonstrations of a set, bootstrapped and labelled each at most; 0 searches instructions only.
-        sample: train cases that are summarised and bootstrapped from, at most.
-        accept: score of a case, in [0, 1], from which its answer may become a demonstration.
-        temperature: of the proposer.
-        finalists: prompts scored on all of dev at the end.
-    """
-
+    # instructions, and demonstration sets, each, 3 at least; 0 fits them to the budget (6 without one)
     candidates: int = 0
-    demos: int = 4
-    sample: int = 100
-    accept: float = 0.5
-    temperature: float = 1.0
-    finalists: int = 2
+    demos: int = (
+        4  # demonstrations of a set, bootstrapped and labelled each at most; 0 searches instructions only
+    )
+    sample: int = 100  # train cases that are summarised and bootstrapped from, at most
+    accept: float = 0.5  # score of a case, in [0, 1], from which its answer may become a demonstration
+    temperature: float = 1.0  # of the proposer
+    finalists: int = 2  # prompts scored on all of dev at the end
     name: str = "mipro"
     defects: ClassVar[tuple[type[Exception], ...]] = (
         ValueError,

@@ -24,32 +24,20 @@ from .drawing import labelled
 from .dspy_search import DspyOptimizer, Proposals, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
-__all__ = ["InferRules"]
-
 _USUAL, _MOST = 10, 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class InferRules(DspyOptimizer):
-    """InferRules' settings.
+    """InferRules' settings."""
 
-    Attributes:
-        candidates: sets of rules; 0 fits them to the budget (10 without one).
-        rules: rules of a set.
-        sample: train cases shown to the proposer and bootstrapped from, at most.
-        demos: bootstrapped demonstrations, at most; 0 for labelled ones only.
-        labels: demonstrations in all, at most.
-        accept: score of a case, in [0, 1], from which its answer may become a demonstration.
-        finalists: prompts scored on all of dev at the end.
-    """
-
-    candidates: int = 0
-    rules: int = 10
-    sample: int = 40
-    demos: int = 4
-    labels: int = 8
-    accept: float = 0.5
-    finalists: int = 1
+    candidates: int = 0  # sets of rules; 0 fits them to the budget (10 without one)
+    rules: int = 10  # rules of a set
+    sample: int = 40  # train cases shown to the proposer and bootstrapped from, at most
+    demos: int = 4  # bootstrapped demonstrations, at most; 0 for labelled ones only
+    labels: int = 8  # demonstrations in all, at most
+    accept: float = 0.5  # score of a case, in [0, 1], from which its answer may become a demonstration
+    finalists: int = 1  # prompts scored on all of dev at the end
     name: str = "infer-rules"
 
     def smallest(self, job: Job, budget: SearchBudget) -> int:

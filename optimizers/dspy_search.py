@@ -35,8 +35,6 @@ from .drawing import draw
 from .finalists import Finalists
 from .recorder import CarriedError, Judging, Prefetch, Recorder
 
-__all__ = ["DspyOptimizer", "Lenient", "Proposals", "SearchBudget", "Stopped", "pool", "proposer"]
-
 _S = TypeVar("_S")
 
 _NEVER = 10**9
@@ -46,17 +44,11 @@ _LOGGERS = ("dspy", "gepa", "optuna")
 
 @dataclass(frozen=True, kw_only=True)
 class SearchBudget:
-    """What a search may spend.
+    """What a search may spend."""
 
-    Attributes:
-        left: calls, ``None`` without a limit.
-        run: calls that one case takes: predictors x samples.
-        predictors: of the program.
-    """
-
-    left: int | None
-    run: int
-    predictors: int
+    left: int | None  # calls, ``None`` without a limit
+    run: int  # calls that one case takes: predictors x samples
+    predictors: int  # of the program
 
     def pays(self, calls: int) -> bool:
         """Say whether so many calls can be paid."""
@@ -74,16 +66,11 @@ class SearchBudget:
 
 
 class DspyOptimizer(ABC):
-    """The base of DSPy's optimizers; a subclass is a frozen dataclass of settings.
+    """The base of DSPy's optimizers; a subclass is a frozen dataclass of settings."""
 
-    Attributes:
-        name: the optimizer's.
-        finalists: prompts that are scored on all of dev at the end.
-        defects: exceptions with which this optimizer is known to end without returning what it found.
-    """
-
-    name: str
-    finalists: int
+    name: str  # the optimizer's
+    finalists: int  # prompts that are scored on all of dev at the end
+    # exceptions with which this optimizer is known to end without returning what it found
     defects: ClassVar[tuple[type[Exception], ...]] = ()
 
     @abstractmethod
@@ -99,12 +86,7 @@ class DspyOptimizer(ABC):
         return 2 * len(job.dev) * job.calls_per_case + self.smallest(job, SearchBudget.of(job, left=0))
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Search from ``start``; return the best candidate on the board.
-
-        Raises:
-            BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
-            JuristError: what must end the work: a wrong key, a bug in a program or a metric.
-        """
+        """Search from ``start``; return the best candidate on the board."""
         finalists = Finalists(job, board, self.finalists, self.name)
         quiet = _Quiet()
         recorder = Recorder(
@@ -143,11 +125,7 @@ class Proposals:
         self._row = 0
 
     def lost(self, why: str) -> None:
-        """Tell that a proposal cannot be used.
-
-        Raises:
-            Stopped: it was one of several in a row, and more would only spend the budget.
-        """
+        """Tell that a proposal cannot be used."""
         self._lost, self._row = self._lost + 1, self._row + 1
         self._job.note(f"{self._name}: an unusable proposal: {why}")
         if self._row >= _DOWN:
@@ -158,9 +136,6 @@ def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
     """Return labelled training cases in an order drawn by the job's seed, stratified.
 
     DSPy's demonstration optimizers have no seed of their own: the order of their training set is their seed.
-
-    Raises:
-        OptimizerError: no training case has a label.
     """
     cases = job.labelled_train()
     return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))

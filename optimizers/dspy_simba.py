@@ -19,8 +19,6 @@ from .drawing import labelled
 from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
-__all__ = ["Simba"]
-
 # Mini-batch and programs a step, largest first; DSPy's own is the first, with 8 steps.
 _SIZES = ((32, 6), (24, 5), (16, 4), (12, 3), (8, 3), (6, 2), (4, 2))
 _USUAL, _WORTH, _MOST = 8, 4, 24
@@ -29,19 +27,12 @@ _PARSES = 3  # attempts at the source of a class, before the last
 
 @dataclass(frozen=True, kw_only=True)
 class Simba(DspyOptimizer):
-    """SIMBA's settings.
+    """SIMBA's settings."""
 
-    Attributes:
-        steps: at most this many; 0 fits them to the budget (8 without one).
-        demos: demonstrations a prompt may hold; 0 writes advice only.
-        sample: train cases it works on, at most.
-        finalists: prompts scored on all of dev at the end.
-    """
-
-    steps: int = 0
-    demos: int = 4
-    sample: int = 60
-    finalists: int = 3
+    steps: int = 0  # at most this many; 0 fits them to the budget (8 without one)
+    demos: int = 4  # demonstrations a prompt may hold; 0 writes advice only
+    sample: int = 60  # train cases it works on, at most
+    finalists: int = 3  # prompts scored on all of dev at the end
     name: str = "simba"
 
     def smallest(self, job: Job, budget: SearchBudget) -> int:

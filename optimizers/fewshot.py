@@ -26,24 +26,15 @@ from .board import Candidate
 from .drawing import draw_contrasting, draw_demos
 from .raced import Arm, Raced, Track
 
-__all__ = ["FewShot", "Order", "demos_of", "pool_of", "with_cases"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FewShot(Raced):
-    """Few-shot demonstration selection, beside the settings of the race.
+    """Few-shot demonstration selection, beside the settings of the race."""
 
-    Attributes:
-        sizes: numbers of demonstrations to try.
-        sets: sets drawn a step, each of another size.
-        tokens: the demonstrations of a prompt take at most about so many.
-        predictors: for several predictors: ``jointly`` or ``in turn``.
-    """
-
-    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)
-    sets: int = 3
-    tokens: int = 4_000
-    predictors: str = "jointly"
+    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
+    sets: int = 3  # sets drawn a step, each of another size
+    tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
+    predictors: str = "jointly"  # for several predictors: ``jointly`` or ``in turn``
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
 
@@ -129,11 +120,7 @@ def _length(judge: Judge, pool: Sequence[Case]) -> float:
 
 
 def pool_of(job: Job) -> list[Case]:
-    """Return the training cases that can be demonstrations.
-
-    Raises:
-        OptimizerError: no training case has a label, or gold makes no demonstrations.
-    """
+    """Return the training cases that can be demonstrations."""
     if not job.judge.answer.has_examples:
         raise OptimizerError(
             f"gold of {job.judge.name} makes no demonstrations: what passes is not known before it is written",
@@ -145,14 +132,7 @@ def pool_of(job: Job) -> list[Case]:
 def with_cases(
     judge: Judge, state: PromptState, cases: Sequence[Case], names: Sequence[str] | None = None
 ) -> PromptState:
-    """Return a prompt whose predictors have these cases as demonstrations, in this order.
-
-    Args:
-        judge: says what gold gives as a demonstration of each predictor.
-        state: the prompt.
-        cases: labelled cases; a predictor gets those that gold says something about for it.
-        names: predictors that are changed; default: all.
-    """
+    """Return a prompt whose predictors have these cases as demonstrations, in this order."""
     names = tuple(state.predictors if names is None else names)
     demos = demos_of(judge, names, cases)
     for name in names:

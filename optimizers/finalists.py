@@ -13,21 +13,12 @@ from ..errors import BudgetExhausted
 from .base import Job
 from .board import Board, Candidate
 
-__all__ = ["Finalists"]
-
 
 class Finalists:
     """The prompts that a search leaves for the choice, and the calls kept back for them.
 
     At most a third of the calls that are left is kept back, but one pass over dev at least. Calls are given back as
     the search itself scores prompts on dev; one pass stays, for the prompt that it leaves half scored.
-
-    Args:
-        job: whose meter keeps the calls back.
-        board: has the prompts.
-        count: prompts that are scored on all of dev, beside the basic one.
-        source: what made the prompts that may be finalists; the last of them, which it may have left half scored, is
-            one. Default: any, as they stand.
     """
 
     def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
@@ -66,11 +57,7 @@ class Finalists:
 
     @contextmanager
     def after(self) -> Iterator[None]:
-        """Keep calls back while the block searches, then score the finalists, however the budget ended it.
-
-        Raises:
-            BudgetExhausted: the search met a limit, or the finalists did.
-        """
+        """Keep calls back while the block searches, then score the finalists, however the budget ended it."""
         ended: BudgetExhausted | None = None
         try:
             self.keep()

@@ -13,8 +13,6 @@ from ..cases import Value
 from ..engines.ledger import Spend
 from .objective import Outcome
 
-__all__ = ["MOST_CELLS", "OUTPUT_PRICE", "Spent", "bounded", "cells", "prices", "spent"]
-
 MOST_CELLS = 200_000
 """Rows that an artifact keeps, about 30 MB; a search this large keeps the candidates with the most rows."""
 
@@ -25,18 +23,12 @@ OUTPUT_PRICE = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What one case takes on average.
+    """What one case takes on average."""
 
-    Attributes:
-        calls: answered calls.
-        input_tokens, output_tokens: of the prompt, and of the reply.
-        cost: US dollars; ``None`` if the price of a call is not known.
-    """
-
-    calls: float
+    calls: float  # answered calls. input_tokens, output_tokens: of the prompt, and of the reply
     input_tokens: float
     output_tokens: float
-    cost: float | None
+    cost: float | None  # US dollars; ``None`` if the price of a call is not known
 
     @property
     def tokens(self) -> float:
@@ -87,13 +79,7 @@ def cells(
 def bounded(
     rows: Sequence[Mapping[str, Any]], keep: Sequence[str], most: int = MOST_CELLS
 ) -> tuple[list[Mapping[str, Any]], int]:
-    """Return the rows of as many whole candidates as fit, in their order, and how many rows were left out.
-
-    Args:
-        rows: the matrix.
-        keep: candidates that come first (the basic and the chosen one); after them those with the most rows.
-        most: rows that are kept.
-    """
+    """Return the rows of as many whole candidates as fit, in their order, and how many rows were left out."""
     if len(rows) <= most:
         return list(rows), 0
     counts: dict[str, int] = {}

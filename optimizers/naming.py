@@ -4,8 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["candidate_names", "source_words"]
-
 _TRIES = {
     "race": "an instruction written from the scored ones and their errors",
     "opro": "an instruction written from the scored ones and their errors",
@@ -19,12 +17,7 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the name of each candidate by its id: the first word of its source, and its number among those.
-
-    Args:
-        tried: (id, source) in the order in which they were entered, from the first one: the names of others never
-            change when more are entered.
-    """
+    """Return the name of each candidate by its id: the first word of its source, and its number among those."""
     found: dict[str, str] = {}
     counts = Counter[str]()
     for id_, source in tried:

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from ..cases import Case
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
-
-__all__ = ["Objective", "Outcome", "row_of"]
+from ..programs.verdicts import Verdict
 
 _SHOWN = 300  # characters of a reason that feedback quotes
 

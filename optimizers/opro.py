@@ -20,8 +20,6 @@ from .board import Candidate
 from .proposing import Writing, exemplar, propose, propose_fields, rotated, scored, task
 from .raced import Arm, Raced, Track
 
-__all__ = ["Opro", "ProposeInstruction", "joint"]
-
 _JOINT = """Write better instructions for a judge that works in several steps.
 
 You see what the judge is given and must answer, the instructions of each step tried so far with the scores from
@@ -50,18 +48,12 @@ class ProposeInstruction(dspy.Signature):
 
 @dataclass(frozen=True, kw_only=True)
 class Opro(Writing, Raced):
-    """OPRO's settings, beside those of the race.
+    """OPRO's settings, beside those of the race."""
 
-    Attributes:
-        candidates: instructions proposed a step (the paper: 8).
-        shown: scored instructions kept in the meta-prompt (the paper: 20).
-        exemplars: errors of the leader shown (the paper: 3 cases).
-        predictors: for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal.
-    """
-
-    candidates: int = 3
-    shown: int = 20
-    exemplars: int = 3
+    candidates: int = 3  # instructions proposed a step (the paper: 8)
+    shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
+    exemplars: int = 3  # errors of the leader shown (the paper: 3 cases)
+    # for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal
     predictors: str = "in turn"
     name: str = "opro"
 

@@ -20,8 +20,6 @@ from .board import Board, Candidate
 from .drawing import labelled
 from .proposing import CandidateFilter, Writing, exemplar, propose, scored, task
 
-__all__ = ["OproPaper", "ProposeByScore"]
-
 
 class ProposeByScore(dspy.Signature):
     """Write a better instruction for a judge.
@@ -40,21 +38,13 @@ class ProposeByScore(dspy.Signature):
 
 @dataclass(frozen=True, kw_only=True)
 class OproPaper(Writing):
-    """The paper's settings.
+    """The paper's settings."""
 
-    Attributes:
-        steps: rounds (the paper: up to 200).
-        candidates: instructions proposed a step (the paper: 8).
-        shown: scored instructions kept in the meta-prompt (the paper: 20).
-        exemplars: random training cases shown (the paper: 3).
-        sample: train cases on which every instruction is scored.
-    """
-
-    steps: int = 10
-    candidates: int = 8
-    shown: int = 20
-    exemplars: int = 3
-    sample: int = 100
+    steps: int = 10  # rounds (the paper: up to 200)
+    candidates: int = 8  # instructions proposed a step (the paper: 8)
+    shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
+    exemplars: int = 3  # random training cases shown (the paper: 3)
+    sample: int = 100  # train cases on which every instruction is scored
     name: str = "opro-paper"
 
     def minimum(self, job: Job) -> int:

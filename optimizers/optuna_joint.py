@@ -39,35 +39,25 @@ from .racing import blocks, stratified
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["Optuna"]
-
 _PRUNERS = ("halving", "median", "wilcoxon", "none")
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optuna(Scope):
-    """The joint search's settings, besides those of its space.
+    """The joint search's settings, besides those of its space."""
 
-    Attributes:
-        trials: different candidates that are tried; those that differ in the vote threshold only count once.
-        block: cases in a block; the pruner decides after each.
-        startup: trials drawn at random, and complete, before TPE suggests and the pruner prunes.
-        warmup: blocks that every trial runs.
-        pruner: ``halving``, ``median``, ``wilcoxon`` (needs SciPy) or ``none``.
-        models: model strings to try besides the job's own.
-        temperatures: temperatures to try besides the job's own; at 0 one sample is asked, as all would be the same.
-        adapters: prompt formats to try besides the job's own.
-    """
-
-    trials: int = 60
-    block: int = 10
-    startup: int = 6
-    warmup: int = 1
-    pruner: str = "halving"
-    models: tuple[str, ...] = ()
+    trials: int = (
+        60  # different candidates that are tried; those that differ in the vote threshold only count once
+    )
+    block: int = 10  # cases in a block; the pruner decides after each
+    startup: int = 6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
+    warmup: int = 1  # blocks that every trial runs
+    pruner: str = "halving"  # ``halving``, ``median``, ``wilcoxon`` (needs SciPy) or ``none``
+    models: tuple[str, ...] = ()  # model strings to try besides the job's own
+    # temperatures to try besides the job's own; at 0 one sample is asked, as all would be the same
     temperatures: tuple[float, ...] = ()
-    adapters: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()  # prompt formats to try besides the job's own
     name: str = "optuna"
 
     def __post_init__(self) -> None:

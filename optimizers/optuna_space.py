@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cases import Case
-from ..engines.models import ADAPTERS
+from ..engines.adapters import ADAPTERS
 from ..errors import OptimizerError
 from ..programs.state import Demo, PromptState
 from ..programs.votes import majority
@@ -24,45 +24,30 @@ from .fewshot import demos_of, pool_of
 from .racing import stratified
 from .setting import Setting
 
-__all__ = ["Choice", "DemoSet", "Scope", "Space", "setting_values", "space_of"]
-
 _KEPT = 3  # demonstration sets taken over from candidates that were tried before
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """How large the space is.
+    """How large the space is."""
 
-    Attributes:
-        instructions: distinct instructions of each predictor, the best by lower bound; the basic one always.
-        sizes: numbers of demonstrations.
-        sets: sets drawn for each size and kind (balanced, contrast).
-        orders: orders of a set's demonstrations that are tried.
-        sample: train cases on which trials are scored besides dev.
-        hard: train cases on which the start is scored to find those it gets wrong.
-    """
-
-    instructions: int = 8
-    sizes: tuple[int, ...] = (4, 8)
-    sets: int = 2
-    orders: int = 3
-    sample: int = 40
-    hard: int = 30
+    instructions: int = (
+        8  # distinct instructions of each predictor, the best by lower bound; the basic one always
+    )
+    sizes: tuple[int, ...] = (4, 8)  # numbers of demonstrations
+    sets: int = 2  # sets drawn for each size and kind (balanced, contrast)
+    orders: int = 3  # orders of a set's demonstrations that are tried
+    sample: int = 40  # train cases on which trials are scored besides dev
+    hard: int = 30  # train cases on which the start is scored to find those it gets wrong
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoSet:
-    """Demonstrations of all predictors.
+    """Demonstrations of all predictors."""
 
-    Attributes:
-        name: what it is, for the record.
-        demos: the demonstrations by predictor.
-        ids: their cases.
-    """
-
-    name: str
-    demos: Mapping[str, tuple[Demo, ...]]
-    ids: tuple[str, ...] = ()
+    name: str  # what it is, for the record
+    demos: Mapping[str, tuple[Demo, ...]]  # the demonstrations by predictor
+    ids: tuple[str, ...] = ()  # their cases
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,26 +62,18 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """The space.
+    """The space."""
 
-    Attributes:
-        basic: the basic prompt; everything that is not chosen is as in it.
-        instructions: distinct instructions of each predictor, the basic one first, each with the candidate
-            that it is from.
-        sets: demonstration sets, the empty one first.
-        orders: orders of a set's demonstrations: as drawn, reversed, then shuffled ones.
-        thresholds: vote thresholds, or none if they are not searched.
-        settings: other values of the job's setting, its own first.
-        cases: training cases on which trials are scored; in no demonstration set.
-    """
-
-    basic: PromptState
+    basic: PromptState  # the basic prompt; everything that is not chosen is as in it
+    # distinct instructions of each predictor, the basic one first, each with the candidate that it is from
     instructions: Mapping[str, tuple[tuple[str, str], ...]]
-    sets: tuple[DemoSet, ...]
-    orders: int
-    thresholds: tuple[int, ...]
-    settings: Mapping[str, tuple[Any, ...]]
-    cases: tuple[Case, ...] = field(repr=False)
+    sets: tuple[DemoSet, ...]  # demonstration sets, the empty one first
+    orders: int  # orders of a set's demonstrations: as drawn, reversed, then shuffled ones
+    thresholds: tuple[int, ...]  # vote thresholds, or none if they are not searched
+    settings: Mapping[str, tuple[Any, ...]]  # other values of the job's setting, its own first
+    cases: tuple[Case, ...] = field(
+        repr=False
+    )  # training cases on which trials are scored; in no demonstration set
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -150,11 +127,7 @@ class Space:
 def setting_values(
     own: Setting, models: Sequence[str], temperatures: Sequence[float], adapters: Sequence[str]
 ) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the setting's dimensions, the job's own (``None``) first.
-
-    Raises:
-        OptimizerError: an adapter or a temperature that cannot be.
-    """
+    """Return the values of the setting's dimensions, the job's own (``None``) first."""
     wrong = [repr(one) for one in adapters if one not in ADAPTERS]
     wrong += [repr(one) for one in temperatures if not 0 <= one <= 2]
     if wrong:
@@ -176,9 +149,6 @@ def space_of(
     """Return the space of a job, as the board stands.
 
     The start is scored on up to ``scope.hard`` training cases, to know which are hard.
-
-    Raises:
-        OptimizerError: no training case has a label.
     """
     ranked = _ranked(board, job.dev)
     kept = _kept_sets(ranked, start)

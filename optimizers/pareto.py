@@ -14,8 +14,6 @@ from .base import Job
 from .board import Board, Candidate
 from .matrix import prices
 
-__all__ = ["Point", "cheaper", "dominant", "front", "points"]
-
 HALF = 0.5
 """Of the price of the chosen candidate, the most that another one is named for as cheaper."""
 SEEN = 0.5
@@ -27,23 +25,14 @@ Unit = Literal["USD per case", "tokens per case"]
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A candidate's place.
+    """A candidate's place."""
 
-    Attributes:
-        candidate: its id.
-        source: what made it.
-        score: the metric on dev.
-        cost: per case of dev, in ``unit``.
-        unit: dollars or tokens.
-        threshold: the one of its own, of votes or below 1 of probability, if it has one.
-    """
-
-    candidate: str
-    source: str
-    score: float
-    cost: float
-    unit: Unit
-    threshold: float | None = None
+    candidate: str  # its id
+    source: str  # what made it
+    score: float  # the metric on dev
+    cost: float  # per case of dev, in ``unit``
+    unit: Unit  # dollars or tokens
+    threshold: float | None = None  # the one of its own, of votes or below 1 of probability, if it has one
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain mapping, rounded."""
@@ -58,13 +47,7 @@ class Point:
 
 
 def points(job: Job, board: Board, without: Collection[str] = ()) -> list[Point]:
-    """Return the place of every candidate that was scored on the whole of dev, in the order they were tried.
-
-    Args:
-        job: the job.
-        board: its candidates.
-        without: ids of candidates that are left out.
-    """
+    """Return the place of every candidate that was scored on the whole of dev, in the order they were tried."""
     able = [one for one in board.candidates.values() if one.id not in without]
     done = [one for one in able if board.scored(one, job.dev)]
     taken = [spent for one in done if (spent := board.spent(one, job.dev)) is not None]
@@ -88,12 +71,6 @@ def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] 
     """Return the candidates that cost at most half and are within one error of the chosen one, the best first.
 
     They have met at least half of the cases of dev that the chosen one has.
-
-    Args:
-        job: the job.
-        board: its candidates.
-        chosen: the one that was chosen.
-        without: ids of candidates that are left out.
     """
     found = {one.id: one for one in board.standings(chosen)}
     own = board.spent(chosen, job.dev)

@@ -18,8 +18,6 @@ from .naming import candidate_names
 from .objective import Outcome
 from .standing import Standing
 
-__all__ = ["CandidateStatus", "Part", "Snapshot", "Standings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -47,21 +45,14 @@ class CandidateStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A look at the search.
+    """A look at the search."""
 
-    Attributes:
-        tried: candidates so far.
-        best: the one that the board would choose now; ``None`` before the first was scored on dev.
-        interval: 95 % of its value on dev.
-        shown: the best few, best first; the chosen one is the first.
-        names: what candidates are called, by their ids.
-    """
-
-    tried: int
+    tried: int  # candidates so far
+    # the one that the board would choose now; ``None`` before the first was scored on dev
     best: CandidateStatus | None
-    interval: tuple[float, float] | None
-    shown: tuple[CandidateStatus, ...]
-    names: Mapping[str, str] = field(default_factory=dict)
+    interval: tuple[float, float] | None  # 95 % of its value on dev
+    shown: tuple[CandidateStatus, ...]  # the best few, best first; the chosen one is the first
+    names: Mapping[str, str] = field(default_factory=dict)  # what candidates are called, by their ids
 
 
 class Standings:

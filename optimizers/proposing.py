@@ -26,19 +26,6 @@ from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 
-__all__ = [
-    "CandidateFilter",
-    "Writing",
-    "by_cause",
-    "exemplar",
-    "propose",
-    "propose_fields",
-    "rotated",
-    "scored",
-    "task",
-    "wrong",
-]
-
 Told = TypeVar("Told")
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
@@ -46,18 +33,7 @@ _SHOWN = 600  # characters of an input that an exemplar quotes
 def propose(
     job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
 ) -> list[str]:
-    """Return the instructions the proposer writes, one for each entry of ``asked`` that gave a usable one.
-
-    Args:
-        job: whose proposer is asked.
-        signature: has the one output field ``instruction``.
-        asked: the values of its input fields, for each draw; the draw's number is its seed.
-        temperature: of the proposer.
-
-    Raises:
-        ModelError: no draw was answered, or the model cannot be used at all.
-        BudgetExhausted: a limit was reached.
-    """
+    """Return the instructions the proposer writes, one for each entry of ``asked`` that gave a usable one."""
     return [said["instruction"] for said in propose_fields(job, signature, asked, temperature)]
 
 
@@ -102,36 +78,22 @@ def propose_fields(
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """Settings of whatever has instructions written.
+    """Settings of whatever has instructions written."""
 
-    Attributes:
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
-        temperature: of the proposer (OPRO's paper: 1.0).
-        name: what it is called in the record.
-    """
-
-    longest: int = 4000
-    copied: float = 0.2
-    temperature: float = 1.0
-    name: str = ""
+    longest: int = 4000  # characters an instruction may have
+    copied: float = 0.2  # the share of an instruction's text that may be copied from train
+    temperature: float = 1.0  # of the proposer (OPRO's paper: 1.0)
+    name: str = ""  # what it is called in the record
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateFilter:
-    """Decides which proposed texts become candidates.
+    """Decides which proposed texts become candidates."""
 
-    Attributes:
-        job: the job.
-        board: where they are entered.
-        writing: whose texts they are, and what is asked of them.
-        guard: measures what is copied from train.
-    """
-
-    job: Job
-    board: Board
-    writing: Writing
-    guard: CopyGuard
+    job: Job  # the job
+    board: Board  # where they are entered
+    writing: Writing  # whose texts they are, and what is asked of them
+    guard: CopyGuard  # measures what is copied from train
 
     @classmethod
     def of(cls, job: Job, board: Board, writing: Writing) -> CandidateFilter:
@@ -147,14 +109,7 @@ class CandidateFilter:
     def enter_all(
         self, parent: Candidate, proposals: Sequence[Mapping[str, str]], step: int, way: str = ""
     ) -> list[Candidate]:
-        """Enter what is new among proposals: for each, instructions of some of ``parent``'s predictors.
-
-        Args:
-            parent: what they change.
-            proposals: predictor -> its new instruction; one that is empty or too long changes nothing.
-            step: the optimizer's round.
-            way: how the predictors were chosen, for the record; empty for a judge with one predictor.
-        """
+        """Enter what is new among proposals: for each, instructions of some of ``parent``'s predictors."""
         known = {_normal(one.state) for one in self.board.candidates.values()}
         fresh: list[Candidate] = []
         for proposal in proposals:
@@ -178,13 +133,7 @@ class CandidateFilter:
 
 
 def task(job: Job, *names: str) -> str:
-    """Return what the judge is given and must answer, in words.
-
-    Args:
-        job: whose judge.
-        names: the predictors whose instructions are asked for. Of a program with several, what they must
-            answer is said too, because it need not be the judge's labels.
-    """
+    """Return what the judge is given and must answer, in words."""
     judge = job.judge
     inputs = "\n".join(
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()

@@ -27,8 +27,6 @@ from .proposing import CandidateFilter, Writing
 from .racing import Race, interleaved, stratified
 from .setting import Setting
 
-__all__ = ["Arm", "Bandit", "Raced", "Track"]
-
 _HOPE = (
     0.02  # what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
 )
@@ -38,21 +36,13 @@ _FADES = 0.9  # an arm's gains count so much less with each of its later steps: 
 
 @dataclass(kw_only=True)
 class Track:
-    """What an arm proposes from.
+    """What an arm proposes from."""
 
-    Attributes:
-        job: the job.
-        board: all prompts.
-        race: where they stand.
-        reach: standard errors of the lower bound by which one leads.
-        step: the step of the search, from 1.
-    """
-
-    job: Job
-    board: Board
-    race: Race
-    reach: float
-    step: int = 0
+    job: Job  # the job
+    board: Board  # all prompts
+    race: Race  # where they stand
+    reach: float  # standard errors of the lower bound by which one leads
+    step: int = 0  # the step of the search, from 1
 
     @property
     def leader(self) -> Candidate:
@@ -136,11 +126,6 @@ class Bandit:
 
     An arm pays for all calls of its prompts, in the race too. Every arm begins with the same hope, which fades as it
     takes calls without gaining; so all are tried, in their order, and none is given up for ever.
-
-    Args:
-        arms: at least one.
-        race: where their prompts stand, and what they took.
-        least: calls that a step is taken to cost at least.
     """
 
     def __init__(self, arms: Sequence[Arm], race: Race, least: int) -> None:
@@ -173,32 +158,21 @@ class Bandit:
 
 @dataclass(frozen=True, kw_only=True)
 class Raced(ABC):
-    """The settings of the race; a subclass has the arms, and is mostly one itself.
+    """The settings of the race; a subclass has the arms, and is mostly one itself."""
 
-    Attributes:
-        steps: at most this many rounds.
-        sample: train cases of the race, beside all of dev; no prompt is scored on more.
-        opening: cases of the race on which the basic prompt is scored first; all that comes is compared with it.
-        block: cases in a block of the race; each new prompt runs one.
-        extra: further blocks a step, for the prompts with the highest upper bounds.
-        growth: by how many blocks that grows each step.
-        reach: standard errors of the upper bound, and of the lower bound by which one leads.
-        shrink: cases for which its parent's mean counts beside a prompt's own, before anything is known of how much
-            they differ.
-        patience: rounds without a new leader or another choice before it stops.
-        finalists: prompts that are scored on all of dev at the end, beside the basic one.
-    """
-
-    steps: int = 30
-    sample: int = 200
+    steps: int = 30  # at most this many rounds
+    sample: int = 200  # train cases of the race, beside all of dev; no prompt is scored on more
+    # cases of the race on which the basic prompt is scored first; all that comes is compared with it
     opening: int = 40
-    block: int = 8
-    extra: int = 4
-    growth: float = 0.5
-    reach: float = 1.0
+    block: int = 8  # cases in a block of the race; each new prompt runs one
+    extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
+    growth: float = 0.5  # by how many blocks that grows each step
+    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which one leads
+    # cases for which its parent's mean counts beside a prompt's own, before anything is known of how much
+    # they differ
     shrink: float = 5.0
-    patience: int = 8
-    finalists: int = 2
+    patience: int = 8  # rounds without a new leader or another choice before it stops
+    finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
 

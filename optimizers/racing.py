@@ -22,8 +22,6 @@ from .board import Board, Candidate
 from .objective import Outcome
 from .standing import SHRINK, Credit, Scored, Standing, standings
 
-__all__ = ["Race", "blocks", "interleaved", "stratified"]
-
 _Member = TypeVar("_Member")
 _BEST = 10  # prompts that say on which cases it is open who is right
 
@@ -59,15 +57,7 @@ def interleaved(first: Sequence[_Member], second: Sequence[_Member]) -> list[_Me
 
 
 class Race:
-    """The race of prompts over one order of cases.
-
-    Args:
-        board: scores and keeps.
-        order: the cases, in the order in which every prompt meets them after its first block.
-        block: cases in a block.
-        reference: outcomes around which the metric is taken to first order, see :class:`Credit`.
-        shrink: cases for which the parent's mean counts beside a prompt's own.
-    """
+    """The race of prompts over one order of cases."""
 
     def __init__(
         self,

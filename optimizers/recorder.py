@@ -24,15 +24,14 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ..cases import Case
-from ..programs.asking import Sampling, Verdict
 from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
+from ..programs.votes import Sampling
 from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
 from .traced import Trace, key_of, remembering
-
-__all__ = ["CarriedError", "Judging", "NoSwallow", "Prefetch", "Recorder", "Unanswered"]
 
 _RIGHT = "Right: people agree with every label."
 
@@ -94,19 +93,12 @@ class _Run:
 
 @dataclass(kw_only=True, eq=False)
 class Recorder:
-    """Keeps one search's record.
+    """Keeps one search's record."""
 
-    Attributes:
-        job: what is optimized.
-        board: where outcomes go.
-        start: the candidate that the search starts from.
-        source: what candidates are said to be made by.
-    """
-
-    job: Job
-    board: Board
-    start: Candidate
-    source: str
+    job: Job  # what is optimized
+    board: Board  # where outcomes go
+    start: Candidate  # the candidate that the search starts from
+    source: str  # what candidates are said to be made by
     _cases: dict[str, Case] = field(default_factory=dict)
     _origins: dict[str, str] = field(default_factory=dict)
     _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
@@ -164,12 +156,7 @@ class Recorder:
             return dspy.Prediction(score=outcome.score if outcome else 0.0, feedback=text)
 
     def ask(self, program: Judging, inputs: Mapping[str, Any], *, teacher: bool = False) -> dspy.Prediction:
-        """Answer one run of a copy of the student, or of the teacher (``teacher``).
-
-        Raises:
-            Unanswered: the machinery failed on this case.
-            CarriedError: anything that must end the work.
-        """
+        """Answer one run of a copy of the student, or of the teacher (``teacher``)."""
         with NoSwallow():
             traced = dspy.settings.trace is not None
             case = self._cases[key_of(inputs)]

@@ -29,8 +29,6 @@ from .opro_paper import OproPaper
 from .optuna_joint import Optuna
 from .threshold import Threshold
 
-__all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
-
 DEFAULT = "race"
 _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "race": AllArms,
@@ -105,15 +103,7 @@ _MOST = {"accept": 1.0, "temperature": 2.0}
 
 
 def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
-    """Return the optimizer (or chain) called ``name`` with its settings.
-
-    Args:
-        name: one of :data:`OPTIMIZERS`, or several joined by ``+``; or an optimizer itself, a dataclass.
-        options: settings of the optimizer's constructor; in a chain each goes to the parts that have it.
-
-    Raises:
-        OptimizerError: an unknown name or setting, or no optimizer.
-    """
+    """Return the optimizer (or chain) called ``name`` with its settings."""
     if not isinstance(name, str):
         given: Any = name  # whatever somebody takes for one
         if isinstance(given, type) or not dataclasses.is_dataclass(given):

@@ -12,24 +12,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["DEFAULT_SETTING", "Setting"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What differs from how the job asks; ``None`` is the job's own.
+    """What differs from how the job asks; ``None`` is the job's own."""
 
-    Attributes:
-        model: ``offline`` or a DSPy model string.
-        temperature: 0 to 2.
-        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
-        threshold: votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
-            verdicts under another threshold follow from the votes and probabilities that are stored.
-    """
-
-    model: str | None = None
-    temperature: float | None = None
-    adapter: str | None = None
+    model: str | None = None  # ``offline`` or a DSPy model string
+    temperature: float | None = None  # 0 to 2
+    adapter: str | None = None  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
+    # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
+    # verdicts under another threshold follow from the votes and probabilities that are stored
     threshold: float | None = None
 
     @property

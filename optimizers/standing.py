@@ -21,19 +21,6 @@ from ..evaluation.units import Floats, encode
 from ..programs.judge import Judge
 from .objective import Objective, Outcome
 
-__all__ = [
-    "CAUTION",
-    "ON_ALL",
-    "ON_DEV",
-    "SHRINK",
-    "SURE",
-    "Credit",
-    "Scored",
-    "Standing",
-    "outdoes",
-    "standings",
-]
-
 SHRINK = 10.0
 """Cases for which the parent's mean counts beside a prompt's own, before anything is known of how they differ."""
 CAUTION = 0.5
@@ -58,11 +45,6 @@ class Credit:
     To first order around a reference prompt, for every metric alike: the change of the metric of
     its outcomes when this one is added to them, times their number. For accuracy it is the case's score
     less the reference's accuracy.
-
-    Args:
-        objective: has the metric.
-        references: outcomes of one reference prompt each. Of two, a credit is the mean of both: what lies between
-            them is then right to second order.
     """
 
     def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
@@ -88,38 +70,23 @@ class Credit:
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """A prompt with its outcomes.
+    """A prompt with its outcomes."""
 
-    Attributes:
-        id: the candidate's id.
-        parent: the id of what it was made from, if any.
-        outcomes: by the case's id.
-    """
-
-    id: str
-    parent: str | None
-    outcomes: Mapping[str, Outcome]
+    id: str  # the candidate's id
+    parent: str | None  # the id of what it was made from, if any
+    outcomes: Mapping[str, Outcome]  # by the case's id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a prompt stands.
+    """Where a prompt stands."""
 
-    Attributes:
-        id: the candidate's id.
-        cases: cases it was scored on.
-        mean: its shrunken value, in units of the metric.
-        error: standard error of ``mean``.
-        gain: ``mean`` less the first prompt's, mostly the basic one.
-        doubt: standard error of ``gain``; 0 for the first.
-    """
-
-    id: str
-    cases: int
-    mean: float
-    error: float
-    gain: float
-    doubt: float
+    id: str  # the candidate's id
+    cases: int  # cases it was scored on
+    mean: float  # its shrunken value, in units of the metric
+    error: float  # standard error of ``mean``
+    gain: float  # ``mean`` less the first prompt's, mostly the basic one
+    doubt: float  # standard error of ``gain``; 0 for the first
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -139,11 +106,6 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
     Estimated gains are the best of many, some of them found on the cases they are measured on; the one-sided
     permutation of whole groups looks at how many conversations agree with them. Of four groups or fewer, none may
     disagree.
-
-    Args:
-        pairs: of each case that both met, the outcome of the other prompt and of this one.
-        judge: whose metric it is.
-        level: the largest p.
     """
     labelled = [(other.row, own.row) for other, own in pairs if own.labelled]
     if not labelled:
@@ -157,14 +119,7 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
-    """Return where each prompt stands, in their order.
-
-    Args:
-        prompts: at least one has an outcome; gains are over the first, mostly the basic one.
-        credit: the value of one outcome.
-        shrink: cases for which the parent's mean is taken to count beside a prompt's own, as long as what prompts
-            gain over their parents says nothing else.
-    """
+    """Return where each prompt stands, in their order."""
     groups = {case: outcome.row.group for one in prompts for case, outcome in one.outcomes.items()}
     columns = {case: at for at, case in enumerate(sorted(groups))}
     scores = np.zeros((len(prompts), len(columns)))
@@ -209,9 +164,6 @@ def _fitted(
 
     In two stages: were both drawn at once, what all prompts have in common would be taken for easy cases; and
     what is tried on top of a prompt must say nothing about it.
-
-    Returns:
-        The prompts' means, their covariances in units of the residual variance, and what is left over.
     """
     counts = seen.sum(axis=1)
     inverse = 1.0 / (seen.sum(axis=0) + _CASE)
@@ -239,11 +191,6 @@ def _usual(gains: Floats, noise: Floats, shrink: float) -> tuple[float, float]:
 
     Empirical Bayes: where rewrites differ little from what they rewrite, a lucky one is drawn down hard; where they
     differ much, hardly at all. By moments, beside a prior guess of ``shrink`` cases that counts as a few prompts.
-
-    Args:
-        gains: of each prompt over its parent, each fitted alone, in residual standard deviations.
-        noise: their sampling variances, in residual variances.
-        shrink: the guess, in cases.
     """
     guess = 1.0 / max(shrink, 1e-3)
     weights = 1.0 / (noise + guess)

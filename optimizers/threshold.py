@@ -20,15 +20,13 @@ import numpy as np
 from ..cases import Case
 from ..errors import OptimizerError
 from ..evaluation.comparisons import resolve
-from ..programs.asking import Verdict
+from ..programs.verdicts import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
 from .cutting import Cutting
 from .objective import Objective
 from .raced import Track
 from .setting import Setting
-
-__all__ = ["Fitted", "Threshold", "fitted", "with_thresholds"]
 
 Best: TypeAlias = Callable[[Sequence[int]], float]
 """The threshold that is best on some of the cases, by their places."""
@@ -78,11 +76,7 @@ class Threshold:
         return (len(job.train) + len(job.dev)) * job.calls_per_case
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Score ``start`` on all of train; its threshold is fitted where every search ends.
-
-        Raises:
-            OptimizerError: the judge's verdicts have no threshold, or the user has set it.
-        """
+        """Score ``start`` on all of train; its threshold is fitted where every search ends."""
         if not self.fits(job):
             raise OptimizerError(
                 f"no threshold of judge {job.judge.name} is left to be fitted",
@@ -110,15 +104,12 @@ def with_thresholds(job: Job, result: Result) -> Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """A fitted threshold.
+    """A fitted threshold."""
 
-    Attributes:
-        threshold: best on all cases that its prompt met.
-        crossed: for each of these cases, by id, the one that is best on the other folds' cases.
-    """
-
-    threshold: float
-    crossed: Mapping[str, float]
+    threshold: float  # best on all cases that its prompt met
+    crossed: Mapping[
+        str, float
+    ]  # for each of these cases, by id, the one that is best on the other folds' cases
 
 
 def fitted(job: Job, board: Board, candidate: Candidate) -> Fitted | None:

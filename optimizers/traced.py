@@ -10,21 +10,14 @@ import dspy
 
 from ..programs.state import jsonable
 
-__all__ = ["Trace", "Traced", "key_of", "remembering"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What one run gave.
+    """What one run gave."""
 
-    Attributes:
-        said: the answer's fields, as they came.
-        values: the same as JSON types.
-        steps: predictor, inputs and outputs of each step, as JSON types.
-    """
-
-    said: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=dict)  # the answer's fields, as they came
+    values: Mapping[str, Any] = field(default_factory=dict)  # the same as JSON types
+    # predictor, inputs and outputs of each step, as JSON types
     steps: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = ()
 
 

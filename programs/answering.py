@@ -9,15 +9,9 @@ from .answers.checks import Check
 from .generator import Generator
 from .stepwise import Making, Steps, Stepwise
 
-__all__ = ["Answering", "answering"]
-
 
 class Answering(Stepwise):
-    """Asks once; the item is the text of the reply.
-
-    Args:
-        signature: with one output field.
-    """
+    """Asks once; the item is the text of the reply."""
 
     def __init__(self, signature: type[dspy.Signature]) -> None:
         super().__init__()

@@ -32,8 +32,6 @@ from .together import Gathered, asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
 from .votes import Probabilities, Sampling, Stopping
 
-__all__ = ["Asker", "Sampling", "Status", "Verdict", "check_sampling", "room_for"]
-
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
     ValueError,

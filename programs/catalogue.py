@@ -26,8 +26,6 @@ from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_hashes", "file_of", "find", "first_steps"]
-
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
     COGNIBENCH_TAGS,
@@ -62,16 +60,7 @@ Allow = Callable[[Path, Mapping[str, str]], None]
 
 
 def find(name: str, allow: Allow = lambda path, hashes: None) -> Judge:
-    """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
-
-    Args:
-        name: which one.
-        allow: called with a file, and the hashes of it and of the user's own modules that it imports, before they
-            are executed; may refuse.
-
-    Raises:
-        JudgeError: there is none, or its file cannot be used.
-    """
+    """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE``."""
     path, attribute = file_of(name)
     if path is not None:
         return _from_file(path, attribute, allow)

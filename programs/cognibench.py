@@ -19,19 +19,6 @@ from .answers.tags import Echoed
 from .judge import Judge
 from .strictness import BELOW, DEFAULT
 
-__all__ = [
-    "COGNIBENCH",
-    "COGNIBENCH_TAGS",
-    "HALLUCINATED",
-    "CogniBenchRow",
-    "SentenceDetails",
-    "Turn",
-    "dialogue_of",
-    "sentence_labels",
-    "statement_type",
-    "verdict_word",
-]
-
 HALLUCINATED = BELOW[DEFAULT]
 _TYPES: dict[Label, str] = {"irrelevant": "irrelevant", "faithful": "factual", "invented": "factual"}
 
@@ -132,13 +119,9 @@ def _case(row: CogniBenchRow) -> Case:
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceDetails:
-    """What a sentence's label says besides: ``verdict``, ``type`` and ``tier``.
+    """What a sentence's label says besides: ``verdict``, ``type`` and ``tier``."""
 
-    Attributes:
-        hallucinated: the labels below the strictness that was chosen.
-    """
-
-    hallucinated: frozenset[Label] = HALLUCINATED
+    hallucinated: frozenset[Label] = HALLUCINATED  # the labels below the strictness that was chosen
 
     def __call__(self, label: Label) -> dict[str, str | None]:
         """Return the details of one label."""

@@ -110,11 +110,7 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
 
 
 def defined(data: Mapping[str, Any]) -> Judge:
-    """Return the judge of a definition.
-
-    Raises:
-        ArtifactError: it is none.
-    """
+    """Return the judge of a definition."""
     try:
         kept = _Definition.model_validate(dict(data))
         fields = {one.name: (_type(one.type, one), _info(one)) for one in kept.fields}

@@ -17,8 +17,6 @@ from .answers.spans import Spans
 from .cognibench import COGNIBENCH, HALLUCINATED, CogniBenchRow
 from .judge import Judge
 
-__all__ = ["CLEAR", "DETECTOR", "FOUND", "DetectorRow", "detector_case"]
-
 FOUND = "hallucinated"
 CLEAR = "faithful"
 

@@ -23,8 +23,6 @@ from .answers.checks import Check, CheckedItem
 from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
 from .generator import Generator
 
-__all__ = ["DIALOGUE", "RESPOND", "WriteDialogue", "dialogue_generator", "rendered"]
-
 _UNREADABLE = Fault(
     "readable", "The reply could not be read; give every output field in the form that is asked for."
 )
@@ -40,9 +38,6 @@ class WriteDialogue(dspy.Module):
 
     Its item is ``{"turns": [...], "asked_again": int, "reasons": [...]}``: of a rejected dialogue, the turns that
     passed, and the complaints about the exchange that was given up, one text an attempt.
-
-    Args:
-        attempts: how often one exchange may be asked for, 1 or more.
     """
 
     def __init__(self, attempts: int = 3) -> None:
@@ -174,12 +169,7 @@ def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
 
 
 def dialogue_generator(attempts: int = 3, turns: int = 3) -> Generator:
-    """Return the generator of dialogues.
-
-    Args:
-        attempts: how often one exchange may be asked for, 1 or more.
-        turns: the most exchanges of a dialogue that it will be asked for, for estimates and limits.
-    """
+    """Return the generator of dialogues."""
     return Generator(
         name="dialogue",
         signature=Dialogue,

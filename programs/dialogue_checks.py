@@ -16,20 +16,6 @@ from ..errors import UsageError
 from ..text.evidence import index_evidence, term_set
 from ..text.wording import count_words, is_chinese
 
-__all__ = [
-    "CHECKS",
-    "COPIED",
-    "NEW",
-    "USED",
-    "Exchange",
-    "Fault",
-    "Range",
-    "Turn",
-    "coverage",
-    "faults",
-    "range_of",
-]
-
 Turn: TypeAlias = dict[str, str]
 """``{"role": "user" | "assistant", "content": str}``."""
 CHECKS: Final = ("readable", "language", "length", "grounded")
@@ -67,11 +53,7 @@ class Range:
 
 
 def range_of(text: str, option: str) -> Range:
-    """Return ``3`` or ``2-5`` as a range.
-
-    Raises:
-        UsageError: it is neither, starts below 1, or is empty.
-    """
+    """Return ``3`` or ``2-5`` as a range."""
     match = _RANGE.fullmatch(text)
     if not match:
         raise UsageError(f"{option} {text!r} is no number and no range", hint="write it as 3 or 2-5")

@@ -10,8 +10,6 @@ from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReaso
 from .answers.labels import OneLabel, Policy, Verified
 from .judge import Judge
 
-__all__ = ["FECT", "FECT_3D", "FECT_3D_REASONING", "FECT_JUDGES", "FECT_REASONING", "FectRow", "settling"]
-
 Factual: TypeAlias = bool | Literal["factual", "non_factual"] | None
 """A label as files write it."""
 
@@ -102,13 +100,6 @@ def settling(policy: Policy) -> Judge:
 
     It has a name of its own, ``fect-3d-reasoning-POLICY``, so that versions proven under different policies
     are never taken for each other. In every command: a file with ``judge = settling("units")``.
-
-    Args:
-        policy: ``units`` (the label follows from the units), ``label`` (the label is kept) or ``abstain``
-            (the sample is unusable), which is what ``fect-3d-reasoning`` itself does.
-
-    Raises:
-        JudgeError: an unknown policy.
     """
     answer = FECT_3D_REASONING.answer
     assert isinstance(answer, Verified)

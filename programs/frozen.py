@@ -20,18 +20,6 @@ from ..errors import JudgeError
 from ..text.escaping import defuse
 from .state import PredictorPrompt, PromptState, jsonable
 
-__all__ = [
-    "Frozen",
-    "Verifier",
-    "VerifierPrompt",
-    "all_predictors",
-    "frozen",
-    "frozen_id",
-    "frozen_predictors",
-    "frozen_steps_by",
-    "verifier",
-]
-
 _LM: ContextVar[dspy.LM | None] = ContextVar("jurist_frozen_lm", default=None)
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
 
@@ -78,25 +66,16 @@ class Verifier(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifierPrompt:
-    """The prompt of a compiled judge, for the frozen predictors that ask what the judge asks.
+    """The prompt of a compiled judge, for the frozen predictors that ask what the judge asks."""
 
-    Attributes:
-        name: the judge with its version.
-        fields: inputs and outputs of what it asks: a frozen predictor with the same fields asks the same.
-        prompt: its instruction and demonstrations.
-    """
-
-    name: str
+    name: str  # the judge with its version
+    # inputs and outputs of what it asks: a frozen predictor with the same fields asks the same
     fields: tuple[str, ...]
-    prompt: PredictorPrompt
+    prompt: PredictorPrompt  # its instruction and demonstrations
 
     @classmethod
     def of(cls, name: str, program: dspy.Module) -> "VerifierPrompt":
-        """Return the prompt of a compiled program.
-
-        Raises:
-            JudgeError: it asks several questions, or none.
-        """
+        """Return the prompt of a compiled program."""
         asks = all_predictors(program)
         if len(asks) != 1:
             raise JudgeError(
@@ -106,11 +85,7 @@ class VerifierPrompt:
         return cls(name=name, fields=tuple(asks[0].signature.fields), prompt=prompt)
 
     def put_into(self, program: dspy.Module) -> None:
-        """Give the prompt to the frozen predictors of a program that ask the same.
-
-        Raises:
-            JudgeError: there are none.
-        """
+        """Give the prompt to the frozen predictors of a program that ask the same."""
         found = [one for one in frozen_predictors(program) if tuple(one.signature.fields) == self.fields]
         if not found:
             raise JudgeError(

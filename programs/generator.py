@@ -21,8 +21,6 @@ from .answers.checks import Checked, CheckedItem
 from .frozen import frozen_predictors
 from .judge import Judge
 
-__all__ = ["Generator", "ToRow", "generator_of"]
-
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """As :meth:`Generator.row`; ``reasons`` and ``provenance`` in it are added to what the output says of those."""
 _KNOWN = ("title", "topic", "language")
@@ -123,11 +121,7 @@ class Generator(Judge):
 
 
 def generator_of(judge: Judge) -> Generator:
-    """Return a judge as the generator that it is.
-
-    Raises:
-        UsageError: it judges, and writes nothing.
-    """
+    """Return a judge as the generator that it is."""
     if not isinstance(judge, Generator):
         raise UsageError(
             f"{judge.name} is a judge and writes nothing",

@@ -27,8 +27,6 @@ from .answers.reading import Reading
 from .frozen import VerifierPrompt, all_predictors, frozen_id
 from .state import Demo
 
-__all__ = ["Judge", "Metric"]
-
 Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 

@@ -20,8 +20,6 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-__all__ = ["JudgeFile"]
-
 _FIELDS = ("InputField", "OutputField")
 
 
@@ -39,25 +37,15 @@ class _Module:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeFile:
-    """A Python file and the user's own modules that it imports, from its folder or elsewhere on the path.
+    """A Python file and the user's own modules that it imports, from its folder or elsewhere on the path."""
 
-    Attributes:
-        path: the file.
-        content: its bytes.
-        modules: dotted name -> module.
-    """
-
-    path: Path
-    content: bytes
-    modules: Mapping[str, _Module] = field(default_factory=dict)
+    path: Path  # the file
+    content: bytes  # its bytes
+    modules: Mapping[str, _Module] = field(default_factory=dict)  # dotted name -> module
 
     @classmethod
     def read(cls, path: Path) -> "JudgeFile":
-        """Read a file and what it imports.
-
-        Raises:
-            OSError: one of the files cannot be read.
-        """
+        """Read a file and what it imports."""
         content, modules = path.read_bytes(), dict[str, _Module]()
         wanted = list(_imported(content))
         while wanted:

@@ -5,8 +5,6 @@ from typing import Any, Final, TypeAlias
 
 from ..text.replies import data, without_drafts
 
-__all__ = ["TAGS", "Marked", "listed", "tagged"]
-
 Marked: TypeAlias = dict[str, Any]
 """The fields of a reply as :class:`~jurist.programs.answers.spans.Passage` reads them."""
 

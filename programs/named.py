@@ -33,8 +33,6 @@ from .marked import TAGS, Marked, listed, tagged
 from .nli import AsTheyAre, Entailment
 from .stepwise import Making, Steps, Stepwise
 
-__all__ = ["SAMPLES", "named_judge"]
-
 SAMPLES: Mapping[str, int] = {"selfcheck": 5}
 """Kind -> how many samples it takes, unless a number is given; the others take one."""
 
@@ -80,12 +78,7 @@ def _spans(said: Any) -> list[tuple[int, int]] | None:
 
 
 class SelfCheck(Stepwise):
-    """Write another response (``respond``), and hold the sentences against it (``compare``).
-
-    Args:
-        checker: the NLI model that compares, by contradiction as in SelfCheckGPT; empty for the model itself,
-            at temperature 0.
-    """
+    """Write another response (``respond``), and hold the sentences against it (``compare``)."""
 
     def __init__(self, checker: str) -> None:
         super().__init__()

@@ -16,16 +16,9 @@ from ..engines.nli import Relation
 from .answers.sentences import Sentences
 from .detector import CLEAR, FOUND
 
-__all__ = ["AsTheyAre", "Entailment"]
-
 
 class Entailment(dspy.Module):
-    """Ask the classifier about all sentences of a response.
-
-    Args:
-        model: which one.
-        decides: the relation by which a sentence is told.
-    """
+    """Ask the classifier about all sentences of a response."""
 
     def __init__(self, model: str, decides: Relation) -> None:
         super().__init__()

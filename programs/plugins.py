@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 from ..errors import PluginError
 
-__all__ = ["UNLOADABLE", "Registry"]
-
 UNLOADABLE = (
     *(AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError, SyntaxError, TypeError),
     ValueError,
@@ -23,25 +21,14 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T]):
-    """Things by name: our own, then those of installed packages, which cannot take a name of ours.
-
-    Args:
-        own: our own.
-        group: the entry point group, such as ``jurist.judges``.
-        fits: whether an object is one of these things.
-        what: what they are called, in the singular.
-    """
+    """Things by name: our own, then those of installed packages, which cannot take a name of ours."""
 
     def __init__(self, own: Mapping[str, T], *, group: str, fits: Callable[[Any], bool], what: str) -> None:
         self._own, self._group, self._fits, self._what = dict(own), group, fits, what
         self._loaded: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        """Return the thing of that name.
-
-        Raises:
-            KeyError: there is none. PluginError: its package cannot be used.
-        """
+        """Return the thing of that name."""
         if name in self._own:
             return self._own[name]
         if name not in self._loaded:

@@ -5,8 +5,6 @@ from typing import Any
 
 from ..errors import GoldError
 
-__all__ = ["each_record", "is_table", "records"]
-
 _CONVERTERS = ("to_dicts", "to_pylist", "to_list")
 """What gives the rows of a table of Polars, PyArrow and datasets."""
 
@@ -17,15 +15,7 @@ def records(rows: Any, name: str = "rows") -> list[dict[str, Any]]:
 
 
 def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
-    """Yield rows as dictionaries, of a generator as they come; what is missing in a table is ``None``.
-
-    Args:
-        rows: mappings or examples of DSPy, or a table.
-        name: what messages call them.
-
-    Raises:
-        GoldError: they are none, or one is no mapping, with its number from 1.
-    """
+    """Yield rows as dictionaries, of a generator as they come; what is missing in a table is ``None``."""
     if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)

@@ -20,8 +20,6 @@ from .cognibench import COGNIBENCH
 from .state import Demo
 from .stepwise import Steps, Stepwise
 
-__all__ = ["COGNIBENCH_STAGED", "TagThenTier"]
-
 _COGNITIVE = "cognitive"
 
 

@@ -20,8 +20,6 @@ import dspy
 
 from ..text.escaping import well_formed
 
-__all__ = ["Demo", "PredictorPrompt", "PromptState", "jsonable", "normalise_instruction"]
-
 Demo = Mapping[str, Any]
 """A few-shot demonstration: input and output field -> JSON value."""
 

@@ -17,8 +17,6 @@ from ..text.sentences import locate
 from .cognibench import CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
 
-__all__ = ["FACTUAL", "STATEMENT_TYPE", "BySentence", "SentenceRow", "case_of", "response_of"]
-
 
 class SentenceRow(pydantic.BaseModel):
     """One sentence of a response: its reference, the dialogue, and what the response said before it.
@@ -64,11 +62,7 @@ def case_of(field: str) -> Callable[[SentenceRow], Case]:
 
 
 def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
-    """Return the response that a row holds, or ``None`` if it is a row about one sentence, or something else.
-
-    Raises:
-        pydantic.ValidationError: it holds a response, and that one is not well formed.
-    """
+    """Return the response that a row holds, or ``None`` if it is a row about one sentence, or something else."""
     if "sentence" in row or not row.keys() & {"sentences", "response"}:
         return None
     return CogniBenchRow.model_validate(dict(row))
@@ -78,15 +72,12 @@ def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
 class BySentence:
     """Expands the row of a response into the sentences that concern a judge of one sentence.
 
-    Attributes:
-        field: where the judge's rows hold the label.
-        labels: CogniBench's label of a sentence -> the judge's; a label that is not there does not concern it.
-
     A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
     sentence a label that does not concern the judge are not among its ratings.
     """
 
-    field: str
+    field: str  # where the judge's rows hold the label
+    # CogniBench's label of a sentence -> the judge's; a label that is not there does not concern it
     labels: Mapping[Label, Label]
 
     def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -6,8 +6,6 @@ from typing import Any, TypeAlias
 
 import dspy
 
-__all__ = ["Making", "Step", "Steps", "Stepwise"]
-
 Step: TypeAlias = tuple[dspy.Module, Mapping[str, Any]]
 """What is asked, and with which inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]

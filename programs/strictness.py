@@ -14,8 +14,6 @@ from ..cases import Label
 from ..errors import UsageError
 from .judge import Judge
 
-__all__ = ["BELOW", "DEFAULT", "LEVELS", "Strictness", "with_strictness"]
-
 Strictness = Literal["rational", "grounded", "irrefutable"]
 LEVELS: tuple[str, ...] = get_args(Strictness)
 DEFAULT: Final = "grounded"
@@ -32,9 +30,6 @@ def with_strictness(judge: Judge, strictness: str) -> Judge:
     """Return the judge with everything below ``strictness`` as its positive labels.
 
     Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
-
-    Raises:
-        UsageError: the judge has no tiers, or there is no such strictness.
     """
     levels = judge.answer.levels
     if not levels:

@@ -22,8 +22,6 @@ from .statements import BySentence, SentenceRow, case_of
 from .stepwise import Steps, Stepwise
 from .strictness import BELOW, DEFAULT
 
-__all__ = ["STEPS", "TIER", "TierRow", "TierSteps", "decisions"]
-
 STEPS: Final = ("rational", "grounded", "irrefutable")
 _FAILED: Final[Mapping[str, Label]] = dict(zip(STEPS, TIERS, strict=False))
 """Test -> the tier of what fails it."""

@@ -10,10 +10,8 @@ from typing import Any, TypeVar
 
 import dspy
 
-from ..engines.models import adapter as adapter_named
+from ..engines.adapters import adapter as adapter_named
 from ..errors import AnswerPending, BudgetExhausted, ModelError
-
-__all__ = ["Gathered", "asking_of", "collect", "flow", "together"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -67,11 +65,7 @@ def asking_of(lm: dspy.LM, adapter: str) -> AbstractContextManager[Any]:
 async def together(
     items: Sequence[Item], work: Callable[[Item], Awaitable[Found]], *, concurrency: int
 ) -> list[Found]:
-    """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work.
-
-    Raises:
-        BudgetExhausted, ModelError: as :func:`flow`.
-    """
+    """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work."""
     found: dict[int, Found] = {}
     left = iter(enumerate(items))
 
@@ -91,11 +85,6 @@ async def flow(
     """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest.
 
     Each item has a context of its own, so that what its work sets in context variables is its own.
-
-    Raises:
-        BudgetExhausted, ModelError: a limit was reached, or the model cannot be used any more. What was in flight
-            is paid for: it has arrived, been kept and counted, and no other item was begun. The same holds for
-            whatever ``take`` raises.
     """
     over: list[BaseException] = []
     stopped: list[BaseException] = []

@@ -14,9 +14,7 @@ from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
 from .answers.reading import Reading
-from .votes import Sampling, tally
-
-__all__ = ["SampleLog", "Sampling", "Status", "Verdict"]
+from .votes import tally
 
 Status = Literal["verdict", "abstained", "failed"]
 

@@ -21,18 +21,6 @@ from typing import Any, Literal
 from ..cases import Label, Value, Values
 from ..errors import UsageError
 
-__all__ = [
-    "Probabilities",
-    "Sampling",
-    "Stopping",
-    "agreement",
-    "check_threshold",
-    "decide",
-    "is_decided",
-    "majority",
-    "tally",
-]
-
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
 
@@ -95,11 +83,7 @@ def majority(samples: int) -> int:
 
 
 def check_threshold(samples: int, threshold: float) -> None:
-    """Refuse a threshold that no vote, or every vote, would meet.
-
-    Raises:
-        UsageError: ``samples`` is below 1, or ``threshold`` is neither one of 1..samples nor between 0 and 1.
-    """
+    """Refuse a threshold that no vote, or every vote, would meet."""
     if samples < 1:
         raise UsageError(f"{samples} samples give no verdict", hint="ask for 1 or more")
     if not (0 < threshold < 1 or (1 <= threshold <= samples and threshold == int(threshold))):
@@ -158,11 +142,6 @@ def is_decided(
     Three things settle a unit: its side has won and no other label of that side can overtake the one that
     leads (equal counts go by ``order``), or neither side can win any more, so that it can only end abstained.
     Exact: where this is false, some votes of the samples left would change the verdict.
-
-    Args:
-        votes: label -> votes, of the samples drawn so far.
-        left: samples not yet drawn, 0 to ``samples``.
-        samples, threshold, positive, order: as for :func:`decide`.
     """
     if threshold < 1:
         return left == 0  # a sample may have any probability

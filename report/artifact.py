@@ -16,7 +16,8 @@ from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.strata import ceiling_of, rated_in_test
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.price import cheaper_words, price_words
 from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
@@ -38,8 +39,6 @@ from .table import Table, table
 from .unmeasured import unmeasured
 from .wording import prompt_changes
 
-__all__ = ["ArtifactReport"]
-
 _HEADLINES: Mapping[str, tuple[str, Tone]] = {
     "better": ("Compiling made it better", "good"),
     "worse": ("Compiling made it worse", "bad"),
@@ -51,29 +50,17 @@ _GROUPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactReport:
-    """The report of an artifact.
+    """The report of an artifact."""
 
-    Attributes:
-        artifact: what it is about.
-        judge: its judge.
-        store: for the basic prompt of artifacts without a history.
-        gold: the set that it was proven on, if that could be read.
-        no_gold: why not, if not.
-    """
-
-    artifact: Artifact
-    judge: Judge
-    store: Store
-    gold: Gold | None
-    no_gold: str = ""
+    artifact: Artifact  # what it is about
+    judge: Judge  # its judge
+    store: Store  # for the basic prompt of artifacts without a history
+    gold: Gold | None  # the set that it was proven on, if that could be read
+    no_gold: str = ""  # why not, if not
     _card: dict[str, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse an artifact that was never proven.
-
-        Raises:
-            JuristError: its card has no scores.
-        """
+        """Refuse an artifact that was never proven."""
         object.__setattr__(self, "_card", self.artifact.card)
         if not (self._card.get("scores") and self._card.get("decision")):
             raise JuristError(

@@ -8,19 +8,12 @@ from scipy.stats import norm
 
 from .plotting import Series, draw
 
-__all__ = ["density", "draw_densities"]
-
 _POINTS = 201
 _NARROWEST = 1 / 200  # of the scale: equal numbers have no spread of their own, and are drawn as a peak
 
 
 def density(numbers: Sequence[float], low: float, high: float) -> tuple[tuple[float, float], ...]:
-    """Return (number, density) from ``low`` to ``high``: a Gaussian kernel with Scott's bandwidth.
-
-    Args:
-        numbers: at least one.
-        low, high: the ends of the scale.
-    """
+    """Return (number, density) from ``low`` to ``high``: a Gaussian kernel with Scott's bandwidth."""
     found = np.asarray(numbers, dtype=np.float64)
     spread = float(found.std(ddof=1)) if len(found) > 1 else 0.0
     width = max(spread * len(found) ** -0.2, (high - low) * _NARROWEST)
@@ -32,10 +25,6 @@ def density(numbers: Sequence[float], low: float, high: float) -> tuple[tuple[fl
 def draw_densities(
     path: Path | str, numbers: Mapping[str, Sequence[float]], low: float, high: float, *, title: str, x: str
 ) -> None:
-    """Write a plot with a line for each name that has numbers.
-
-    Raises:
-        UsageError, JuristError: as :func:`~jurist.report.plotting.draw`.
-    """
+    """Write a plot with a line for each name that has numbers."""
     series = [Series(name=name, points=density(some, low, high)) for name, some in numbers.items() if some]
     draw(path, series, title=title, x=x, y="density")

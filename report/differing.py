@@ -7,7 +7,7 @@ from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.proof import level_of
-from ..keeping.artifacts import Artifact
+from ..keeping.artifact_card import Artifact
 from ..keeping.proofs import rows_of
 from ..programs.judge import Judge, Metric
 from ..programs.state import PromptState
@@ -15,8 +15,6 @@ from .document import Word
 from .scores import metric_cell
 from .table import Table, table
 from .wording import prompt_changes
-
-__all__ = ["Side", "paired_test", "prompt_difference", "score_rows", "setting_rows"]
 
 _ALPHA = 0.05
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
@@ -39,23 +37,15 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two.
+    """One of the two."""
 
-    Attributes:
-        name: ``JUDGE@VERSION`` or ``JUDGE:basic``.
-        state: its prompt.
-        card: of the artifact; empty for a basic prompt.
-        scores: each metric on its own sealed test; empty if it was never proven.
-        proof: what was said there, as the artifact keeps it.
-        system: under which name it said that: ``compiled`` or ``basic``.
-    """
-
-    name: str
-    state: PromptState
-    card: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
+    state: PromptState  # its prompt
+    card: Mapping[str, Any] = field(default_factory=dict)  # of the artifact; empty for a basic prompt
+    # each metric on its own sealed test; empty if it was never proven
     scores: Mapping[str, Any] = field(default_factory=dict)
-    proof: Sequence[Mapping[str, Any]] = ()
-    system: str = "compiled"
+    proof: Sequence[Mapping[str, Any]] = ()  # what was said there, as the artifact keeps it
+    system: str = "compiled"  # under which name it said that: ``compiled`` or ``basic``
 
     @property
     def judge(self) -> str:
@@ -64,11 +54,7 @@ class Side:
 
     @classmethod
     def of(cls, artifact: Artifact, basic: PromptState | None = None) -> "Side":
-        """Return an artifact, or the basic prompt as it was asked beside it.
-
-        Raises:
-            ArtifactError: the proof was changed since the artifact was read.
-        """
+        """Return an artifact, or the basic prompt as it was asked beside it."""
         system = "basic" if basic else "compiled"
         return cls(
             name=f"{artifact.judge}:basic" if basic else artifact.ref,
@@ -147,11 +133,6 @@ def paired_test(one: Side, two: Side, judge: Judge, metric: Metric) -> Contrast 
     """Compare what both said on the cases of their sealed tests that are the same; ``None`` if there are none.
 
     It is one more look at these cases, so that the level is that of the opening after those on the cards.
-
-    Args:
-        one, two: both of one judge; the second is tested against the first.
-        judge: that judge.
-        metric: of the test.
     """
     known = {row.id: row for row in rows_of(judge.answer, one.proof, one.system)}
     rows = rows_of(judge.answer, two.proof, two.system)

@@ -7,55 +7,29 @@ from typing import Any, Literal, TypeAlias
 
 from .table import Table
 
-__all__ = [
-    "Cases",
-    "Changes",
-    "Counts",
-    "Document",
-    "Facts",
-    "Lines",
-    "Part",
-    "Plot",
-    "Section",
-    "Tone",
-    "Word",
-    "text_of",
-]
-
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot.
+    """A plot."""
 
-    Attributes:
-        title: above it.
-        svg: the ``<svg>`` element, made by :func:`.plotting.element`: the only markup of a report that is not escaped.
-        words: what it shows, for those who do not see it.
-    """
-
-    title: str
+    title: str  # above it
+    # the ``<svg>`` element, made by :func:`.plotting.element`: the only markup of a report that is not
+    # escaped
     svg: str = field(repr=False)
-    words: str
+    words: str  # what it shows, for those who do not see it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """A table of counts whose cells are the darker, the more of their row they are.
+    """A table of counts whose cells are the darker, the more of their row they are."""
 
-    Attributes:
-        title: above it.
-        corner: what rows and columns are.
-        columns: the names of the columns.
-        rows: name of the row -> counts, one a column.
-    """
-
-    title: str
-    corner: str
-    columns: tuple[str, ...]
-    rows: Mapping[str, tuple[int, ...]]
+    title: str  # above it
+    corner: str  # what rows and columns are
+    columns: tuple[str, ...]  # the names of the columns
+    rows: Mapping[str, tuple[int, ...]]  # name of the row -> counts, one a column
 
     @property
     def shares(self) -> Mapping[str, tuple[float, ...]]:
@@ -73,17 +47,11 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """A text, or a list of texts, before and after.
+    """A text, or a list of texts, before and after."""
 
-    Attributes:
-        title: which text.
-        words: all of it.
-        examples: texts that were added to it as they are, such as demonstrations.
-    """
-
-    title: str
-    words: tuple[Word, ...]
-    examples: tuple[str, ...] = ()
+    title: str  # which text
+    words: tuple[Word, ...]  # all of it
+    examples: tuple[str, ...] = ()  # texts that were added to it as they are, such as demonstrations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,21 +70,14 @@ class Lines:
 
 @dataclass(frozen=True, kw_only=True)
 class Cases:
-    """Cases to be read, searched and filtered.
+    """Cases to be read, searched and filtered."""
 
-    Attributes:
-        systems: who judged, such as ``basic`` and ``compiled``.
-        kinds: (name, tone, what it means) of what can have become of a case, in the order in which they are read.
-        units: kind -> units that it happened to; empty where that is not counted.
-        cases: as :func:`.judged.case_json` makes them.
-        note: what has to be said beside them; empty if nothing.
-    """
-
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # who judged, such as ``basic`` and ``compiled``
+    # (name, tone, what it means) of what can have become of a case, in the order in which they are read
     kinds: tuple[tuple[str, Tone, str], ...]
-    units: Mapping[str, int]
-    cases: Sequence[Mapping[str, Any]] = field(repr=False)
-    note: str = ""
+    units: Mapping[str, int]  # kind -> units that it happened to; empty where that is not counted
+    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as :func:`.judged.case_json` makes them
+    note: str = ""  # what has to be said beside them; empty if nothing
 
     def of_kind(self, kind: str) -> int:
         """Return how many cases are of a kind."""
@@ -128,40 +89,24 @@ Part: TypeAlias = Table | Plot | Counts | Changes | Facts | Lines | Cases
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a report with a heading.
+    """A part of a report with a heading."""
 
-    Attributes:
-        name: one word, for the address and the list of sections.
-        title: the heading.
-        intro: one or two sentences for people who are not statisticians; may be empty.
-        parts: what is in it.
-    """
-
-    name: str
-    title: str
-    intro: str = ""
-    parts: tuple[Part, ...] = ()
+    name: str  # one word, for the address and the list of sections
+    title: str  # the heading
+    intro: str = ""  # one or two sentences for people who are not statisticians; may be empty
+    parts: tuple[Part, ...] = ()  # what is in it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A report.
+    """A report."""
 
-    Attributes:
-        subject: what it is about, such as ``fect@2``.
-        about: one line on where it comes from.
-        headline: the outcome in a few words.
-        tone: what kind of outcome it is.
-        lead: what the outcome rests on, and what has to be known of it; one statement each.
-        sections: in the order in which they are read; those without a part are left out.
-    """
-
-    subject: str
-    about: str
-    headline: str
-    tone: Tone
-    lead: tuple[str, ...]
-    sections: tuple[Section, ...]
+    subject: str  # what it is about, such as ``fect@2``
+    about: str  # one line on where it comes from
+    headline: str  # the outcome in a few words
+    tone: Tone  # what kind of outcome it is
+    lead: tuple[str, ...]  # what the outcome rests on, and what has to be known of it; one statement each
+    sections: tuple[Section, ...]  # in the order in which they are read; those without a part are left out
 
 
 def text_of(value: Any) -> str:

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..keeping.artifacts import Artifact
+from ..keeping.artifact_card import Artifact
 from .document import Counts, Part, Plot
 from .history import curve
 from .plotting import Series, element
 from .scores import metric_cell, scores_table
 from .table import Table, table
-
-__all__ = ["TAKEN", "class_table", "confusion_counts", "interval_plot", "score_parts", "search_parts"]
 
 TAKEN = (
     "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
@@ -21,13 +19,7 @@ Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def score_parts(scores: Scores, metric: str, where: str) -> list[Plot | Table]:
-    """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all.
-
-    Args:
-        scores: the same metrics of everybody.
-        metric: the judge's own, which is marked.
-        where: what they were measured on, for the title.
-    """
+    """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all."""
     shared = [name for name in next(iter(scores.values())) if _bounded(scores, name)]
     full = scores_table("", scores, metric)
     if not shared:

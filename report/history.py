@@ -6,12 +6,11 @@ from typing import Any
 
 from ..errors import JuristError
 from ..evaluation.scores import error_metrics
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.locating import judge_of
 from ..programs.state import PromptState
 from .plotting import Series
-
-__all__ = ["Curve", "basic_state", "chosen_candidate", "curve", "metric_of", "sign_of"]
 
 _ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
 """The metrics of which less is better, for cards that do not say which end is."""
@@ -19,20 +18,15 @@ _ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.hig
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Score against calls.
+    """Score against calls."""
 
-    Attributes:
-        metric: its name; all values are of it, so that of an error less is better.
-        tried: (calls made when it came up, where it stood in the end by all that was known) of every candidate.
-        best: the same of each that was better than all before, and the last one again at the end.
-        basic: the basic prompt's value.
-        chosen: the point of the candidate that became the artifact, if anything is known of it.
-    """
-
-    metric: str
+    metric: str  # its name; all values are of it, so that of an error less is better
+    # (calls made when it came up, where it stood in the end by all that was known) of every candidate
     tried: tuple[tuple[float, float], ...]
+    # the same of each that was better than all before, and the last one again at the end
     best: tuple[tuple[float, float], ...]
-    basic: float
+    basic: float  # the basic prompt's value
+    # the point of the candidate that became the artifact, if anything is known of it
     chosen: tuple[float, float] | None
 
     @property
@@ -55,11 +49,7 @@ class Curve:
 
 
 def curve(artifact: Artifact) -> Curve:
-    """Return an artifact's curve.
-
-    Raises:
-        JuristError: its history has no candidate with a value on dev.
-    """
+    """Return an artifact's curve."""
     card = artifact.card
     done = [row for row in artifact.history if _known(row, card) is not None]
     if not done:

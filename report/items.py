@@ -10,8 +10,6 @@ from .document import Cases, Document, Part, Section
 from .judged import case_value
 from .table import table
 
-__all__ = ["items_report"]
-
 _FEW = 12
 """Values of a field up to which they are counted; a field of more is free text."""
 _KIND = "format"

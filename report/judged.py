@@ -10,8 +10,6 @@ from ..keeping.proofs import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
 
-__all__ = ["KINDS", "SYSTEMS", "case_json", "case_value", "note_json", "paired_cases"]
-
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
 KINDS: tuple[tuple[str, Tone, str], ...] = (
@@ -32,14 +30,7 @@ KINDS: tuple[tuple[str, Tone, str], ...] = (
 def paired_cases(
     answer: Answer, proof: Sequence[Mapping[str, Any]], known: Mapping[str, Case], note: str = ""
 ) -> Cases:
-    """Return the cases of a proof, the most telling first.
-
-    Args:
-        answer: the judge's kind of answer.
-        proof: the lines of :meth:`~jurist.keeping.artifact_card.Artifact.proof`.
-        known: case id -> case, for inputs; those that are not in it are shown without.
-        note: as of :class:`Cases`.
-    """
+    """Return the cases of a proof, the most telling first."""
     pairs = zip(rows_of(answer, proof, "basic"), rows_of(answer, proof, "compiled"), strict=True)
     units: Counter[str] = Counter()
     cases = []
@@ -85,15 +76,7 @@ def case_json(
     said: Mapping[str, tuple[Row, Mapping[str, Any]]],
     became: Sequence[str],
 ) -> dict[str, Any]:
-    """Return a case as JSON values for :class:`Cases`.
-
-    Args:
-        answer: the judge's kind of answer.
-        row: its gold.
-        case: its inputs, if they are known.
-        said: system -> what it said, as a row and as a line with ``status``, ``agreement``, ``reasoning``, ``error``.
-        became: what became of each unit.
-    """
+    """Return a case as JSON values for :class:`Cases`."""
     texts = answer.units(case.inputs) if case is not None else ("",) * len(row.gold)
     found = {kind for kind in became if kind != "right"}
     found |= {line["status"] for _, line in said.values() if line["status"] != "verdict"}

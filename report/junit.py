@@ -5,16 +5,9 @@ from xml.etree import ElementTree
 
 from ..errors import printable
 
-__all__ = ["junit"]
-
 
 def junit(suite: str, checks: Sequence[tuple[str, bool, str]]) -> str:
-    """Return the XML of one suite.
-
-    Args:
-        suite: its name.
-        checks: the name of each, whether it holds, and its numbers in words.
-    """
+    """Return the XML of one suite."""
     failures = str(sum(not passed for _, passed, _ in checks))
     root = ElementTree.Element("testsuites")
     about = {"name": printable(suite), "tests": str(len(checks)), "failures": failures, "errors": "0"}

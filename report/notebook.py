@@ -10,8 +10,6 @@ from .render import as_html, escape_html
 from .scores import spend_line
 from .table import Table
 
-__all__ = ["artifact_html", "html_of"]
-
 _STYLE = ";".join(
     [
         "max-width:44em;margin:0;--ink:currentColor;--rule:rgb(128 128 128/.5)",
@@ -36,12 +34,7 @@ def _html(part: Table | Plot | str) -> str:
 
 
 def artifact_html(artifact: Artifact, note: str = "") -> str:
-    """Return an artifact's scores, decision, cost and search as one HTML element.
-
-    Args:
-        artifact: which one.
-        note: one more line about it; may be empty.
-    """
+    """Return an artifact's scores, decision, cost and search as one HTML element."""
     card, parts = artifact.card, list[Table | Plot | str]()
     decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
     if scores and decision:  # a bundle of another tool has no proof

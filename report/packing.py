@@ -12,8 +12,6 @@ from typing import Any
 
 from .document import Cases
 
-__all__ = ["LARGEST", "Packed", "pack", "pack_values"]
-
 LARGEST = 15_000_000
 """Letters of base64 that all cases of a page take at most."""
 _LIMITS = (2_000_000, 200_000, 50_000, 20_000, 8_000, 3_000, 1_000, 300)
@@ -24,15 +22,10 @@ _SHARED = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Packed:
-    """Cases as the page's script reads them.
+    """Cases as the page's script reads them."""
 
-    Attributes:
-        data: base64.
-        limit: letters after which texts were cut so that all fit; 0 if none was.
-    """
-
-    data: str
-    limit: int
+    data: str  # base64
+    limit: int  # letters after which texts were cut so that all fit; 0 if none was
 
 
 def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:

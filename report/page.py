@@ -15,8 +15,6 @@ from .document import Cases, Changes, Counts, Document, Facts, Lines, Plot
 from .packing import pack, pack_values
 from .table import Table
 
-__all__ = ["as_page", "review_page"]
-
 _MACROS = {
     Table: "table",
     Plot: "plot",
@@ -42,13 +40,7 @@ def as_page(document: Document) -> str:
 
 
 def review_page(about: Mapping[str, Any], units: Sequence[Mapping[str, Any]], guideline: str) -> str:
-    """Return the page on which people label units.
-
-    Args:
-        about: what the page's script has to know, as JSON values.
-        units: each with ``id``, ``text``, ``of``, ``why`` and ``inputs``.
-        guideline: as Markdown; HTML in it is shown and not obeyed.
-    """
+    """Return the page on which people label units."""
     from markdown_it import MarkdownIt
     from markupsafe import Markup
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "Kind", "Series", "check_drawable", "draw", "element"]
-
 Kind = Literal["line", "step", "bars", "intervals"]
 
 _INCHES = (8.0, 4.8)
@@ -62,19 +60,15 @@ _SETTINGS: Any = {
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One named run of points.
+    """One named run of points."""
 
-    Attributes:
-        name: as in the legend; an empty one is not in it.
-        points: (x, y); of bars, x is the place of the group of bars; of intervals, of the line from above.
-        low, high: the ends of each point's interval, as values of y; both empty or one a point.
-        style: ``kind`` as the whole plot is drawn, ``points`` as single points, ``dashed`` as a dashed line.
-    """
-
-    name: str
+    name: str  # as in the legend; an empty one is not in it
+    # (x, y); of bars, x is the place of the group of bars; of intervals, of the line from above. low, high:
+    # the ends of each point's interval, as values of y; both empty or one a point
     points: tuple[tuple[float, float], ...]
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    # ``kind`` as the whole plot is drawn, ``points`` as single points, ``dashed`` as a dashed line
     style: Literal["kind", "points", "dashed"] = "kind"
 
     def __post_init__(self) -> None:
@@ -95,22 +89,7 @@ def draw(
     kind: Kind = "line",
     labels: Sequence[str] = (),
 ) -> None:
-    """Write a plot.
-
-    Args:
-        path: the file to write; its suffix, ``.svg`` or ``.png``, says which format.
-        series: what is drawn; at least one point in all.
-        title: above the plot.
-        x: name of the horizontal axis.
-        y: name of the vertical axis.
-        kind: ``line`` and ``step`` shade their intervals, ``bars`` stand side by side with whiskers, ``intervals``
-            lie below each other, the value going to the right.
-        labels: names of the places 0, 1, ..., instead of numbers.
-
-    Raises:
-        UsageError: another suffix, or the file cannot be written.
-        JuristError: there is no point to draw.
-    """
+    """Write a plot."""
     target = Path(path)
     format_ = _format(target)
     if not any(one.points for one in series):
@@ -124,11 +103,7 @@ def draw(
 
 
 def check_drawable(path: Path | str) -> None:
-    """Find out whether a plot can be drawn into a file, before what it shows is paid for.
-
-    Raises:
-        UsageError: the file's suffix is none of a plot's.
-    """
+    """Find out whether a plot can be drawn into a file, before what it shows is paid for."""
     _format(Path(path))
 
 
@@ -141,12 +116,7 @@ def _format(target: Path) -> str:
 def element(
     series: Sequence[Series], *, name: str, x: str, y: str, kind: Kind = "line", labels: Sequence[str] = ()
 ) -> str:
-    """Return a plot as an ``<svg>`` element for a page, in the page's colours (the CSS variables of :data:`_THEME`).
-
-    Args:
-        series, x, y, kind, labels: as of :func:`draw`.
-        name: unlike those of other plots of the page; every identifier in the element begins with it.
-    """
+    """Return a plot as an ``<svg>`` element for a page, in the page's colours (the CSS variables of :data:`_THEME`)."""
     size = (_INCHES_ON_A_PAGE[0], _ROW * len(labels) + _MARGIN) if kind == "intervals" else _INCHES_ON_A_PAGE
     text = _drawn(series, _Texts(title="", x=x, y=y, labels=tuple(labels)), kind, "svg", size).decode("utf-8")
     text = text[text.index("<svg") :]

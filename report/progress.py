@@ -8,8 +8,6 @@ from typing import Any
 from ..errors import printable
 from ..optimizers.base import Event, Sink
 
-__all__ = ["counted", "looked_at", "shown"]
-
 
 def looked_at() -> bool:
     """Whether this process runs in a notebook's kernel, or writes to a terminal."""

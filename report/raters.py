@@ -6,16 +6,9 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..gold.merging import CATEGORIES, Ambiguous, Merged
+from ..gold.merging import Ambiguous, Merged
+from ..gold.units import CATEGORIES
 from .table import Table, table
-
-__all__ = [
-    "agreement_tables",
-    "ambiguous_table",
-    "ceiling_card",
-    "ceiling_table",
-    "rules_table",
-]
 
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 

@@ -10,13 +10,7 @@ _ORDER = ("constant", "words", "neighbours", "people")
 
 
 def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
-    """Return what answers without a language model reach, and people; nothing where there is none of them.
-
-    Args:
-        card: name -> answer, score, low and high, as :meth:`~jurist.jobs.references.References.to_card` gives them.
-        metric: the judge's own.
-        where: on which rows, for the title.
-    """
+    """Return what answers without a language model reach, and people; nothing where there is none of them."""
     found = card or {}
     rows = [
         [name, one["answer"], metric_cell({**one, "value": one["score"]})]

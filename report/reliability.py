@@ -9,15 +9,9 @@ from .plotting import Series, element
 from .scores import number_cell
 from .table import table
 
-__all__ = ["reliability_parts"]
-
 
 def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield what a card says of the probabilities of each program; nothing if it says nothing.
-
-    Args:
-        found: program -> :meth:`jurist.evaluation.calibration.Calibration.to_card`.
-    """
+    """Yield what a card says of the probabilities of each program; nothing if it says nothing."""
     if not found:
         return
     lines = [

@@ -12,8 +12,6 @@ from rich.cells import cell_len
 
 from .table import Column, Table
 
-__all__ = ["as_html", "as_markdown", "as_text", "escape_html", "escape_markdown", "folded"]
-
 _GAP = "  "
 _INDENT = "  "
 _COMFORT = 16
@@ -26,12 +24,7 @@ _MARKUP = re.compile(r"([\\|`*<&]|\](?=\())")
 
 
 def as_text(table: Table, width: int | None = None) -> str:
-    """Return a table as lines, with a line feed at the end.
-
-    Args:
-        table: the table.
-        width: columns of the terminal; ``None`` for a file or a pipe, where every row stays on one line.
-    """
+    """Return a table as lines, with a line feed at the end."""
     head = [*folded(table.title, width), ""] if table.title else []
     widths = _widths(table, width) if table.layout == "columns" else None
     body = _records(table, width) if widths is None else _lines(table, widths)
@@ -59,13 +52,7 @@ def as_html(table: Table) -> str:
 
 
 def folded(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Return a text as lines of at most ``width`` columns, broken at spaces only; a longer word has its own line.
-
-    Args:
-        text: words; other white space counts as a space.
-        width: columns; ``None`` for one line.
-        indent: before every line but the first.
-    """
+    """Return a text as lines of at most ``width`` columns, broken at spaces only; a longer word has its own line."""
     lines = [""]
     for word in _WORD.findall(text):
         longer = f"{lines[-1]} {word}" if lines[-1].strip() else lines[-1] + word

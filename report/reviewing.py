@@ -24,29 +24,19 @@ from .page import review_page
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["Review", "application"]
-
 _LARGEST = 1 << 20
 """Bytes of a request: one label."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """What is labelled, and where to.
+    """What is labelled, and where to."""
 
-    Attributes:
-        gold: the set of the units.
-        lines: the units, what a label is worth most first.
-        journal: where labels are kept.
-        guideline: how to label, as Markdown.
-        rater: the name that the page proposes.
-    """
-
-    gold: Gold
-    lines: Sequence[SheetLine]
-    journal: LabelJournal
-    guideline: str
-    rater: str
+    gold: Gold  # the set of the units
+    lines: Sequence[SheetLine]  # the units, what a label is worth most first
+    journal: LabelJournal  # where labels are kept
+    guideline: str  # how to label, as Markdown
+    rater: str  # the name that the page proposes
     _rows: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -87,11 +77,7 @@ class Review:
         return {"labels": found, "agreement": self.agreement()}
 
     def save(self, given: Any) -> None:
-        """Keep one label.
-
-        Raises:
-            GoldError: it is none, or cannot be written.
-        """
+        """Keep one label."""
         place, rater, label, category = (_of(given, name) for name in ("place", "rater", "label", "category"))
         if not (isinstance(place, int) and 0 <= place < len(self.lines)):
             raise GoldError("there is no such unit")
@@ -146,11 +132,7 @@ def _refusal(headers: Mapping[str, str]) -> tuple[int, str]:
 
 
 def application(review: Review) -> Starlette:
-    """Return the web application of a review; it answers requests of this machine's own addresses only.
-
-    Raises:
-        JuristError: Starlette is not installed.
-    """
+    """Return the web application of a review; it answers requests of this machine's own addresses only."""
     try:
         from starlette.applications import Starlette
         from starlette.middleware import Middleware

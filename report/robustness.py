@@ -5,8 +5,6 @@ from typing import Any
 
 from .table import Table, table
 
-__all__ = ["robustness_about", "robustness_table"]
-
 
 def robustness_about(measured: Mapping[str, Any]) -> str:
     """Return on what it was measured: ``input claim of 100 cases of fect-mini, model offline``."""

@@ -16,8 +16,6 @@ from .references import reference_tables
 from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 
-__all__ = ["saved_report"]
-
 _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wrong", "bad", "not judged as people judged it"),
     ("abstained", "open", "the model answered, and the answer is unusable"),
@@ -30,11 +28,7 @@ _ENDS = ("value", "low", "high")
 
 
 def saved_report(path: Path) -> Document:
-    """Return the report of a file.
-
-    Raises:
-        UsageError: it cannot be read. JuristError: it is no JSON object of a command, and no output of a run.
-    """
+    """Return the report of a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -6,19 +6,6 @@ from typing import Any
 from ..errors import plural
 from .table import Table, table
 
-__all__ = [
-    "OFFLINE",
-    "confusion_table",
-    "counts_line",
-    "joint_spend_line",
-    "metric_cell",
-    "number_cell",
-    "scores_table",
-    "spend_line",
-    "taken_words",
-    "total_line",
-]
-
 OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
 
 

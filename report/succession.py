@@ -4,25 +4,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.proofs import rows_of
 from ..programs.judge import Judge
-
-__all__ = ["Succession", "against_before"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Succession:
-    """What two versions said of the cases that were sealed for both.
+    """What two versions said of the cases that were sealed for both."""
 
-    Attributes:
-        before: the older version, such as ``fect@1``.
-        cases: how many cases there are.
-        test: the newer version held against it, at the level of the newer one's proof; ``None`` without such cases.
-    """
-
-    before: str
-    cases: int
+    before: str  # the older version, such as ``fect@1``
+    cases: int  # how many cases there are
+    # the newer version held against it, at the level of the newer one's proof; ``None`` without such cases
     test: Contrast | None
 
     @property
@@ -50,9 +44,6 @@ def against_before(artifact: Artifact, judge: Judge, store: Store) -> Succession
     """Hold an artifact against the latest version when it was made, else the one before it.
 
     Nothing is asked: both proofs are read again, with the labels of the newer one.
-
-    Returns:
-        ``None`` if there is no version before it, or its proof is not kept.
     """
     numbers = [one.version for one in store.list(artifact.judge) if not one.shipped and not one.problem]
     earlier = [number for number in numbers if number < artifact.version]

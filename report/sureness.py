@@ -9,8 +9,6 @@ from .plotting import Series, element
 from .table import table
 from .votes import Proof, calibration, cuts, drawn_fully, thresholds
 
-__all__ = ["sure_parts"]
-
 _CUTS = 12
 """Thresholds of each program that the table shows, about; the plot has all of them."""
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Column", "Kind", "Layout", "Table", "records", "table"]
-
 Kind: TypeAlias = Literal["text", "number"]
 Layout: TypeAlias = Literal["columns", "records"]
 
@@ -24,26 +22,16 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        title: one line above it; may be empty.
-        columns: at least one.
-        rows: each with one cell a column, white space folded into single spaces.
-        layout: how it is read as text: in columns where they fit, or always as records, a line for each cell.
-    """
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
+    title: str  # one line above it; may be empty
+    columns: tuple[Column, ...]  # at least one
+    rows: tuple[tuple[str, ...], ...]  # each with one cell a column, white space folded into single spaces
+    # how it is read as text: in columns where they fit, or always as records, a line for each cell
     layout: Layout = "columns"
 
     def __post_init__(self) -> None:
-        """Refuse a row of another length.
-
-        Raises:
-            ValueError: a row has more or fewer cells than there are columns.
-        """
+        """Refuse a row of another length."""
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"{self.title}: a row does not have {len(self.columns)} cells")
 
@@ -56,17 +44,7 @@ class Table:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], layout: Layout = "columns"
 ) -> Table:
-    """Return a table of any values; a column whose cells are all numbers is one of numbers.
-
-    Args:
-        title: one line above it; may be empty.
-        columns: their names.
-        rows: cells in the order of the columns; each is shown as ``str`` shows it, on one line.
-        layout: how it is read as text.
-
-    Raises:
-        ValueError: a row has more or fewer cells than there are columns.
-    """
+    """Return a table of any values; a column whose cells are all numbers is one of numbers."""
     cells = tuple(tuple(_cell(value) for value in row) for row in rows)
     names = [_cell(name) for name in columns]
     kinds = [_kind([row[place] for row in cells if place < len(row)]) for place in range(len(names))]

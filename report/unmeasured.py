@@ -3,23 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["unmeasured"]
-
 _FEW_GROUPS = 10
 
 
 def unmeasured(
     card: Mapping[str, Any], *, proof: bool, raters: bool, offline: bool, attacked: bool
 ) -> tuple[str, ...]:
-    """Return what was not measured, a statement each.
-
-    Args:
-        card: the artifact's.
-        proof: whether what was said on the sealed test is kept.
-        raters: whether the gold has units of several raters.
-        offline: whether no language model was asked.
-        attacked: whether the judge was attacked with ``jurist harden``.
-    """
+    """Return what was not measured, a statement each."""
     argues = "What a text that argues with the judge achieves: jurist harden measures it."
     return (*_statements(card, proof, raters, offline), *(() if attacked else (argues,)))
 

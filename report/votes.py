@@ -11,8 +11,6 @@ from ..keeping.proofs import rows_of
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
 
-__all__ = ["Cut", "Proof", "Sure", "calibration", "cuts", "drawn_fully", "thresholds"]
-
 Proof: TypeAlias = Sequence[Mapping[str, Any]]
 """The lines of :meth:`~jurist.keeping.artifact_card.Artifact.proof`."""
 
@@ -49,16 +47,10 @@ def _voted(row: Row, values: Sequence[Any]) -> Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What would be found if every unit counted as found that is at least so probable.
+    """What would be found if every unit counted as found that is at least so probable."""
 
-    Attributes:
-        least: the probability, of tokens or of votes, 0 to 1.
-        found: units that would be.
-        precision, recall: 0 to 1.
-    """
-
-    least: float
-    found: int
+    least: float  # the probability, of tokens or of votes, 0 to 1
+    found: int  # units that would be. precision, recall: 0 to 1
     precision: float
     recall: float
 
@@ -88,17 +80,11 @@ def cuts(judge: Judge, proof: Proof, system: str) -> tuple[Cut, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sure:
-    """Units on which the samples agreed equally far.
+    """Units on which the samples agreed equally far."""
 
-    Attributes:
-        share: of the votes that went to the answer, 0 to 1.
-        right: the mean credit of these units, 0 to 1; of answers that are right or wrong the share that is right.
-        units: how many there are.
-    """
-
-    share: float
-    right: float
-    units: int
+    share: float  # of the votes that went to the answer, 0 to 1
+    right: float  # the mean credit of these units, 0 to 1; of answers that are right or wrong the share that is right
+    units: int  # how many there are
 
 
 def calibration(judge: Judge, proof: Proof, system: str) -> tuple[Sure, ...]:

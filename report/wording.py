@@ -9,8 +9,6 @@ from typing import Literal
 from ..programs.state import PredictorPrompt, PromptState
 from .document import Changes, Word
 
-__all__ = ["change_words", "prompt_changes", "word_changes"]
-
 _QUOTED = 12
 """Words that are quoted of what is new."""
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")

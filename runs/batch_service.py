@@ -18,8 +18,6 @@ from ..engines.failures import redact
 from ..errors import ModelError
 from .batch_store import Batch, BatchStore
 
-__all__ = ["ENDED", "BatchService"]
-
 ENDED = ("completed", "expired", "cancelled", "failed")
 _OVER = (*ENDED, "cancelling")  # what cannot be cancelled, or need not be
 _WINDOW: Any = "24h"  # the only one that there is
@@ -29,43 +27,25 @@ Found = TypeVar("Found")
 
 
 class BatchService:
-    """Who batches are sent to.
-
-    Args:
-        store: what waits for batches, and what they have brought.
-        key: to send; ``None`` for that of the environment variable OPENAI_API_KEY.
-        timeout: seconds one request may take.
-    """
+    """Who batches are sent to."""
 
     def __init__(self, store: BatchStore, key: str | None, timeout: float) -> None:
         self._store, self._key, self._timeout = store, key, timeout
 
     def look(self, batch: Batch) -> Any:
-        """Return what the provider says of a batch that has begun: the package's own object.
-
-        Raises:
-            ModelError: the provider cannot be reached, or does not know it.
-        """
+        """Return what the provider says of a batch that has begun: the package's own object."""
         with _told():
             return _tried(lambda: self._client(batch).batches.retrieve(batch.id))
 
     def advance(self, batch: Batch) -> str:
-        """Begin a batch, or keep what it has brought, if it has ended; return why it is not to be sent again by itself.
-
-        Raises:
-            ModelError: the provider cannot be reached, or refuses what it is sent.
-        """
+        """Begin a batch, or keep what it has brought; return why it is not to be sent again by itself."""
         if batch.id:
             return self._take(batch)
         self._send(batch)
         return ""
 
     def cancel(self, batch: Batch) -> None:
-        """Cancel a batch that has not ended, and keep how it stands then; what was never begun never will be.
-
-        Raises:
-            ModelError: the provider cannot be reached, or refuses.
-        """
+        """Cancel a batch that has not ended, and keep how it stands then; what was never begun never will be."""
         client = self._client(batch)
         with _told("jurist batch cancel asks again"):
             begun = (

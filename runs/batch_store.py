@@ -22,8 +22,6 @@ from ..keeping.locking import alone
 from .database import Database
 from .outputs import checkpoint_of
 
-__all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches", "only_process"]
-
 _TRIES = 4
 """Batches that may bring no reply to a request, before it has failed."""
 _URL = "/v1"  # what the lines of a batch call the address of the server
@@ -46,42 +44,25 @@ _WAITS = f"reply IS NULL AND tries < {_TRIES}"
 
 @dataclass(frozen=True, kw_only=True)
 class BatchFiles:
-    """How large the files of batches are at most: the limits of OpenAI.
+    """How large the files of batches are at most: the limits of OpenAI."""
 
-    Attributes:
-        requests: lines of a file.
-        size: bytes of a file.
-    """
-
-    requests: int = 50_000
-    size: int = 200_000_000
+    requests: int = 50_000  # lines of a file
+    size: int = 200_000_000  # bytes of a file
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """One batch.
+    """One batch."""
 
-    Attributes:
-        number: ours, from 1.
-        base: address of the server.
-        url: what its lines ask, as ``/v1/chat/completions``.
-        requests: lines of its file.
-        file: the provider's id of its file; empty until it has it.
-        id: the provider's id of the batch; empty until it is known.
-        status: ``cut``, ``sending`` (from before the provider is asked to begin it), then what the provider says.
-        ended: whether nothing more will come of it, and what came is kept.
-        error: why the provider refused it; empty if it did not.
-    """
-
-    number: int
-    base: str
-    url: str
-    requests: int
-    file: str
-    id: str
-    status: str
-    ended: bool
-    error: str
+    number: int  # ours, from 1
+    base: str  # address of the server
+    url: str  # what its lines ask, as ``/v1/chat/completions``
+    requests: int  # lines of its file
+    file: str  # the provider's id of its file; empty until it has it
+    id: str  # the provider's id of the batch; empty until it is known
+    status: str  # ``cut``, ``sending`` (from before the provider is asked to begin it), then what the provider says
+    ended: bool  # whether nothing more will come of it, and what came is kept
+    error: str  # why the provider refused it; empty if it did not
 
 
 def batches_of(output: Path) -> Path:
@@ -91,11 +72,7 @@ def batches_of(output: Path) -> Path:
 
 @contextmanager
 def only_process(output: Path) -> Iterator[None]:
-    """Keep other processes off the batches of an output.
-
-    Raises:
-        CheckpointError: one works on them.
-    """
+    """Keep other processes off the batches of an output."""
     with alone(batches_of(output) / "batches") as free:
         if not free:
             said = f"another process is working on the batches of {output}"
@@ -104,12 +81,7 @@ def only_process(output: Path) -> Iterator[None]:
 
 
 def check_no_batches(output: Path, *, forget: bool) -> None:
-    """Refuse to ask at once what batches are asked, or forget these.
-
-    Raises:
-        CheckpointError: batches of the output are under way, and are not to be forgotten, or another process works on
-            them.
-    """
+    """Refuse to ask at once what batches are asked, or forget these."""
     folder = batches_of(output)
     if folder.exists() and not forget:
         raise CheckpointError(
@@ -122,11 +94,7 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
 
 
 class BatchStore(Database):
-    """The requests and batches of one output.
-
-    Args:
-        path: its file, which is made if need be.
-    """
+    """The requests and batches of one output."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "PRAGMA synchronous=FULL;" + _TABLES)
@@ -169,11 +137,7 @@ class BatchStore(Database):
         return bool(row[0])
 
     def reply(self, request: Written) -> BatchReply:
-        """Return the reply to a request that does not wait any more.
-
-        Raises:
-            LMError: several batches have brought none.
-        """
+        """Return the reply to a request that does not wait any more."""
         asked = "SELECT status, terms, reply, error FROM requests WHERE key = ?"
         ((status, terms, reply, error),) = self.all(asked, request.key)
         if reply is None:
@@ -250,15 +214,7 @@ class BatchStore(Database):
         )
 
     def end(self, batch: Batch, status: str, lines: Iterable[bytes], why: str = "", *, key: str = "") -> None:
-        """Keep what a batch has brought, and set those of its requests free that have no reply.
-
-        Args:
-            batch: the batch.
-            status: how it ended.
-            lines: of its output and error files, in any order; what is no line, or about nothing asked, says nothing.
-            why: what kept its requests from being tried, other than their time: that counts for none of them.
-            key: what was sent as the key; a server may show it in its replies, and nothing keeps it.
-        """
+        """Keep what a batch has brought, and set those of its requests free that have no reply."""
         with self.together():
             self.all("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
             for line in lines:

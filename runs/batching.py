@@ -20,28 +20,19 @@ from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
 from .batch_service import ENDED, BatchService
 from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches, only_process
-from .runner import Plan, RunSettings, Summary, run_judge
-
-__all__ = ["BatchRun", "Collected", "cancel", "opened"]
+from .runner import Plan, RunSettings, run_judge
+from .summary import Summary
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collected:
-    """How far a run in batches has come.
+    """How far a run in batches has come."""
 
-    Attributes:
-        summary: of the rows that have their lines.
-        batches: all of them.
-        pending: requests that wait for their replies.
-        unsent: those of them that are not sent: a limit does not allow it, or they were cancelled.
-        cancelled: whether they wait to be submitted again.
-    """
-
-    summary: Summary
-    batches: tuple[Batch, ...]
-    pending: int
-    unsent: int
-    cancelled: bool
+    summary: Summary  # of the rows that have their lines
+    batches: tuple[Batch, ...]  # all of them
+    pending: int  # requests that wait for their replies
+    unsent: int  # those of them that are not sent: a limit does not allow it, or they were cancelled
+    cancelled: bool  # whether they wait to be submitted again
 
     @property
     def done(self) -> bool:
@@ -51,15 +42,7 @@ class Collected:
 
 @contextmanager
 def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
-    """Open the batches of an output, for this process alone.
-
-    Args:
-        output: the output.
-        new: begin them, or again where they were cancelled; else they have to be there.
-
-    Raises:
-        CheckpointError: there are none, or another process works on them; with ``new``, some are under way.
-    """
+    """Open the batches of an output, for this process alone."""
     folder, kept = batches_of(output), True
     if new:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,14 +64,7 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
 
 
 def cancel(store: BatchStore, service: BatchService) -> list[Batch]:
-    """Cancel what is under way, and let nothing be sent until somebody submits again; what has come is kept.
-
-    Returns:
-        The batches that were cancelled. One that had ended before, though nobody knew it here, is none.
-
-    Raises:
-        ModelError: the provider cannot be reached, or refuses.
-    """
+    """Cancel what is under way, and let nothing be sent until somebody submits again; what has come is kept."""
     store.tell({"cancelled": True})
     under_way = {batch.number for batch in store.unended()}
     for batch in store.unended():
@@ -102,42 +78,20 @@ def cancel(store: BatchStore, service: BatchService) -> list[Batch]:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchRun:
-    """A judge, rows and an output, with what has come of their batches so far.
+    """A judge, rows and an output, with what has come of their batches so far."""
 
-    Attributes:
-        store: of the output's batches.
-        service: who they are sent to.
-        judge: who is asked, of an OpenAI-compatible endpoint.
-        source: the rows.
-        output: the file.
-        settings: how rows are judged; its limits hold for what is sent.
-        files: how large the files of batches are.
-        on_begin: called before each pass over the rows.
-        on_row: called after each row that has its line.
-    """
-
-    store: BatchStore
-    service: BatchService
-    judge: LoadedJudge
-    source: Source
-    output: Path
-    settings: RunSettings
-    files: BatchFiles = field(default_factory=BatchFiles)
-    on_begin: Callable[[Plan], None] = lambda plan: None
-    on_row: Callable[[], None] = lambda: None
+    store: BatchStore  # of the output's batches
+    service: BatchService  # who they are sent to
+    judge: LoadedJudge  # who is asked, of an OpenAI-compatible endpoint
+    source: Source  # the rows
+    output: Path  # the file
+    settings: RunSettings  # how rows are judged; its limits hold for what is sent
+    files: BatchFiles = field(default_factory=BatchFiles)  # how large the files of batches are
+    on_begin: Callable[[Plan], None] = lambda plan: None  # called before each pass over the rows
+    on_row: Callable[[], None] = lambda: None  # called after each row that has its line
 
     def submit(self, about: Mapping[str, Any]) -> Collected:
-        """Send what the first pass over the rows asks, or, where batches were cancelled, what they did not bring.
-
-        Args:
-            about: what is to be known when the batches are collected, as JSON values. Where a limit is one of cost,
-                ``on_begin`` tells the store a ``price``: of a call, in US dollars, at most.
-
-        Raises:
-            UsageError: the model cannot be asked in batches, or nothing is to be asked.
-            CheckpointError: the judge is not the one whose batches were cancelled.
-            ModelError: the provider cannot be reached, or refuses them.
-        """
+        """Send what the first pass over the rows asks, or, where batches were cancelled, what they did not bring."""
         again = bool(self.store.batches())
         if again:
             self._check_judge()
@@ -148,12 +102,7 @@ class BatchRun:
         return self._sent(summary, spent)
 
     def collect(self) -> Collected:
-        """Take what batches have brought, write the lines of rows that have their answers, and send what is asked next.
-
-        Raises:
-            CheckpointError: the judge is not the one whose batches these are.
-            ModelError: the provider cannot be reached, or has refused a batch, or somebody has cancelled one.
-        """
+        """Take what batches have brought, write the rows that have their answers, and send what is asked next."""
         self._check_judge()
         halted = self._take()
         summary, spent = self._pass(resume=True)

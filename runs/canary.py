@@ -16,34 +16,20 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.proofs import other_conditions, proven_rows
 from ..programs.answers.base import Answer
 
-__all__ = ["Canary", "OnDrift", "canary_of"]
-
 OnDrift = Literal["warn", "stop"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Canary:
-    """What is asked before a run.
+    """What is asked before a run."""
 
-    Attributes:
-        rows: cases with what the proof has of them.
-        on_drift: whether drift ends the run.
-        on_row: called after each row.
-        tell: called with what was found, before the run goes on.
-    """
-
-    rows: Sequence[tuple[Case, Row]]
-    on_drift: OnDrift
-    on_row: Callable[[], None] = lambda: None
-    tell: Callable[[Drift], None] = lambda drift: None
+    rows: Sequence[tuple[Case, Row]]  # cases with what the proof has of them
+    on_drift: OnDrift  # whether drift ends the run
+    on_row: Callable[[], None] = lambda: None  # called after each row
+    tell: Callable[[Drift], None] = lambda drift: None  # called with what was found, before the run goes on
 
     def ask(self, judge: LoadedJudge) -> Drift:
-        """Ask a judge, and compare.
-
-        Raises:
-            ModelError: drift is shown and ends the run, or the model cannot be used at all.
-            BudgetExhausted: a limit was reached.
-        """
+        """Ask a judge, and compare."""
         asker, found = judge.asker(), Drift()
         for start in range(0, len(self.rows), asker.concurrency):
             rows = self.rows[start : start + asker.concurrency]
@@ -63,11 +49,7 @@ class Canary:
 
 
 def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Row], ...]:
-    """Return the rows of a judge's sealed test that are among some cases, in the order of their ids.
-
-    Raises:
-        UsageError: there is no proof, it was made under other conditions, or none of its rows is there.
-    """
+    """Return the rows of a judge's sealed test that are among some cases, in the order of their ids."""
     proven = {row.id: row for row in proven_rows(judge)}
     if not proven or judge.artifact is None:
         raise UsageError(

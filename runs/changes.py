@@ -6,8 +6,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Changes", "Named", "changes_of"]
-
 _NAMED = 5  # rows that are named of each kind
 _KINDS = ("changed", "added", "removed", "moved")
 
@@ -35,19 +33,12 @@ class Named:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What became of the rows.
+    """What became of the rows."""
 
-    Attributes:
-        changed: rows that say something else than the row in their place did.
-        added: rows that were not there.
-        removed: rows that are not there any more, by the number they had.
-        moved: rows that stood elsewhere.
-    """
-
-    changed: Named = Named()
-    added: Named = Named()
-    removed: Named = Named()
-    moved: Named = Named()
+    changed: Named = Named()  # rows that say something else than the row in their place did
+    added: Named = Named()  # rows that were not there
+    removed: Named = Named()  # rows that are not there any more, by the number they had
+    moved: Named = Named()  # rows that stood elsewhere
 
     @classmethod
     def merged(cls, shards: Sequence[Changes]) -> Changes:
@@ -75,12 +66,7 @@ class Changes:
 
 
 def changes_of(data: sqlite3.Connection, *, whole_before: bool) -> Changes:
-    """Compare ``rows_before`` with ``rows_now``, both (row, part, case_id); none if there was no before.
-
-    Args:
-        data: holds both.
-        whole_before: whether all rows were seen before: else those that follow the last one seen are no news.
-    """
+    """Compare ``rows_before`` with ``rows_now``, both (row, part, case_id); none if there was no before."""
     (last,) = data.execute("SELECT max(row) FROM rows_before").fetchone()
     if last is None:
         return Changes()

@@ -25,8 +25,6 @@ from .changes import Changes
 from .runner import Plan
 from .summary import Summary
 
-__all__ = ["Found", "Work", "check_address", "cluster", "judged_on_ray"]
-
 Work: TypeAlias = Callable[[Callable[[Plan], None], Callable[[], None]], Summary]
 """Judges one shard; takes what :func:`~jurist.runs.runner.run_judge` calls with its plan, and after each row."""
 Found: TypeAlias = Summary | JuristError
@@ -45,9 +43,6 @@ def cluster() -> Iterator[int]:
     """Connect to Ray as its own programs do (RAY_ADDRESS, a cluster of this machine, else a new local one).
 
     Gives the number of CPUs that it has. A cluster that is begun here tells nobody of its use, and ends with the block.
-
-    Raises:
-        JuristError: Ray is not installed, or there is no cluster at that address.
     """
     try:
         ray: Any = import_module("ray")
@@ -70,11 +65,7 @@ def cluster() -> Iterator[int]:
 
 
 def check_address(address: str) -> None:
-    """Refuse a host and port at which nobody answers: Ray itself would try for minutes.
-
-    Raises:
-        JuristError: nobody does.
-    """
+    """Refuse a host and port at which nobody answers: Ray itself would try for minutes."""
     if (place := _ADDRESS.fullmatch(address)) is None:
         return
     try:
@@ -91,11 +82,6 @@ def judged_on_ray(
 
     Signals stop the workers as they stop a run here: what is in flight may arrive, for a bounded time. A worker that
     dies is begun anew.
-
-    Args:
-        works: one for each shard; they go on with what an earlier start has left.
-        on_begin: called once, with the plan of all, before anything is asked; what it raises ends the work.
-        on_row: called for each row.
     """
     fleet, meter = _Fleet(works), Meter()
     try:

@@ -4,8 +4,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["seldom_collected"]
-
 _THRESHOLD = (200_000, 20, 100)
 """Of new objects and of rounds between looks; Python's own (700, 10, 10) took a quarter of a row's time."""
 

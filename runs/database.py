@@ -10,19 +10,9 @@ from typing import Any, Self
 
 from ..errors import CheckpointError
 
-__all__ = ["Database"]
-
 
 class Database:
-    """An SQLite database, as a context manager. Thread-safe, but for what is written :meth:`together`.
-
-    Args:
-        path: its file, which is made if need be; ``None`` for one that is gone with the process.
-        script: makes its tables.
-
-    Raises:
-        CheckpointError: it cannot be read or written, also later.
-    """
+    """An SQLite database, as a context manager. Thread-safe, but for what is written :meth:`together`."""
 
     def __init__(self, path: Path | None, script: str) -> None:
         self._path, self._lock = path, threading.RLock()

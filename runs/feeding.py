@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["Feed"]
-
 Item = TypeVar("Item")
 _AHEAD = 256
 """Items that are read before anybody takes them."""
@@ -29,11 +27,7 @@ class Feed(Generic[Item]):
         threading.Thread(target=self._read, name="jurist-rows", daemon=True).start()
 
     async def take(self) -> Item | None:
-        """Return the next item, or ``None`` after the last one.
-
-        Raises:
-            Exception: whatever reading raised, after the last item that came before.
-        """
+        """Return the next item, or ``None`` after the last one."""
         while not self._ready:
             if self._ended.is_set() and not self._ready:
                 if self._error is not None:

@@ -14,8 +14,6 @@ from ..errors import GoldError, UsageError
 from ..gold.cells import plain, safe
 from ..gold.rowfiles import scan
 
-__all__ = ["FORMATS", "Lines", "check_name", "flat", "lines_in", "lines_to"]
-
 FORMATS = (".jsonl", ".csv", ".parquet")
 _OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
 _FLAT = (".csv", ".parquet")
@@ -29,11 +27,7 @@ _GROUP = 1024
 
 
 def check_name(path: Path) -> None:
-    """Refuse the name of another format, as a run writes what the name says; without a suffix it is JSONL.
-
-    Raises:
-        UsageError: it is one.
-    """
+    """Refuse the name of another format, as a run writes what the name says; without a suffix it is JSONL."""
     suffix = path.suffix.lower()
     if suffix in _OTHERS:
         raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
@@ -59,17 +53,7 @@ class Lines(Protocol):
 
 
 def lines_to(place: Path | TextIO, name: str = "", columns: Sequence[str] = ()) -> Lines:
-    """Return what writes lines, by the name of the output.
-
-    Args:
-        place: the file, which is written anew, or a stream, which takes JSONL.
-        name: the output, where ``place`` is a temporary file for it.
-        columns: those of the rows that CSV and Parquet are to have.
-
-    Raises:
-        UsageError: no such format.
-        OSError: the file cannot be written.
-    """
+    """Return what writes lines, by the name of the output."""
     if not isinstance(place, Path):
         return _JsonLines(place)
     suffix = Path(name or place.name).suffix.lower()
@@ -189,10 +173,6 @@ def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
     """Return number and content of each line of a file; a last line of JSONL that was torn by a kill is left out.
 
     What is not JSON in JSONL comes as ``None``.
-
-    Raises:
-        GoldError: CSV or Parquet cannot be read.
-        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         if not flat(path):

@@ -12,8 +12,6 @@ from ..programs.judge import Judge
 from .formats import lines_in
 from .lines import values_said
 
-__all__ = ["Found", "found_in", "stamp_of"]
-
 _GROUPS = 16_384
 """Groups that come after so many are counted in as many blocks, so that memory stays flat: blocks are groups, too."""
 _STAMP = ("judge", "artifact", "model", "sampling")
@@ -21,19 +19,15 @@ _STAMP = ("judge", "artifact", "model", "sampling")
 
 @dataclass(kw_only=True)
 class Found:
-    """What a run found.
+    """What a run found."""
 
-    Attributes:
-        said: group -> value -> units judged to be that.
-        labelled: (group, truth, said) of each unit with a label of people.
-        rows: rows with a label, by the ids of their cases.
-        unanswered: units without an answer.
-    """
-
-    said: dict[str, dict[Value, int]] = field(default_factory=dict)
+    said: dict[str, dict[Value, int]] = field(
+        default_factory=dict
+    )  # group -> value -> units judged to be that
+    # (group, truth, said) of each unit with a label of people
     labelled: list[tuple[str, Value, Value]] = field(default_factory=list)
-    rows: set[str] = field(default_factory=set)
-    unanswered: int = 0
+    rows: set[str] = field(default_factory=set)  # rows with a label, by the ids of their cases
+    unanswered: int = 0  # units without an answer
 
     def add(self, group: str, values: Values, gold: Values | None) -> None:
         """Count a row; ``gold`` is what people said of it, if they did."""
@@ -70,27 +64,14 @@ class Found:
 
 
 def stamp_of(output: Path) -> Mapping[str, Any]:
-    """Return what the first line of a run says of its judge.
-
-    Raises:
-        UsageError: the file cannot be read, or is no output of a run.
-    """
+    """Return what the first line of a run says of its judge."""
     for _, line in _lines(output):
         return {name: line.get(name) for name in (*_STAMP, "strictness")}
     raise UsageError(f"{output} has no line", hint="name what jurist run has written")
 
 
 def found_in(output: Path, judge: Judge, labels: Mapping[str, Values | None]) -> Found:
-    """Add up an output.
-
-    Args:
-        output: what ``jurist run`` has written.
-        judge: who judged.
-        labels: case id -> what people said.
-
-    Raises:
-        UsageError: the file is no output of this judge, or of several.
-    """
+    """Add up an output."""
     found, stamp = Found(), stamp_of(output)
     for number, line in _lines(output):
         if any(line.get(name) != stamp[name] for name in _STAMP):

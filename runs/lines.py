@@ -6,11 +6,9 @@ from typing import Any
 from ..cases import Case, Values
 from ..engines.ledger import Spend
 from ..gold.new_rows import NewRow
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .state import Known, Seen
-
-__all__ = ["kept_name", "known_of", "line_of", "said_of", "values_said"]
 
 _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
 _OWN = frozenset(
@@ -97,12 +95,6 @@ def line_of(
     case's id, file and line, and group. Units of a text that the row gave whole have their ``start`` and ``end``
     there. Its other columns stand at the end, those whose name the line has itself as ``input_NAME``.
     ``usage`` is that of the row for which the case was asked.
-
-    Args:
-        row: the row.
-        known: what was said of its case.
-        stamp: what every line says about the run: judge, artifact, model.
-        keep: which columns travel; ``None`` for all.
     """
     case, said = row.case, dict(known.said)
     if case.spans:
@@ -134,11 +126,7 @@ def kept_name(column: str) -> str:
 
 
 def known_of(line: Mapping[str, Any]) -> tuple[Seen, Known]:
-    """Return which row a line is about, and what it says of its case: the inverse of :func:`line_of`.
-
-    Raises:
-        AttributeError, KeyError, TypeError, ValueError: it is no such line.
-    """
+    """Return which row a line is about, and what it says of its case: the inverse of :func:`line_of`."""
     seen = (int(line["row"]), int(line["part"]), line["case"] + "")
     names = list(line)
     said = {name: line[name] for name in names[len(_ABOUT_ROW) : names.index("judge")]}

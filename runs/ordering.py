@@ -3,8 +3,6 @@
 from .database import Database
 from .formats import Lines
 
-__all__ = ["AsTheyCome", "InOrder"]
-
 _IN_MEMORY = 2**22
 """Characters of lines that wait in memory for their turn."""
 _TABLE = "PRAGMA temp_store=FILE; CREATE TABLE waiting (number INTEGER PRIMARY KEY, line TEXT);"

@@ -8,8 +8,6 @@ from ..errors import CheckpointError, UsageError, why
 from ..keeping.locking import alone
 from .formats import check_name
 
-__all__ = ["checkpoint_of", "claimed", "shards_of"]
-
 
 def checkpoint_of(output: Path) -> Path:
     """Return the folder beside an output that holds what an unfinished run of it has paid for."""
@@ -25,18 +23,7 @@ def shards_of(output: Path) -> Path:
 def claimed(
     output: Path, sources: Sequence[str], *, going_on: bool, rival: Path | None = None
 ) -> Iterator[None]:
-    """Hold an output during a block, from before it is read until the last line is written.
-
-    Args:
-        output: the file, or a device or pipe.
-        sources: where the rows come from.
-        going_on: whether what the output has is continued.
-        rival: what a run leaves that was begun in another way; default: one on several workers.
-
-    Raises:
-        UsageError: it cannot be used; also for what the operating system says within the block.
-        CheckpointError: another process is writing it, or an unfinished run of it was begun in another way.
-    """
+    """Hold an output during a block, from before it is read until the last line is written."""
     check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -37,40 +37,31 @@ from .state import Known, RunState, Seen
 from .summary import Counts, Summary
 from .survey import OnBadRow, Survey
 
-__all__ = ["Plan", "RunSettings", "Summary", "run_judge"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How rows are judged into an output.
+    """How rows are judged into an output."""
 
-    Attributes:
-        budget: hard limits.
-        resume: continue what an earlier run of the same kind left; rows that failed are asked again.
-        retry_failed: the same, for rows that failed only: others that are left stay so.
-        fresh: forget an unfinished run of this output.
-        on_bad_row: what becomes of a row that cannot be used: it is set aside, or ends the run.
-        rejects: the file for those that are set aside; default: beside the output.
-        keep: columns of the input that travel into the output; ``None`` for all that are not judged.
-        ordered: whether lines stand in the order of the input, or as they come.
-        shard: which rows of the input are judged; default: all.
-        collecting: answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so.
-        canary: what is asked before them, to see whether the model drifted; ``None`` for nothing.
-        before: an output whose lines are known, besides those of the own one.
-    """
-
-    budget: Budget = field(default_factory=Budget)
-    resume: bool = False
-    retry_failed: bool = False
-    fresh: bool = False
-    on_bad_row: OnBadRow = "reject"
-    rejects: Path | None = None
+    budget: Budget = field(default_factory=Budget)  # hard limits
+    resume: bool = (
+        False  # continue what an earlier run of the same kind left; rows that failed are asked again
+    )
+    retry_failed: bool = False  # the same, for rows that failed only: others that are left stay so
+    fresh: bool = False  # forget an unfinished run of this output
+    on_bad_row: OnBadRow = (
+        "reject"  # what becomes of a row that cannot be used: it is set aside, or ends the run
+    )
+    rejects: Path | None = None  # the file for those that are set aside; default: beside the output
+    # columns of the input that travel into the output; ``None`` for all that are not judged
     keep: Sequence[str] | None = None
-    ordered: bool = True
-    shard: Shard = WHOLE
+    ordered: bool = True  # whether lines stand in the order of the input, or as they come
+    shard: Shard = WHOLE  # which rows of the input are judged; default: all
+    # answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so
     collecting: bool = False
-    canary: Canary | None = None
-    before: Path | None = None
+    canary: Canary | None = (
+        None  # what is asked before them, to see whether the model drifted; ``None`` for nothing
+    )
+    before: Path | None = None  # an output whose lines are known, besides those of the own one
 
     @property
     def going_on(self) -> bool:
@@ -80,24 +71,15 @@ class RunSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run is about to do.
+    """What a run is about to do."""
 
-    Attributes:
-        rows: of the input; ``None`` if it can be read only once.
-        to_ask: different cases among them that have to be asked about; ``None`` likewise.
-        shown: a few cases, by which a prompt can be measured.
-        spent: what earlier starts have spent.
-        changes: how the rows differ from those of earlier starts.
-        canary: cases that are asked before; none if no row is left to be asked.
-        trouble: tells what is waited for and what went wrong, in words; empty while all goes well.
-    """
-
-    rows: int | None
-    to_ask: int | None
-    shown: Sequence[Case]
-    spent: Amount
-    changes: Changes
-    canary: Sequence[Case] = ()
+    rows: int | None  # of the input; ``None`` if it can be read only once
+    to_ask: int | None  # different cases among them that have to be asked about; ``None`` likewise
+    shown: Sequence[Case]  # a few cases, by which a prompt can be measured
+    spent: Amount  # what earlier starts have spent
+    changes: Changes  # how the rows differ from those of earlier starts
+    canary: Sequence[Case] = ()  # cases that are asked before; none if no row is left to be asked
+    # tells what is waited for and what went wrong, in words; empty while all goes well
     trouble: Callable[[], str] = str
 
 
@@ -115,20 +97,6 @@ def run_judge(
     It ends at the first limit or signal: the rows in flight are finished as far as they are paid, and the others are
     left. What was paid for is kept beside the output until no row is left, and the limits hold over all
     that ``resume`` continues.
-
-    Args:
-        judge: who is asked.
-        source: the rows.
-        output: a file, JSONL, CSV or Parquet by its name, or an open text stream, which takes JSONL.
-        settings: how.
-        on_begin: called once, before any row is asked about.
-        on_row: called after each row.
-
-    Raises:
-        GoldError: the source cannot be read, or no row of it can be used, or one cannot and ends the run.
-        UsageError: the output cannot be used, or no row has a column that is to be kept.
-        CheckpointError: the output is of another run, unfinished, or being written by another process.
-        StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is kept.
     """
     settings = settings or RunSettings()
     work = _Running(
@@ -307,11 +275,7 @@ class _Rows:
         return Counts(self.asker.judge)
 
     def judged(self) -> Summary:
-        """Judge all rows, or as many as the limits allow.
-
-        Raises:
-            ModelError: the model cannot be used at all: not one row has been answered.
-        """
+        """Judge all rows, or as many as the limits allow."""
         stopped: dict[str, Any] = {}
         try:
             collect(self._all())

@@ -20,15 +20,13 @@ from pydantic_core import CoreSchema, core_schema
 from ..cases import Case
 from ..errors import BudgetExhausted, GoldError, JuristError
 from ..keeping.loading import LoadedJudge
-from ..programs.asking import Verdict
 from ..programs.together import together
+from ..programs.verdicts import Verdict
 from .lines import said_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from fastapi.responses import JSONResponse
-
-__all__ = ["Judged", "Serving", "application"]
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
@@ -42,19 +40,12 @@ _FAILURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What is served, and within which bounds.
+    """What is served, and within which bounds."""
 
-    Attributes:
-        loaded: the judge with its model; its ``concurrency`` is that of all requests together.
-        token: what a request must bear; empty for none.
-        most: cases of one request.
-        largest: bytes of one request.
-    """
-
-    loaded: LoadedJudge
-    token: str = field(default="", repr=False)
-    most: int = 100
-    largest: int = 1 << 20
+    loaded: LoadedJudge  # the judge with its model; its ``concurrency`` is that of all requests together
+    token: str = field(default="", repr=False)  # what a request must bear; empty for none
+    most: int = 100  # cases of one request
+    largest: int = 1 << 20  # bytes of one request
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -62,11 +53,7 @@ class Serving:
         return frozenset({self.loaded.judge.answer.field, *_GOLD})
 
     def case(self, row: Any) -> Case:
-        """Return what is judged; what people say about it is not looked at.
-
-        Raises:
-            ValueError: an input is missing or ill-typed.
-        """
+        """Return what is judged; what people say about it is not looked at."""
         if not isinstance(row, Mapping):
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
@@ -95,11 +82,7 @@ class Judged(pydantic.BaseModel, extra="allow"):
 
 
 def application(serving: Serving) -> FastAPI:
-    """Return the web application: ``POST /judge`` with a case, ``POST /judge/batch`` with a list, ``GET /health``.
-
-    Raises:
-        JuristError: FastAPI is not installed.
-    """
+    """Return the web application: ``POST /judge`` with a case, ``POST /judge/batch`` with a list, ``GET /health``."""
     try:
         from fastapi import Body, FastAPI
         from fastapi.exceptions import RequestValidationError
@@ -197,11 +180,7 @@ class _Judging:
         self._judge, self._stamp = loaded.judge, loaded.stamp()
 
     async def said(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return what is said of cases, in their order.
-
-        Raises:
-            JuristError: the model cannot be used, or a limit is reached.
-        """
+        """Return what is said of cases, in their order."""
         try:
             with self._asker.ready():
                 verdicts = await together(cases, self._one, concurrency=len(cases))

@@ -15,8 +15,6 @@ from ..errors import UsageError
 from ..text.json_lines import json_line
 from .formats import check_name, flat, lines_in, lines_to
 
-__all__ = ["WHOLE", "Shard", "join"]
-
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")
 _Line = tuple[tuple[int, int], dict[str, Any]]
@@ -24,15 +22,10 @@ _Line = tuple[tuple[int, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several runs.
+    """One of several runs."""
 
-    Attributes:
-        number: which, from 1.
-        of: how many there are.
-    """
-
-    number: int
-    of: int
+    number: int  # which, from 1
+    of: int  # how many there are
 
     def has(self, case_id: str) -> bool:
         """Whether a case is judged here."""
@@ -44,11 +37,7 @@ class Shard:
         return self.number == 1
 
     def path(self, output: Path) -> Path:
-        """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``.
-
-        Raises:
-            UsageError: the output is no JSONL: columns are those of all rows.
-        """
+        """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``."""
         if flat(output):
             hint = f"name {output.with_suffix('.jsonl').name}, and let jurist join write {output.name}"
             raise UsageError(f"{output}: a shard is written as JSONL", hint=hint)
@@ -63,15 +52,6 @@ def join(shards: Sequence[Path], output: Path) -> int:
     """Write the lines of all shards into one file, in the order of the input; return how many there are.
 
     Memory stays flat. CSV and Parquet get the columns of all lines, for which the shards are read twice.
-
-    Args:
-        shards: the files, as :meth:`Shard.path` names them.
-        output: JSONL, CSV or Parquet, by its name; written anew.
-
-    Raises:
-        UsageError: a shard is missing or given twice, its lines are not in the order of the input or of another run,
-            or a row is in two of them.
-        OSError: a file cannot be read or written.
     """
     check_name(output)
     _check_all(shards)

@@ -17,8 +17,6 @@ from ..text.json_lines import json_line
 from .changes import Changes, changes_of
 from .database import Database
 
-__all__ = ["Known", "RunState", "Seen"]
-
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
 _AT_ONCE = 512
@@ -34,27 +32,16 @@ CREATE TABLE IF NOT EXISTS rows_now (row INTEGER, part INTEGER, case_id TEXT, PR
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What was said of a case.
+    """What was said of a case."""
 
-    Attributes:
-        row: the number of the row for which it was asked.
-        status: verdict, abstained or failed.
-        said: what a line says of it, whatever row it is about.
-        new: whether it was asked in this start.
-    """
-
-    row: int
-    status: str
-    said: Mapping[str, Any]
-    new: bool
+    row: int  # the number of the row for which it was asked
+    status: str  # verdict, abstained or failed
+    said: Mapping[str, Any]  # what a line says of it, whatever row it is about
+    new: bool  # whether it was asked in this start
 
 
 class RunState(Database):
-    """The database of a run.
-
-    Args:
-        path: its file; ``None`` for one that is gone with the process.
-    """
+    """The database of a run."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES)

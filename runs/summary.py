@@ -7,13 +7,11 @@ from typing import Any
 
 from ..errors import plural
 from ..evaluation.drift import Drift
-from ..programs.asking import Verdict
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .changes import Changes
 from .lines import values_said
 from .state import Known
-
-__all__ = ["Counts", "Summary", "merged"]
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 _COUNTS = (
@@ -24,70 +22,42 @@ _COUNTS = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Summary:
-    """How a run ended. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now.
+    """How a run ended. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now."""
 
-    Attributes:
-        rows: rows of the input; where it was not read to its end, those that were read.
-        unread: whether it was not.
-        beside: rows of the input that hold nothing for the judge.
-        rejected: rows of the input that cannot be used.
-        empty: rows in which an input of text is empty; they are judged as they stand.
-        rejects: the file that has them, with the reasons; empty if there is none.
-        left_out: columns of the rows that CSV or Parquet do not have, because they came after its first row.
-        changes: how the rows differ from those of earlier starts.
-        equal: rows that were answered by an equal one.
-        resumed: rows that an earlier run had done.
-        abstained_before: those of them that abstained.
-        verdicts: rows by status.
-        answers: sums over the rows' answers, as their kind adds them up.
-        totals: what these come to, as JSON values: of closed labels, ``positive`` rows.
-        total_words: the same for people.
-        inconsistent: samples whose answer contradicted itself, whatever was made of them.
-        drawn: samples that were asked.
-        saved: samples that were not, because no outcome of their row could change any more.
-        saved_calls: the calls they would have taken, at most.
-        votes: votes cast, over all units.
-        agreeing: units with a label, and the sum of their agreement.
-        several: rows with two samples or more.
-        identical: those of them whose replies were all the same text.
-        reasked: samples in which missing units were asked for again.
-        extra: answers for something that was not asked.
-        duplicated: units that a reply gave two different labels.
-        stopped: which limit, signal or failure of the model ended the run, in words; empty if all rows were judged.
-        signal: the number of that signal.
-        drift: what the canary found; ``None`` without one.
-        spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
-    """
-
-    rows: int
-    resumed: int = 0
-    unread: bool = False
-    beside: int = 0
-    rejected: int = 0
-    empty: int = 0
-    rejects: str = ""
+    rows: int  # rows of the input; where it was not read to its end, those that were read
+    resumed: int = 0  # rows that an earlier run had done
+    unread: bool = False  # whether it was not
+    beside: int = 0  # rows of the input that hold nothing for the judge
+    rejected: int = 0  # rows of the input that cannot be used
+    empty: int = 0  # rows in which an input of text is empty; they are judged as they stand
+    rejects: str = ""  # the file that has them, with the reasons; empty if there is none
+    # columns of the rows that CSV or Parquet do not have, because they came after its first row
     left_out: tuple[str, ...] = ()
-    changes: Changes = field(default_factory=Changes)
-    equal: int = 0
-    abstained_before: int = 0
-    verdicts: Mapping[str, int]
+    changes: Changes = field(default_factory=Changes)  # how the rows differ from those of earlier starts
+    equal: int = 0  # rows that were answered by an equal one
+    abstained_before: int = 0  # those of them that abstained
+    verdicts: Mapping[str, int]  # rows by status
+    # sums over the rows' answers, as their kind adds them up
     answers: Mapping[str, float] = field(default_factory=dict)
+    # what these come to, as JSON values: of closed labels, ``positive`` rows
     totals: Mapping[str, Any] = field(default_factory=dict)
-    total_words: tuple[str, ...] = ()
-    inconsistent: int = 0
-    drawn: int = 0
-    saved: int = 0
-    saved_calls: int = 0
-    votes: int = 0
-    agreeing: tuple[int, float] = (0, 0.0)
-    several: int = 0
-    identical: int = 0
-    reasked: int = 0
-    extra: int = 0
-    duplicated: int = 0
+    total_words: tuple[str, ...] = ()  # the same for people
+    inconsistent: int = 0  # samples whose answer contradicted itself, whatever was made of them
+    drawn: int = 0  # samples that were asked
+    saved: int = 0  # samples that were not, because no outcome of their row could change any more
+    saved_calls: int = 0  # the calls they would have taken, at most
+    votes: int = 0  # votes cast, over all units
+    agreeing: tuple[int, float] = (0, 0.0)  # units with a label, and the sum of their agreement
+    several: int = 0  # rows with two samples or more
+    identical: int = 0  # those of them whose replies were all the same text
+    reasked: int = 0  # samples in which missing units were asked for again
+    extra: int = 0  # answers for something that was not asked
+    duplicated: int = 0  # units that a reply gave two different labels
+    # which limit, signal or failure of the model ended the run, in words; empty if all rows were judged
     stopped: str = ""
-    signal: int | None = None
-    drift: Drift | None = None
+    signal: int | None = None  # the number of that signal
+    drift: Drift | None = None  # what the canary found; ``None`` without one
+    # calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -16,8 +16,6 @@ from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
 
-__all__ = ["OnBadRow", "Survey"]
-
 OnBadRow = Literal["reject", "stop"]
 _AT_ONCE = 1000
 """Rows that are noted together."""
@@ -31,52 +29,31 @@ _HOPELESS = 10
 
 @dataclass(kw_only=True)
 class Survey:
-    """What was found in the input so far.
+    """What was found in the input so far."""
 
-    Attributes:
-        source: the input.
-        rejects: takes the rows that cannot be used.
-        on_bad_row: whether such a row ends the work.
-        shard: which of the cases are judged here; the first counts the rest of the input.
-        rows: cases to judge: mostly one a row.
-        elsewhere: cases that other shards judge.
-        blank: cases to judge in which an input of text is empty.
-        beside: rows in which nothing concerns the judge.
-        whole: whether that is all there is.
-        shown: a few cases, of all that was read.
-        columns: names of the rows' other columns, in the order in which they came.
-    """
-
-    source: Source
-    rejects: Rejects
-    on_bad_row: OnBadRow
-    shard: Shard = WHOLE
-    rows: int = 0
-    elsewhere: int = 0
-    blank: int = 0
-    beside: int = 0
-    whole: bool = False
-    shown: list[Case] = field(default_factory=list)
+    source: Source  # the input
+    rejects: Rejects  # takes the rows that cannot be used
+    on_bad_row: OnBadRow  # whether such a row ends the work
+    shard: Shard = WHOLE  # which of the cases are judged here; the first counts the rest of the input
+    rows: int = 0  # cases to judge: mostly one a row
+    elsewhere: int = 0  # cases that other shards judge
+    blank: int = 0  # cases to judge in which an input of text is empty
+    beside: int = 0  # rows in which nothing concerns the judge
+    whole: bool = False  # whether that is all there is
+    shown: list[Case] = field(default_factory=list)  # a few cases, of all that was read
+    # names of the rows' other columns, in the order in which they came
     columns: dict[str, None] = field(default_factory=dict)
     _read: list[NewRow] = field(default_factory=list)
     _room: int = _SMALL
 
     def all(self, state: RunState) -> None:
-        """Read the whole input once.
-
-        Raises:
-            GoldError: it cannot be read, or not one of its rows can be used, or one cannot and ``on_bad_row`` is stop.
-        """
+        """Read the whole input once."""
         for row in self.found(state):
             if self._room > 0:
                 self._keep(row)
 
     def found(self, state: RunState) -> Iterator[NewRow]:
-        """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside.
-
-        Raises:
-            GoldError: as :meth:`all`, while they are iterated.
-        """
+        """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside."""
         noted: list[Seen] = []
         for row in self.source.rows():
             if isinstance(row, BadRow):
@@ -101,11 +78,7 @@ class Survey:
             raise self._nothing()
 
     def check_kept(self, names: Iterable[str]) -> None:
-        """Refuse columns that no row has; all rows were read.
-
-        Raises:
-            UsageError: there is one.
-        """
+        """Refuse columns that no row has; all rows were read."""
         for name in names:
             if name not in self.columns:
                 said = f"no row has a column {name!r} besides what is judged"

@@ -14,30 +14,6 @@ from typing import Literal, get_args
 import dspy
 import pydantic
 
-__all__ = [
-    "LABELS",
-    "STAGE_LABELS",
-    "TIERS",
-    "EchoResponse",
-    "FactIsFaithful",
-    "Faithfulness",
-    "IsGrounded",
-    "IsIrrefutable",
-    "IsRational",
-    "SentenceLabel",
-    "StageLabel",
-    "StageTag",
-    "StatementType",
-    "Tag",
-    "TagResponse",
-    "TagStatements",
-    "Tier",
-    "TierOfStatement",
-    "TierStatements",
-    "TierTag",
-    "TypeOfStatement",
-]
-
 SentenceLabel = Literal[
     "irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable"
 ]

@@ -11,15 +11,6 @@ from typing import Literal
 import dspy
 import pydantic
 
-__all__ = [
-    "BorneOut",
-    "CompareWithSample",
-    "DetectHallucinations",
-    "ListSpans",
-    "MarkErrors",
-    "RespondAnew",
-]
-
 
 class DetectHallucinations(dspy.Signature):
     """List every sentence of an assistant's response that the reference does not bear out.

@@ -6,8 +6,6 @@ only. The wording is ours.
 
 import dspy
 
-__all__ = ["Dialogue", "NextTurn", "Reply"]
-
 
 class Dialogue(dspy.Signature):
     """Write a conversation about a reference, whose every assistant message rests on it."""

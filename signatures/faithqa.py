@@ -9,30 +9,6 @@ from typing import Annotated, Literal
 import dspy
 import pydantic
 
-__all__ = [
-    "AnswerQuery",
-    "Answerable",
-    "BenchmarkQuery",
-    "Category",
-    "CheckByEvidence",
-    "CheckFacts",
-    "Constraint",
-    "CoreElements",
-    "ExtractConstraints",
-    "FactVerdict",
-    "IntentRating",
-    "Judgement",
-    "MapConstraints",
-    "Mark",
-    "MissingInputs",
-    "SatisfiedConstraints",
-    "ScoreResponse",
-    "WriteAnalysisQuery",
-    "WriteCreativeQuery",
-    "WriteEvaluationQuery",
-    "WriteFactQuery",
-]
-
 Category = Literal["location", "time", "subject", "action", "qualifier", "quantity", "other"]
 """What a constraint is about (section 4.1, step 2)."""
 

@@ -12,8 +12,6 @@ from typing import Literal
 import dspy
 import pydantic
 
-__all__ = ["Fect3D", "Fect3DReasoning", "FectBasic", "FectBasicReasoning", "Unit"]
-
 
 class Unit(pydantic.BaseModel):
     """One minimal unit of a claim, and whether it was verified."""

@@ -10,23 +10,6 @@ from typing import Final, Literal, get_args
 
 import dspy
 
-__all__ = [
-    "DEFINITIONS",
-    "TYPES",
-    "AnswerCheck",
-    "AnswerQuestion",
-    "HallucinationCheck",
-    "HallucinationType",
-    "LabelCheck",
-    "LabelHallucinations",
-    "QAConflict",
-    "Verdict",
-    "WriteHallucinations",
-    "WriteQuestion",
-    "chinese",
-    "definition",
-]
-
 HallucinationType = Literal["fabrication", "attribute", "entity", "relation", "spatiotemporal", "reference"]
 """The six types of Table 1."""
 

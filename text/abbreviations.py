@@ -6,8 +6,6 @@ downloaded. All words are in lower case and without their last full stop. The li
 
 from typing import Final
 
-__all__ = ["ABBREVIATIONS", "BEFORE_NUMBERS", "STARTERS", "TITLES"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

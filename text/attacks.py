@@ -14,8 +14,6 @@ from typing import Any, Literal
 from ..errors import UsageError, why
 from .tables import table
 
-__all__ = ["Attack", "attacks_of", "suite"]
-
 LANGUAGES = ("en", "zh")
 _KINDS = ("attack", "probe")
 
@@ -26,21 +24,14 @@ class _Template(string.Template):
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """One change of a text.
+    """One change of a text."""
 
-    Attributes:
-        family: what it tries, such as ``fake-verdict``.
-        language: ``en`` or ``zh``.
-        kind: ``attack``, which asks for another answer, or ``probe``, which says nothing of what is judged.
-        finds: what a judge does that it changes the answer of.
-        template: the changed text; ``§text`` is the judged one.
-    """
-
-    family: str
-    language: str
+    family: str  # what it tries, such as ``fake-verdict``
+    language: str  # ``en`` or ``zh``
+    # ``attack``, which asks for another answer, or ``probe``, which says nothing of what is judged
     kind: Literal["attack", "probe"]
-    finds: str
-    template: str
+    finds: str  # what a judge does that it changes the answer of
+    template: str  # the changed text; ``§text`` is the judged one
 
     @property
     def name(self) -> str:
@@ -48,24 +39,12 @@ class Attack:
         return self.family if self.language == LANGUAGES[0] else f"{self.family} {self.language}"
 
     def on(self, text: str, names: Mapping[str, str]) -> str:
-        """Return a text as it is changed.
-
-        Args:
-            text: the judged one.
-            names: what ``wanted``, ``reply``, ``output`` and ``input`` stand for.
-        """
+        """Return a text as it is changed."""
         return _Template(self.template).substitute(names, text=text)
 
 
 def suite(path: Path | str | None = None) -> tuple[Attack, ...]:
-    """Return all attacks and probes, in every language.
-
-    Args:
-        path: a TOML file in place of the suite that comes with jurist.
-
-    Raises:
-        UsageError: it cannot be read, or it is no suite.
-    """
+    """Return all attacks and probes, in every language."""
     if path is None:
         return attacks_of(table(__package__, "attacks"), "data/attacks.toml")
     try:
@@ -78,11 +57,7 @@ def suite(path: Path | str | None = None) -> tuple[Attack, ...]:
 
 
 def attacks_of(data: Mapping[str, Any], source: str) -> tuple[Attack, ...]:
-    """Return the attacks of a suite's data.
-
-    Raises:
-        UsageError: an entry has no kind or no text, or a text does not hold ``§text`` or holds an unknown name.
-    """
+    """Return the attacks of a suite's data."""
     found = []
     for family, entry in data.items():
         texts = {one: entry[one] for one in LANGUAGES if one in entry} if isinstance(entry, dict) else {}

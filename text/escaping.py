@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["defuse", "one_line", "well_formed"]
-
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
 _CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
@@ -25,10 +23,6 @@ _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 def defuse(value: Any, tags: Iterable[str] = ()) -> Any:
     """Return ``value`` with nothing in it that an adapter could read as structure.
-
-    Args:
-        value: a JSON value; strings inside lists and mappings are treated too.
-        tags: the names of the fields that a prompt writes as XML tags; none where it writes none.
 
     Field headers (``[[ ## x ## ]]``) lose their double brackets, the ``tags``, and those of drafts (``<think>``),
     get ``‹`` for ``<``, DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive,

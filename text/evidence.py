@@ -13,8 +13,6 @@ from .lexicons import AGENT_WORDS, CUSTOMER_WORDS
 from .memory import by_length, characters
 from .terms import content_terms, number_words, numbers, sentences, terms
 
-__all__ = ["Evidence", "Side", "index_evidence", "side_of", "term_set"]
-
 Side = Literal["customer", "agent", ""]
 
 _SPEAKER: Final = re.compile(
@@ -36,22 +34,14 @@ def side_of(name: str) -> Side:
 
 @dataclass(eq=False, kw_only=True)
 class Evidence:
-    """One indexed text. Compared by identity; ``index_evidence`` returns the same object for a text.
+    """One indexed text. Compared by identity; ``index_evidence`` returns the same object for a text."""
 
-    Attributes:
-        lines: the sentences, in order.
-        places: term -> sorted indices of the sentences that hold it.
-        pairs: adjacent term pairs.
-        digits: numbers, in digits or in words.
-        lowered: the text in lower case, for phrase look-ups.
-        parts: what each side said, as an index of its own; empty unless both sides are heard.
-    """
-
-    lines: list[str]
-    places: dict[str, list[int]]
-    pairs: set[tuple[str, str]]
-    digits: set[str]
-    lowered: str
+    lines: list[str]  # the sentences, in order
+    places: dict[str, list[int]]  # term -> sorted indices of the sentences that hold it
+    pairs: set[tuple[str, str]]  # adjacent term pairs
+    digits: set[str]  # numbers, in digits or in words
+    lowered: str  # the text in lower case, for phrase look-ups
+    # what each side said, as an index of its own; empty unless both sides are heard
     parts: "dict[Side, Evidence]" = field(default_factory=dict)
 
     def of(self, side: Side) -> "Evidence":

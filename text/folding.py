@@ -4,8 +4,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["normalised", "strings"]
-
 
 def normalised(text: str) -> str:
     """Return ``text`` in NFKC, case-folded, with white space collapsed."""

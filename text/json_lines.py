@@ -10,8 +10,6 @@ from uuid import UUID
 
 import orjson
 
-__all__ = ["json_line", "plain", "plain_fields"]
-
 
 def plain(value: Any) -> Any:
     """Return a result as plain JSON types: what it makes of itself, else its fields, items or entries."""
@@ -34,9 +32,6 @@ def json_line(value: Any) -> str:
     """Return a value as JSON on one line, without its end; a number that is none becomes null.
 
     What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
-
-    Raises:
-        TypeError: there is something else.
     """
     try:
         return orjson.dumps(value, default=_of_cell).decode()

@@ -10,19 +10,6 @@ from typing import Final
 from .memory import by_length, characters
 from .tables import table
 
-__all__ = [
-    "AGENT_WORDS",
-    "ANTONYMS",
-    "CUSTOMER_WORDS",
-    "LEXICONS",
-    "NUMBER_WORDS",
-    "REPORTING",
-    "STOP_WORDS",
-    "hits",
-    "lexicons_of",
-    "profile",
-]
-
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 

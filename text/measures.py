@@ -10,8 +10,6 @@ from typing import Final, Literal
 from .sentences import split
 from .terms import CJK
 
-__all__ = ["CHINESE_NUMBER", "NUMBER", "Unit", "as_number", "letters", "parts", "plain_items"]
-
 Unit = Literal["word", "line", "stanza", "paragraph", "sentence", "item"]
 """A unit in which a condition may be stated."""
 

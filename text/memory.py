@@ -4,8 +4,6 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from typing import TypeVar
 
-__all__ = ["by_length", "characters"]
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -18,13 +16,7 @@ def characters(text: str) -> int:
 def by_length(
     size: Callable[[K], int], *, limit: int, keep: int, keep_long: int = 4
 ) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
-    """Cache a function of one argument, with a separate small cache for long arguments.
-
-    Args:
-        size: the length of an argument, in characters.
-        limit: arguments longer than this are long.
-        keep, keep_long: how many results to keep of each kind.
-    """
+    """Cache a function of one argument, with a separate small cache for long arguments."""
 
     def decorate(function: Callable[[K], V]) -> Callable[[K], V]:
         short = lru_cache(maxsize=keep)(function)

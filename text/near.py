@@ -20,8 +20,6 @@ from scipy.sparse.csgraph import connected_components
 
 from ..cases import text_hash
 
-__all__ = ["ALIKE", "Sketches", "clusters", "folded", "from_text", "sketches", "to_text"]
-
 Sketches: TypeAlias = NDArray[np.uint16]
 """Shape (N, 64)."""
 
@@ -127,11 +125,7 @@ def to_text(sketch: Sketches) -> str:
 
 
 def from_text(texts: Sequence[str]) -> Sketches:
-    """Return the sketches that :func:`to_text` wrote.
-
-    Raises:
-        ValueError: one of them is no sketch.
-    """
+    """Return the sketches that :func:`to_text` wrote."""
     rows = [np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2") for text in texts]
     if any(len(row) != _BINS for row in rows):
         raise ValueError("a sketch of another length")

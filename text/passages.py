@@ -6,8 +6,6 @@ from typing import Final
 from .sentences import split
 from .wording import count_words
 
-__all__ = ["WORDS", "passages"]
-
 WORDS: Final = 120
 """Words of a passage, unless another limit is asked for."""
 

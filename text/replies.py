@@ -9,20 +9,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
-__all__ = [
-    "ContradictionError",
-    "chat_fields",
-    "choice",
-    "data",
-    "decode",
-    "is_whole",
-    "json_fields",
-    "pieces",
-    "said_once",
-    "same",
-    "without_drafts",
-]
-
 _TAG = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
 _MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 _CHOICE = re.compile(r"(?:Literal|str)\[(.*)\]|([\"'])(.*)\2", re.DOTALL)
@@ -54,10 +40,6 @@ def without_drafts(text: str, fields: Collection[str] = ()) -> str:
     """Return what a reply says outside ``<think>...</think>``.
 
     What follows a ``<think>`` without end is a draft, and what comes before an end without beginning.
-
-    Args:
-        text: the reply.
-        fields: names that are output fields, and so are no drafts.
     """
     kept: list[str] = []
     depth = end = 0
@@ -77,11 +59,7 @@ def without_drafts(text: str, fields: Collection[str] = ()) -> str:
 
 
 def pieces(text: str, opening: str) -> Iterator[str]:
-    """Return each outermost JSON structure of a text that begins with one of the brackets in ``opening``.
-
-    Raises:
-        ValueError: the last one has no end.
-    """
+    """Return each outermost JSON structure of a text that begins with one of the brackets in ``opening``."""
     depth = start = 0
     quoted = False
     for found in _MARK.finditer(text):
@@ -101,12 +79,7 @@ def pieces(text: str, opening: str) -> Iterator[str]:
 
 
 def decode(text: str) -> Any:
-    """Return what a whole text is as JSON, or as a Python literal, which prompts of DSPy ask for.
-
-    Raises:
-        ContradictionError: an object has a key twice, with different values.
-        ValueError: it is neither.
-    """
+    """Return what a whole text is as JSON, or as a Python literal, which prompts of DSPy ask for."""
     try:
         return _JSON.decode(_WORDS.get(text, text))
     except json.JSONDecodeError:
@@ -118,11 +91,7 @@ def decode(text: str) -> Any:
 
 
 def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return name -> value.
-
-    Raises:
-        ContradictionError: a name has several values.
-    """
+    """Return name -> value."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found and not same(found[name], value):
@@ -149,11 +118,7 @@ def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
 
 
 def choice(given: Any, allowed: Collection[Any]) -> Any:
-    """Return the one of the allowed values that a reply says.
-
-    Raises:
-        ValueError: it says none of them.
-    """
+    """Return the one of the allowed values that a reply says."""
     if isinstance(given, str):
         text = given.strip()
         if quoted := _CHOICE.fullmatch(text):

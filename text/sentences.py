@@ -23,8 +23,6 @@ from typing import Any, Final, Literal, get_args
 from ..errors import UsageError
 from .abbreviations import ABBREVIATIONS, BEFORE_NUMBERS, STARTERS, TITLES
 
-__all__ = ["Punkt", "Sentence", "locate", "model_used", "split"]
-
 Punkt = Literal["own", "punkt_tab"]
 """Whose parameters Punkt works with."""
 
@@ -61,13 +59,10 @@ _INITIALS: Final = re.compile(r"[^\W\d](?:\.[^\W\d])+")
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence of a text.
+    """One sentence of a text."""
 
-    Attributes:
-        text: the sentence, without white space around it; never empty.
-        start, end: its place: ``text == original[start:end]``.
-    """
-
+    # the sentence, without white space around it; never empty. start, end: its place: ``text ==
+    # original[start:end]``
     text: str
     start: int
     end: int
@@ -78,14 +73,6 @@ def split(text: str, *, punkt: Punkt | None = None) -> tuple[Sentence, ...]:
 
     The sentences and the white space between them are the whole text. A text without anything but white space has
     none.
-
-    Args:
-        text: plain text or Markdown, in English, Chinese or both.
-        punkt: whose parameters Punkt works with; default: what ``JURIST_PUNKT`` says, else ``punkt_tab`` where it
-            is installed, else our own.
-
-    Raises:
-        UsageError: ``punkt`` or ``JURIST_PUNKT`` names no such model, or ``punkt_tab`` is not installed.
     """
     tokenizer = _tokenizer(model_used(punkt))
     cuts = sorted(
@@ -111,11 +98,7 @@ def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
 
 
 def model_used(punkt: Punkt | None = None) -> Punkt:
-    """Return whose parameters :func:`split` works with.
-
-    Raises:
-        UsageError: as :func:`split`.
-    """
+    """Return whose parameters :func:`split` works with."""
     named = punkt or os.environ.get(_PIN) or None
     if named is None:
         return "punkt_tab" if _installed() else "own"

@@ -7,17 +7,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["filled", "table"]
-
 
 @cache
 def table(package: str, name: str) -> dict[str, Any]:
-    """Return the table ``data/NAME.toml`` of a package of ours; read once.
-
-    Args:
-        package: the reading module's ``__package__``.
-        name: of the file, without its ending.
-    """
+    """Return the table ``data/NAME.toml`` of a package of ours; read once."""
     return tomllib.loads((files(package) / "data" / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -13,22 +13,6 @@ from functools import lru_cache
 from .lexicons import NUMBER_WORDS, STOP_WORDS
 from .memory import by_length, characters
 
-__all__ = [
-    "CJK",
-    "CJK_STOP",
-    "content_terms",
-    "count_tokens",
-    "is_cjk",
-    "latin_names",
-    "neutralise",
-    "number_words",
-    "numbers",
-    "sentences",
-    "shorten",
-    "stem",
-    "terms",
-]
-
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
 _CJK_CHAR = re.compile(rf"[{CJK}]")

@@ -9,8 +9,6 @@ import re
 
 from .terms import CJK
 
-__all__ = ["chinese_share", "count_words", "is_chinese"]
-
 _CHARACTER = re.compile(f"[{CJK}]")
 _WORD = re.compile(rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*")
 

@@ -27,11 +27,7 @@ MODEL = "jurist/offline"
 
 
 class OfflineEngine:
-    """Answers DSPy requests by how texts overlap.
-
-    Args:
-        seed: changes the draws above temperature 0; at temperature 0 it changes nothing.
-    """
+    """Answers DSPy requests by how texts overlap."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -50,11 +46,7 @@ class OfflineEngine:
         return cls(seed=int(state.get("seed", 0)))
 
     def complete(self, request: Request) -> Response:
-        """Answer one request. Deterministic for equal (engine seed, request).
-
-        Raises:
-            ModelError: the request was not made by one of our adapters.
-        """
+        """Answer one request. Deterministic for equal (engine seed, request)."""
         from dspy.lm15 import Message, Response, Usage
 
         typed = typed_request.get()

@@ -35,16 +35,14 @@ from ...optimizers.base import Job, Result, Sink, optimize
 from ...optimizers.contrastive import Contrastive
 from ...optimizers.registry import make
 from ...programs.answers.infer import closed
-from ...programs.asking import Asker, Sampling
+from ...programs.asking import Asker
 from ...programs.judge import Judge
 from ...programs.state import PromptState
-from ...programs.votes import check_threshold, majority
+from ...programs.votes import Sampling, check_threshold, majority
 from ...signatures.cognibench import LABELS
 from .asked import Asked, Plan, ask, one_by_one, planned, rows_at
 from .detection import Detection
 from .result import Line, Table, line_of, scored, table_of
-
-__all__ = ["OPTIMIZER", "Ablation"]
 
 OPTIMIZER = "contrastive"
 _PARTS = ("mining", "samples", "draw", "sentences")
@@ -52,39 +50,20 @@ _PARTS = ("mining", "samples", "draw", "sentences")
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """The table before anything is asked; itself what :func:`jurist.keeping.paying.paying` pays for.
+    """The table before anything is asked; itself what :func:`jurist.keeping.paying.paying` pays for."""
 
-    Attributes:
-        judge: a judge of whole responses with CogniBench's labels.
-        gold: its labelled responses.
-        models: who answers; each gives the lines of a whole table.
-        samples: independent draws (section 3.2: 5).
-        thresholds: votes that make a sentence hallucinated, one line each (the paper's: 2 and 3).
-        options: settings of the optimizer ``contrastive``.
-        shares: of groups in train, dev and test.
-        seed: of the split and of every random choice.
-        budget: hard limits for everything together.
-        concurrency: cases in flight at once.
-        sink: receives the steps of the search for examples.
-
-    Raises:
-        UsageError: the judge has other labels, there are fewer than two samples, a threshold does not fit them,
-            or a model is to be sampled at temperature 0.
-        OptimizerError: an unknown setting.
-        GoldError: the gold set cannot be split so, or its parts leak into each other.
-    """
-
-    judge: Judge
-    gold: Gold
-    models: tuple[Model, ...] = (Model(),)
-    samples: int = 5
+    judge: Judge  # a judge of whole responses with CogniBench's labels
+    gold: Gold  # its labelled responses
+    models: tuple[Model, ...] = (Model(),)  # who answers; each gives the lines of a whole table
+    samples: int = 5  # independent draws (section 3.2: 5)
+    # votes that make a sentence hallucinated, one line each (the paper's: 2 and 3)
     thresholds: tuple[int, ...] = (2, 3)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    shares: Shares | None = None
-    seed: int = 0
-    budget: Budget = field(default_factory=Budget)
-    concurrency: int = 8
-    sink: Sink = lambda event: None
+    options: Mapping[str, Any] = field(default_factory=dict)  # settings of the optimizer ``contrastive``
+    shares: Shares | None = None  # of groups in train, dev and test
+    seed: int = 0  # of the split and of every random choice
+    budget: Budget = field(default_factory=Budget)  # hard limits for everything together
+    concurrency: int = 8  # cases in flight at once
+    sink: Sink = lambda event: None  # receives the steps of the search for examples
 
     def __post_init__(self) -> None:
         """Refuse what would only come out in the middle."""
@@ -176,16 +155,7 @@ class Ablation:
         return Estimate(what=f"{sizes}{many}", parts=tuple(parts), budget=self.budget)
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
-        """Mine the examples, ask, and score all lines.
-
-        Args:
-            job: the table, opened.
-            on_case: called after each case on test.
-
-        Raises:
-            ModelError: a model cannot be used at all.
-            BudgetExhausted, KeyboardInterrupt: the work was stopped.
-        """
+        """Mine the examples, ask, and score all lines."""
         lines: list[Line] = []
         pairs: list[tuple[int, int]] = []
         notes: list[str] = []

@@ -19,27 +19,18 @@ from ...programs.verdicts import Verdict
 from ...programs.votes import Sampling
 from ...signatures.cognibench import LABELS
 
-__all__ = ["Asked", "Plan", "ask", "one_by_one", "planned", "rows_at", "sentences_of"]
-
 Place = tuple[int, int] | None
 """Which case, and which unit of it, a sentence is; None for a sentence that is not asked about (a blank one)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a judge is asked about some responses.
+    """What a judge is asked about some responses."""
 
-    Attributes:
-        judge: the judge.
-        gold: the responses.
-        cases: the judge's own cases.
-        places: for each response, where each of its sentences is.
-    """
-
-    judge: Judge
-    gold: tuple[Case, ...]
-    cases: tuple[Case, ...]
-    places: tuple[tuple[Place, ...], ...]
+    judge: Judge  # the judge
+    gold: tuple[Case, ...]  # the responses
+    cases: tuple[Case, ...]  # the judge's own cases
+    places: tuple[tuple[Place, ...], ...]  # for each response, where each of its sentences is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +48,7 @@ def sentences_of(case: Case) -> tuple[str, ...]:
 
 
 def planned(judge: Judge, gold: Gold, cases: Sequence[Case]) -> Plan:
-    """Plan asking a judge about responses: as they are if it takes them so, else sentence by sentence.
-
-    Args:
-        judge: any judge whose rows are CogniBench's, or that expands such rows.
-        gold: CogniBench's gold set, for its rows.
-        cases: those of its cases that are asked about.
-
-    Raises:
-        UsageError: the judge does not judge the sentences of responses.
-        GoldError: a row does not fit the judge.
-    """
+    """Plan asking a judge about responses: as they are if it takes them so, else sentence by sentence."""
     own: list[Case] = []
     places: list[tuple[Place, ...]] = []
     for case in cases:
@@ -91,11 +72,7 @@ def one_by_one(judge: Judge, cases: Sequence[Case]) -> Plan:
 
 
 def ask(plan: Plan, asker: Asker, on_case: Callable[[], None] = lambda: None) -> Asked:
-    """Ask, drawing every sample, so that any threshold can be put to the votes afterwards.
-
-    Raises:
-        ModelError, BudgetExhausted: as :meth:`~jurist.programs.asking.Asker.ask_all`.
-    """
+    """Ask, drawing every sample, so that any threshold can be put to the votes afterwards."""
     everything = replace(asker, stopping="all")
     verdicts = everything.ask_all(plan.cases, lambda index, verdict: on_case())
     return Asked(plan=plan, verdicts=tuple(verdicts), samples=asker.sampling.samples)
@@ -107,10 +84,6 @@ def rows_at(asked: Asked, threshold: float) -> tuple[Row, ...]:
     A judge with other labels than gold's says *found* or *not found* only, which is written as ``invented``
     or ``faithful``; a sentence that was not asked about (a blank one) has no answer. A response is failed when
     nothing in it could be asked because the machinery failed.
-
-    Args:
-        asked: what was asked.
-        threshold: votes for a positive label, 1 to the number of samples, or below 1 the probability of one.
     """
     said = [_said(asked, verdict, threshold) for verdict in asked.verdicts]
     rows = []

@@ -29,15 +29,6 @@ from ...text.wording import count_words
 from .describing import label_sets
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
-__all__ = [
-    "DIALOGUES",
-    "MEASURES",
-    "Assessed",
-    "Assessment",
-    "Measure",
-    "read_prompts",
-]
-
 DIALOGUES = "dialogues"
 """The bundled prompts: references, histories and questions of ``cognibench-mini``."""
 MEASURES = (
@@ -53,34 +44,23 @@ MEASURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One share: as the judge found it, and corrected.
+    """One share: as the judge found it, and corrected."""
 
-    Attributes:
-        raw: with its clustered interval.
-        corrected: by the judge's sensitivity and specificity.
-    """
-
-    raw: Share
-    corrected: Prevalence
+    raw: Share  # with its clustered interval
+    corrected: Prevalence  # by the judge's sensitivity and specificity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assessed:
-    """One model's result.
+    """One model's result."""
 
-    Attributes:
-        model: its name.
-        answers: its answers, labelled, in the order of the prompts; without those it did not give.
-        empty: prompts to which it gave no usable answer.
-        failed: prompts whose answer or labels the machinery failed to get.
-        measures: name -> share.
-    """
-
-    model: str
-    answers: tuple[Labelled, ...]
-    empty: int
-    failed: int
-    measures: Mapping[str, Measure]
+    model: str  # its name
+    answers: tuple[
+        Labelled, ...
+    ]  # its answers, labelled, in the order of the prompts; without those it did not give
+    empty: int  # prompts to which it gave no usable answer
+    failed: int  # prompts whose answer or labels the machinery failed to get
+    measures: Mapping[str, Measure]  # name -> share
 
     @property
     def unusable(self) -> float:
@@ -108,17 +88,12 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment(CalibratedModels[Assessed]):
-    """Who is assessed on what; the judge's samples hold for answers and calibration alike.
-
-    Attributes:
-        prompts: assistant turns without a text: what is to be answered.
-        length: how long an answer should be, as prompts say it.
-    """
+    """Who is assessed on what; the judge's samples hold for answers and calibration alike."""
 
     answering = RESPOND
     unit = "prompts"
-    prompts: tuple[AssistantTurn, ...]
-    length: str = "between 40 and 200 words"
+    prompts: tuple[AssistantTurn, ...]  # assistant turns without a text: what is to be answered
+    length: str = "between 40 and 200 words"  # how long an answer should be, as prompts say it
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
@@ -161,15 +136,7 @@ class Assessment(CalibratedModels[Assessed]):
 
 
 def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
-    """Return the prompts of a benchmark and its name.
-
-    Args:
-        source: ``dialogues`` for the bundled ones; else rows with ``turns`` (every assistant turn is a prompt, its
-            text is not shown), or rows of the ``cognibench`` judge (labels are not needed and not used).
-
-    Raises:
-        GoldError: the source cannot be used, with its place.
-    """
+    """Return the prompts of a benchmark and its name."""
     name = COGNIBENCH.bundled if source == DIALOGUES else source
     reading = read(name)
     if any("turns" in row for _, row in reading.rows):

@@ -15,8 +15,6 @@ from ...signatures.cognibench import TIERS
 from ...text.escaping import one_line
 from .turns import AssistantTurn, Labelled
 
-__all__ = ["dialogue_rows", "label_entries", "steps"]
-
 _STEPS = {label: list(passed) for passed, label in LABELS.items()}
 _LISTS: Mapping[str, Collection[str]] = {
     "hallu_list": HALLUCINATED,

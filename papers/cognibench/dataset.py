@@ -19,8 +19,6 @@ from .describing import describe_labelled
 from .dynamics import Dynamics, dynamics
 from .turns import Labelled
 
-__all__ = ["response_rows", "write_dataset"]
-
 _CARD = """\
 ---
 configs:
@@ -86,19 +84,7 @@ def write_dataset(
     about: Mapping[str, Any],
     positive: Collection[str] = HALLUCINATED,
 ) -> tuple[dict[str, Any], Dynamics]:
-    """Write the folder, file by file, each whole; return its statistics and dynamics.
-
-    Args:
-        folder: made if it is not there; other files in it stay.
-        found: labelled answers, in order.
-        about: what the card and ``statistics.json`` say of the making: ``generator``, ``judge``, ``judge_model``,
-            ``samples``, ``threshold`` and more.
-        positive: the labels that statistics and dynamics count as hallucinations. The lists of ``labels.json`` are
-            the authors' own, with everything below ``grounded``, whatever is given here.
-
-    Raises:
-        GoldError: a file cannot be written.
-    """
+    """Write the folder, file by file, each whole; return its statistics and dynamics."""
     described = {**describe_labelled(found, positive=positive), "made": dict(about)}
     moving = dynamics(found, positive=positive)
     write_jsonl(response_rows(found), folder / "responses.jsonl")

@@ -14,8 +14,6 @@ from ...text.json_lines import plain
 from ...text.wording import count_words
 from .turns import Labelled
 
-__all__ = ["describe_labelled", "label_sets"]
-
 
 def label_sets(positive: Collection[str]) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
     """Return the shares that are reported: name -> (which labels count, among which)."""

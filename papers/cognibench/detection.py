@@ -36,17 +36,6 @@ from ...evaluation.units import Bools, Floats, encode
 from ...text.json_lines import plain, plain_fields
 from .words import by_words
 
-__all__ = [
-    "KINDS",
-    "STATISTICS",
-    "Detection",
-    "Kind",
-    "Statistic",
-    "Weighting",
-    "detection",
-    "kind_metric",
-]
-
 Kind = Literal["factual", "cognitive", "macro", "overall"]
 Statistic = Literal["precision", "recall", "f1"]
 Weighting = Literal["sentence", "word"]
@@ -59,19 +48,13 @@ _FUNCTIONS: Mapping[Statistic, Ratio] = {"precision": precision, "recall": recal
 
 @dataclass(frozen=True, kw_only=True)
 class Detection:
-    """How well one detector finds hallucinated sentences.
+    """How well one detector finds hallucinated sentences."""
 
-    Attributes:
-        cells: weighting (``sentence`` or ``word``) -> kind -> statistic -> number.
-        counts: sentences and responses by how they ended.
-        positives: kind -> hallucinated sentences of it in gold.
-        sentences: kind -> labelled sentences of it in gold.
-    """
-
+    # weighting (``sentence`` or ``word``) -> kind -> statistic -> number
     cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Score]]]
-    counts: Tally
-    positives: Mapping[str, int]
-    sentences: Mapping[str, int]
+    counts: Tally  # sentences and responses by how they ended
+    positives: Mapping[str, int]  # kind -> hallucinated sentences of it in gold
+    sentences: Mapping[str, int]  # kind -> labelled sentences of it in gold
 
     def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
         """Return one number."""
@@ -91,14 +74,7 @@ class Detection:
 def kind_metric(
     kind: Kind, statistic: Statistic, comparison: ClosedLabels, kinds: Mapping[str, str]
 ) -> Metric:
-    """Return the metric of one kind; it works wherever a named metric does.
-
-    Args:
-        kind: of sentences.
-        statistic: precision, recall or F1.
-        comparison: the closed label set of gold, with the hallucinated labels as positive ones.
-        kinds: label -> ``factual``, ``cognitive`` or anything else; the gold label decides.
-    """
+    """Return the metric of one kind; it works wherever a named metric does."""
     base = _FUNCTIONS[statistic]
     rows = {
         name: np.array([kinds.get(label) == name for label in comparison.labels], dtype=np.bool_)
@@ -126,17 +102,7 @@ def detection(
     comparison: ClosedLabels,
     kinds: Mapping[str, str],
 ) -> Detection:
-    """Score a detector by kind, by sentences and by words.
-
-    Args:
-        rows: one row a response; gold and predicted labels of its sentences.
-        texts: case id -> its sentences, for their words.
-        comparison: the closed label set, with the hallucinated labels as positive ones.
-        kinds: label -> ``factual`` or ``cognitive``; other labels (irrelevant) are in ``overall`` only.
-
-    Raises:
-        JuristError: nothing is labelled, a label is not in the set, or texts and sentences do not fit.
-    """
+    """Score a detector by kind, by sentences and by words."""
     units = {"sentence": encode(comparison, rows), "word": encode(comparison, by_words(rows, texts))}
     cells: dict[Weighting, dict[Kind, dict[Statistic, Score]]] = {}
     for weighting in get_args(Weighting):

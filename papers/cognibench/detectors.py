@@ -26,28 +26,18 @@ from ...signatures.cognibench import LABELS
 from .asked import Plan, ask, planned, rows_at
 from .result import Line, Table, line_of, table_of
 
-__all__ = ["Detectors"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Detectors(Experiment):
     """The table before anything is asked: an experiment whose judges may take responses or single sentences.
 
     The first contender is tested against each other one; gold is that of the judge ``cognibench``.
-
-    Attributes:
-        strictness: below it a cognitive sentence is hallucinated (the paper's: grounded).
-        seed: of the permutation test.
-
-    Raises:
-        UsageError: as for every experiment, or a judge is not of responses or looks for something else than
-            hallucinations.
     """
 
     kind: ClassVar[str] = "table cognibench-3"
     fewest: ClassVar[int] = 1
-    strictness: str = DEFAULT
-    seed: int = 0
+    strictness: str = DEFAULT  # below it a cognitive sentence is hallucinated (the paper's: grounded)
+    seed: int = 0  # of the permutation test
 
     def _check_alike(self) -> None:
         """Refuse judges that are not asked about hallucinated sentences; how they are asked may differ."""
@@ -97,16 +87,7 @@ class Detectors(Experiment):
         return Estimate(what=what, parts=tuple(parts), budget=self.budget)
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
-        """Ask all detectors and score them.
-
-        Args:
-            job: the table, opened.
-            on_case: called after each case of each detector.
-
-        Raises:
-            ModelError: a model cannot be used at all.
-            BudgetExhausted: a limit was reached.
-        """
+        """Ask all detectors and score them."""
         lines = []
         named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:

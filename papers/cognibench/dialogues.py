@@ -23,8 +23,6 @@ from ...programs.votes import Sampling
 from .plans import DialogueSpec, plans
 from .turns import AssistantTurn, answers_of
 
-__all__ = ["dialogue_counts", "dialogue_job", "sampled_dialogues", "turns_in"]
-
 
 def dialogue_job(
     documents: Sequence[Document],
@@ -36,20 +34,7 @@ def dialogue_job(
     concurrency: int = 8,
     budget: Budget | None = None,
 ) -> Generation:
-    """Return the writing of the planned dialogues, in the order of their documents.
-
-    Args:
-        documents: the references.
-        spec: turns, lengths, topics, language.
-        model: who writes.
-        seed: of plans and draws.
-        attempts: how often one exchange may be asked for.
-        concurrency: dialogues in flight at once.
-        budget: hard limits of the whole job.
-
-    Raises:
-        UsageError: nothing could be written so, or as :func:`~.plans.plans`.
-    """
+    """Return the writing of the planned dialogues, in the order of their documents."""
     if attempts < 1:
         raise UsageError(f"{attempts} attempts ask nothing", hint="give 1 or more")
     generator = dialogue_generator(attempts, spec.turns.high)

@@ -20,8 +20,6 @@ from ...programs.cognibench import HALLUCINATED, statement_type
 from ...text.json_lines import plain
 from .turns import Labelled
 
-__all__ = ["PARTS", "Dynamics", "dynamics", "plot_dynamics"]
-
 PARTS = 5
 _TYPES = ("factual", "cognitive")
 _BY_TURN = (
@@ -42,17 +40,11 @@ _BY_PLACE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Dynamics:
-    """The tables.
+    """The tables."""
 
-    Attributes:
-        by_turn: turn, from 1 -> measure -> ratio; ``answers`` are in ``answers``.
-        by_place: part of the answer, from 1 -> measure -> ratio.
-        answers: turn -> number of answers.
-    """
-
-    by_turn: dict[int, dict[str, Share]]
-    by_place: dict[int, dict[str, Share]]
-    answers: dict[int, int]
+    by_turn: dict[int, dict[str, Share]]  # turn, from 1 -> measure -> ratio; ``answers`` are in ``answers``
+    by_place: dict[int, dict[str, Share]]  # part of the answer, from 1 -> measure -> ratio
+    answers: dict[int, int]  # turn -> number of answers
 
     @property
     def _rows(self) -> dict[str, list[tuple[dict[str, int], dict[str, Share]]]]:
@@ -70,11 +62,7 @@ class Dynamics:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> "Dynamics":
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            LookupError, TypeError: it did not write that.
-        """
+        """Return what :meth:`to_json` wrote."""
 
         def table(name: str, place: str, measures: Sequence[str]) -> dict[int, dict[str, Share]]:
             return {row[place]: {one: Share(**row[one]) for one in measures} for row in found[name]}
@@ -119,13 +107,7 @@ def dynamics(
     parts: int = PARTS,
     positive: Collection[str] = HALLUCINATED,
 ) -> Dynamics:
-    """Return the dynamics of labelled answers.
-
-    Args:
-        found: labelled answers; sentences without a label count nowhere.
-        positive: the labels that are hallucinations.
-        parts: into how many equal parts an answer is cut.
-    """
+    """Return the dynamics of labelled answers."""
     turns: dict[int, list[Labelled]] = {}
     for one in sorted(found, key=lambda one: one.answer.turn):
         turns.setdefault(one.answer.turn + 1, []).append(one)
@@ -204,11 +186,7 @@ _PLOTS: Final = (  # of the turns, and the last one of the places
 
 
 def plot_dynamics(found: Dynamics, folder: Path) -> list[Path]:
-    """Draw both figures as SVG into a folder and return the files.
-
-    Raises:
-        JuristError: matplotlib is not installed. UsageError: a file cannot be written.
-    """
+    """Draw both figures as SVG into a folder and return the files."""
     from ...report.plotting import draw
 
     written = []

@@ -20,23 +20,15 @@ from .dialogues import sampled_dialogues, turns_in
 from .dynamics import Dynamics
 from .turns import AssistantTurn, check_judge, label
 
-__all__ = ["Dataset", "foresee_dataset", "make_dataset"]
-
 Step = Callable[[], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """How the making of a dataset ended.
+    """How the making of a dataset ended."""
 
-    Attributes:
-        made: how the writing of the dialogues ended.
-        failed: answers that the machinery did not label.
-        statistics, dynamics: as written.
-    """
-
-    made: Generated
-    failed: int = 0
+    made: Generated  # how the writing of the dialogues ended
+    failed: int = 0  # answers that the machinery did not label. statistics, dynamics: as written
     statistics: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Dynamics | None = None
 
@@ -68,22 +60,7 @@ def make_dataset(
     on_answer: Step = lambda: None,
     on_labelling: Callable[[int], None] = lambda answers: None,
 ) -> Dataset:
-    """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes.
-
-    Args:
-        job: the dialogues to write.
-        judge: who labels; its samples and threshold are the paper's five and a majority unless others are set.
-        folder: the folder to write.
-        start: how the job is started.
-        on_dialogue: called after each dialogue.
-        on_answer: called after each labelled answer.
-        on_labelling: called with the number of answers, before they are labelled.
-
-    Raises:
-        UsageError: the folder holds a dataset and neither was asked for, or the judge is of another kind.
-        CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
-        JuristError: no dialogue passed the checks.
-    """
+    """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes."""
     check_judge(judge.judge)
     work_of = _DatasetWork(generation=job, judge=judge)
     fingerprint = work_of.fingerprint()
@@ -135,11 +112,7 @@ def _about(job: Generation, judge: LoadedJudge, made: Generated) -> dict[str, An
 
 
 def _made_before(folder: Path) -> Dataset:
-    """Return a finished dataset from its files.
-
-    Raises:
-        UsageError: one of them was damaged since.
-    """
+    """Return a finished dataset from its files."""
     try:
         statistics, moving = (
             json.loads((folder / name).read_text(encoding="utf-8"))

@@ -14,8 +14,6 @@ from ...gold.documents import Document
 from ...programs.dialogue_checks import Range
 from ...text.wording import chinese_share
 
-__all__ = ["DialogueSpec", "Language", "Plan", "plans"]
-
 Language: TypeAlias = Literal["auto", "en", "zh"]
 _TURNS, _WORDS = Range(3, 3), Range(40, 200)
 _NAMES = {"en": "English", "zh": "Chinese"}

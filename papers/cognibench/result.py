@@ -16,8 +16,6 @@ from ...text.json_lines import plain_fields
 from .asked import sentences_of
 from .detection import Detection, detection, kind_metric
 
-__all__ = ["Line", "Table", "line_of", "table_of"]
-
 _TESTED = ("macro", "f1")
 _TIERS = tuple(label for label in LABELS if statement_type(label) == "cognitive")
 _KINDS = {label: statement_type(label) for label in LABELS}
@@ -25,23 +23,14 @@ _KINDS = {label: statement_type(label) for label in LABELS}
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of a table.
+    """One line of a table."""
 
-    Attributes:
-        name: the detector.
-        model: who answered.
-        rows: its answers, one row a response.
-        detection: precision, recall and F1 by kind, by sentences and by words.
-        tiers: what cognitive sentences were taken for; ``None`` for a detector without tiers.
-        spend: calls, tokens and cost; lines that share their answers share this too.
-    """
-
-    name: str
-    model: str
-    rows: tuple[Row, ...]
-    detection: Detection
-    tiers: Confusion | None
-    spend: Spend
+    name: str  # the detector
+    model: str  # who answered
+    rows: tuple[Row, ...]  # its answers, one row a response
+    detection: Detection  # precision, recall and F1 by kind, by sentences and by words
+    tiers: Confusion | None  # what cognitive sentences were taken for; ``None`` for a detector without tiers
+    spend: Spend  # calls, tokens and cost; lines that share their answers share this too
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the rows as plain JSON types."""
@@ -50,29 +39,18 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        name: ``cognibench-3`` or ``cognibench-5``.
-        gold: the gold's name.
-        cases, sentences: responses and labelled sentences that all lines are scored on.
-        groups: dialogues or documents they come from.
-        strictness: below it a cognitive sentence is hallucinated.
-        lines: the lines.
-        tests: each first line of a model against its others, corrected together (Holm).
-        notes: what a reader must know, one sentence each.
-        thresholds: name -> votes needed -> the detection under that threshold, from the same votes.
-    """
-
-    name: str
-    gold: str
+    name: str  # ``cognibench-3`` or ``cognibench-5``
+    gold: str  # the gold's name. cases, sentences: responses and labelled sentences that all lines are scored on
     cases: int
     sentences: int
-    groups: int
-    strictness: str
-    lines: tuple[Line, ...]
-    tests: tuple[Contrast, ...]
-    notes: tuple[str, ...] = ()
+    groups: int  # dialogues or documents they come from
+    strictness: str  # below it a cognitive sentence is hallucinated
+    lines: tuple[Line, ...]  # the lines
+    tests: tuple[Contrast, ...]  # each first line of a model against its others, corrected together (Holm)
+    notes: tuple[str, ...] = ()  # what a reader must know, one sentence each
+    # name -> votes needed -> the detection under that threshold, from the same votes
     thresholds: Mapping[str, Mapping[int, Detection]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -94,11 +72,7 @@ def line_of(
     tiers: bool,
     spend: Spend,
 ) -> Line:
-    """Score the answers of one detector.
-
-    Raises:
-        JuristError: nothing is labelled.
-    """
+    """Score the answers of one detector."""
     return Line(
         name=name,
         model=model,
@@ -128,11 +102,7 @@ def table_of(
     notes: Sequence[str] = (),
     thresholds: Mapping[str, Mapping[int, Detection]] | None = None,
 ) -> Table:
-    """Put lines together and test the pairs of them (by number) on the macro F1 of sentences.
-
-    Raises:
-        JuristError: the lines are not of the same responses.
-    """
+    """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
     comparison = ClosedLabels(LABELS, positive)
     metric = kind_metric(*_TESTED, comparison, _KINDS)  # type: ignore[arg-type]
     tests = [

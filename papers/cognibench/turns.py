@@ -15,39 +15,25 @@ from ...errors import GoldError, UsageError
 from ...gold.goldset import Gold
 from ...jobs.assessing import verdicts
 from ...keeping.loading import LoadedJudge
-from ...programs.asking import Verdict
 from ...programs.cognibench import COGNIBENCH
 from ...programs.judge import Judge
+from ...programs.verdicts import Verdict
 from ...text.sentences import split
-
-__all__ = ["AssistantTurn", "Labelled", "answers_of", "check_judge", "label", "labelled_gold"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AssistantTurn:
-    """One assistant turn.
+    """One assistant turn."""
 
-    Attributes:
-        id: of the turn: the dialogue's id and the number of the turn.
-        group: the document; answers about one document are not independent.
-        dialogue: the id of the conversation.
-        turn: from 0.
-        reference: the text it is to be faithful to.
-        history: the turns before.
-        question: the user's message.
-        text: the answer.
-        extra: topic, language and whatever else is known of the dialogue.
-    """
-
-    id: str
-    group: str
-    dialogue: str
-    turn: int
-    reference: str
-    history: tuple[Mapping[str, str], ...]
-    question: str
-    text: str
-    extra: Mapping[str, Any]
+    id: str  # of the turn: the dialogue's id and the number of the turn
+    group: str  # the document; answers about one document are not independent
+    dialogue: str  # the id of the conversation
+    turn: int  # from 0
+    reference: str  # the text it is to be faithful to
+    history: tuple[Mapping[str, str], ...]  # the turns before
+    question: str  # the user's message
+    text: str  # the answer
+    extra: Mapping[str, Any]  # topic, language and whatever else is known of the dialogue
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -67,25 +53,15 @@ class AssistantTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled:
-    """An answer with one label per sentence, ``None`` where there is no usable one.
+    """An answer with one label per sentence, ``None`` where there is no usable one."""
 
-    Attributes:
-        answer: the assistant turn.
-        labels: one per sentence.
-        verdict: what the judge said; ``None`` for labels that came from elsewhere.
-    """
-
-    answer: AssistantTurn
-    labels: Labels
-    verdict: Verdict | None = None
+    answer: AssistantTurn  # the assistant turn
+    labels: Labels  # one per sentence
+    verdict: Verdict | None = None  # what the judge said; ``None`` for labels that came from elsewhere
 
 
 def answers_of(row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> list[AssistantTurn]:
-    """Return the assistant turns of a dialogue row ``{"id", "group", "reference", "turns"}``.
-
-    Raises:
-        GoldError: a field is missing, or user and assistant do not take turns.
-    """
+    """Return the assistant turns of a dialogue row ``{"id", "group", "reference", "turns"}``."""
     turns, name = row.get("turns"), str(row.get("id") or f"dialogue-{line or 0}")
     reference = row.get("reference")
     if not isinstance(reference, str) or not reference.strip():
@@ -124,11 +100,7 @@ def _alternate(turns: Sequence[Any]) -> bool:
 
 
 def check_judge(judge: Judge) -> None:
-    """Refuse a judge that does not label the sentences of a response as CogniBench does.
-
-    Raises:
-        UsageError: it is another kind of judge.
-    """
+    """Refuse a judge that does not label the sentences of a response as CogniBench does."""
     if (
         set(judge.answer.choices) != set(COGNIBENCH.answer.choices)
         or "sentences" not in judge.row_model.model_fields
@@ -142,12 +114,7 @@ def check_judge(judge: Judge) -> None:
 def label(
     loaded: LoadedJudge, answers: Sequence[AssistantTurn], on_done: Callable[[], None] = lambda: None
 ) -> list[Labelled]:
-    """Label the sentences of answers; the result is in their order. An answer without a sentence gets no label.
-
-    Raises:
-        ModelError: the model cannot be used at all.
-        BudgetExhausted: a limit was reached.
-    """
+    """Label the sentences of answers; the result is in their order. An answer without a sentence gets no label."""
     cases = [
         loaded.judge.case(answer.row(), path=answer.id) if answer.sentences else None for answer in answers
     ]

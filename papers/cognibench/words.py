@@ -17,8 +17,6 @@ from dataclasses import replace
 from ...errors import JuristError
 from ...evaluation.rows import Row
 
-__all__ = ["by_words", "count_words"]
-
 _HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 
@@ -30,15 +28,7 @@ def count_words(text: str) -> int:
 
 
 def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
-    """Return the rows with every unit repeated for each of its words.
-
-    Args:
-        rows: one unit a sentence.
-        texts: case id -> the text of each unit.
-
-    Raises:
-        JuristError: a row has no texts, or another number of them.
-    """
+    """Return the rows with every unit repeated for each of its words."""
     return tuple(_repeated(row, texts.get(row.id, ())) for row in rows)
 
 

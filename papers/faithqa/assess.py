@@ -21,18 +21,9 @@ from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
 from ...programs.faithqa.rows import QueryRow
-from ...programs.faithqa.scoring import TOP, Category, constraint_score
+from ...programs.faithqa.scoring import TOP, constraint_score
 from ...programs.faithqa.writing import Task
-from ...signatures.faithqa import AnswerQuery
-
-__all__ = [
-    "Assessed",
-    "Assessment",
-    "Question",
-    "Response",
-    "is_benchmark",
-    "read_questions",
-]
+from ...signatures.faithqa import AnswerQuery, Category
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""
@@ -63,21 +54,15 @@ _QUESTION: Final = pydantic.TypeAdapter(Question)
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """A model's response to a question.
+    """A model's response to a question."""
 
-    Attributes:
-        question: what was asked.
-        text: the response; empty if there is none.
-        marks: one for each constraint, ``None`` where the judge gave none that is usable.
-        facts: what the fact check says of a hallucinated response to a fact query.
-        failed: whether the machinery failed to get the text or the marks.
-    """
-
-    question: Question
-    text: str = ""
-    marks: tuple[str | None, ...] = ()
-    facts: str | None = None
-    failed: bool = False
+    question: Question  # what was asked
+    text: str = ""  # the response; empty if there is none
+    marks: tuple[
+        str | None, ...
+    ] = ()  # one for each constraint, ``None`` where the judge gave none that is usable
+    facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
+    failed: bool = False  # whether the machinery failed to get the text or the marks
 
     @property
     def score(self) -> float | None:
@@ -113,16 +98,11 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment(AssessedModels[Assessed]):
-    """Who is assessed on what; the judge ``satisfaction`` marks.
-
-    Attributes:
-        questions: of the benchmark; at least one.
-        facts: the judge ``fact-check``.
-    """
+    """Who is assessed on what; the judge ``satisfaction`` marks."""
 
     answering = ANSWERING
-    questions: tuple[Question, ...]
-    facts: LoadedJudge
+    questions: tuple[Question, ...]  # of the benchmark; at least one
+    facts: LoadedJudge  # the judge ``fact-check``
 
     @property
     def asked(self) -> list[Case]:
@@ -186,11 +166,7 @@ def is_benchmark(source: str) -> bool:
 
 
 def read_questions(source: str) -> tuple[Question, ...]:
-    """Read a benchmark.
-
-    Raises:
-        GoldError: the source or one of its rows cannot be used, with its place; or two have one id.
-    """
+    """Read a benchmark."""
     return read_typed(
         source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
     )

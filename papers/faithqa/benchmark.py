@@ -15,8 +15,6 @@ from ...gold.documents import Document
 from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...text.tables import table
 
-__all__ = ["SHARES", "plan_rows", "statistics"]
-
 SHARES: Final[Mapping[str, float]] = {
     "fact": 3000,
     "story": 1000,
@@ -33,17 +31,7 @@ _FIXED: Final = 1  # what a creative query sets besides its requirements: that a
 def plan_rows(
     documents: Sequence[Document], *, size: int, tasks: Sequence[str] = TASKS, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """Yield what is to be written, one query each.
-
-    Args:
-        documents: concepts and articles, with their topics.
-        size: how many queries.
-        tasks: those of them that are wanted, in the proportions of :data:`SHARES`.
-        seed: of all choices.
-
-    Raises:
-        UsageError: there are too few documents for a task, no such task, or no query is wanted.
-    """
+    """Yield what is to be written, one query each."""
     if size < 1 or not tasks or not documents:
         raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
     if unknown := [task for task in tasks if task not in TASKS]:
@@ -96,11 +84,7 @@ def _creative(draw: random.Random, languages: Sequence[str], task: str) -> dict[
 
 
 def statistics(path: Path) -> dict[str, Any]:
-    """Return how many queries a benchmark holds (Tables 1 and 8), read line by line.
-
-    Returns:
-        ``total`` and ``tasks``: task -> ``total``, and value -> queries for ``difficulty``, ``missing`` and ``topic``.
-    """
+    """Return how many queries a benchmark holds (Tables 1 and 8), read line by line."""
     names = ("difficulty", "missing", "topic")
     counts = {task: {name: Counter[str]() for name in names} for task in TASKS}
     totals: Counter[str] = Counter()

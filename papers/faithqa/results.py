@@ -23,8 +23,6 @@ from ...report.table import Table, table
 from ...text.json_lines import plain
 from .assess import Assessed, Response
 
-__all__ = ["BREAKDOWNS", "Breakdown", "compare"]
-
 Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
 """A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""
 
@@ -36,19 +34,12 @@ _MEAN: Final = Metric(
 
 @dataclass(frozen=True)
 class Breakdown:
-    """One table of the paper: shares by row and column, with clustered 95 % intervals.
+    """One table of the paper: shares by row and column, with clustered 95 % intervals."""
 
-    Attributes:
-        title: what is shown of what.
-        tasks: of the responses that it is about; those without a score are left out.
-        columns: in their order; ``score`` is a mean on the scale of the Constraint Score.
-        counts: what is counted of such responses.
-    """
-
-    title: str
-    tasks: Sequence[Task]
-    columns: Sequence[str]
-    counts: Callable[[Sequence[Response]], Iterable[Count]]
+    title: str  # what is shown of what
+    tasks: Sequence[Task]  # of the responses that it is about; those without a score are left out
+    columns: Sequence[str]  # in their order; ``score`` is a mean on the scale of the Constraint Score
+    counts: Callable[[Sequence[Response]], Iterable[Count]]  # what is counted of such responses
 
     def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
         """Return a model's shares: row -> column -> share, rows in the order of the tasks."""

@@ -21,23 +21,16 @@ from ...programs.stepwise import Making
 from ...text.passages import passages
 from ...text.terms import content_terms
 
-__all__ = ["Corpus", "Passages", "fact_check", "passages_of"]
-
 _PLAIN: Final = (".txt", ".md")
 _SUFFIXES: Final = (*_PLAIN, "", ".jsonl", ".json")
 
 
 @dataclass(frozen=True)
 class Passages:
-    """Indexed passages.
+    """Indexed passages."""
 
-    Attributes:
-        texts: each with the title of its document before it.
-        index: the BM25 index over their content words.
-    """
-
-    texts: tuple[str, ...]
-    index: Any
+    texts: tuple[str, ...]  # each with the title of its document before it
+    index: Any  # the BM25 index over their content words
 
     def search(self, query: str, most: int = 5) -> list[str]:
         """Return at most ``most`` passages that share a word with the query, the nearest first."""
@@ -51,11 +44,7 @@ class Passages:
 
 @cache
 def passages_of(path: str) -> Passages:
-    """Return the passages of a file or of all files under a folder.
-
-    Raises:
-        UsageError: there is no text. GoldError: there is no such place, or a file in it cannot be read.
-    """
+    """Return the passages of a file or of all files under a folder."""
     root = Path(path)
     files = [root]
     if root.is_dir():
@@ -97,12 +86,6 @@ def fact_check(corpus: str) -> Judge:
     """Return ``fact-check-retrieval``: with a second verification against passages of a corpus.
 
     In every command: a file with ``judge = fact_check("reference/")``.
-
-    Args:
-        corpus: a file or folder.
-
-    Raises:
-        UsageError, GoldError: the corpus cannot be read.
     """
     passages_of(corpus)
     return replace(

@@ -17,31 +17,18 @@ from ...programs.haluagent.checks import alike
 from .duplicates import NearDuplicates
 from .items import FORMATS, LETTERS, Choice, Generative, Hallucinated, Item, Question, TrueFalse
 
-__all__ = ["Made", "Statistics", "aggregate", "questions_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What became of a question.
+    """What became of a question."""
 
-    Attributes:
-        question: the question.
-        items: in the order of the formats; none if it was left out.
-        dropped: why it is not there in a format or at all; empty if it is.
-    """
-
-    question: Question
-    items: tuple[Item, ...] = ()
-    dropped: str = ""
+    question: Question  # the question
+    items: tuple[Item, ...] = ()  # in the order of the formats; none if it was left out
+    dropped: str = ""  # why it is not there in a format or at all; empty if it is
 
 
 def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
-    """Yield the questions of verified rows, each of which holds one hallucinated answer.
-
-    Args:
-        rows: with ``question_id``, the fields of a question, ``hallucinated_answer`` and ``type``; those of one
-            question stand together.
-    """
+    """Yield the questions of verified rows, each of which holds one hallucinated answer."""
     for name, group in groupby(rows, key=lambda row: row["question_id"]):
         ones = list(group)
         answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in ones]
@@ -49,12 +36,7 @@ def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
 
 
 def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Iterator[Made]:
-    """Yield what becomes of each question, in their order; the same for the same questions and seed.
-
-    Args:
-        questions: gives them, twice: once to see which words are rare.
-        seed: of shuffled options and of the wrong answer of true-or-false items.
-    """
+    """Yield what becomes of each question, in their order; the same for the same questions and seed."""
     places = _balanced(seed)
     with NearDuplicates(one.question for one in questions()) as near:
         for one in questions():

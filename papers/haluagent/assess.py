@@ -23,8 +23,6 @@ from .items import Choice, Generative, Item, TrueFalse
 from .rates import Found, Rates, rates
 from .replies import read_choice, read_truth
 
-__all__ = ["Assessed", "ItemAssessment", "check_compares", "prompt_of"]
-
 ANSWERING: Final = answering("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
 _CONFLICT: Final = "conflict"
@@ -35,11 +33,7 @@ _TRUTH: Final = {
 
 
 def check_compares(judge: LoadedJudge) -> None:
-    """Refuse a judge of something else.
-
-    Raises:
-        UsageError: it does not take what ``qa-conflict`` takes.
-    """
+    """Refuse a judge of something else."""
     if set(judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
         raise UsageError(
             f"judge {judge.judge.name} does not compare a reply with the correct answer",
@@ -73,15 +67,11 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemAssessment(CalibratedModels[Assessed]):
-    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it.
-
-    Attributes:
-        items: the benchmark.
-    """
+    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it."""
 
     answering = ANSWERING
     unit = "items"
-    items: tuple[Item, ...]
+    items: tuple[Item, ...]  # the benchmark
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""

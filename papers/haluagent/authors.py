@@ -19,8 +19,6 @@ from ...signatures.haluagent import HallucinationType
 from ...text.wording import is_chinese
 from .items import LETTERS, Choice, Generative, Item
 
-__all__ = ["AUTHORS_TYPES", "authors_lines", "choice_prompt", "is_authors_row", "read_authors"]
-
 AUTHORS_TYPES: Final[dict[HallucinationType, str]] = {
     "fabrication": "虚构事实",
     "attribute": "属性错误",
@@ -45,11 +43,7 @@ def is_authors_row(row: Any) -> bool:
 
 
 def read_authors(path: str | Path) -> tuple[Item, ...]:
-    """Read generative or single-choice items of the authors; their ids are the numbers of their lines.
-
-    Raises:
-        GoldError: the file or a line of it cannot be used, with its place.
-    """
+    """Read generative or single-choice items of the authors; their ids are the numbers of their lines."""
     return tuple(_item(row, number, str(path)) for number, row in read(path).rows)
 
 
@@ -109,11 +103,7 @@ def choice_prompt(item: Choice) -> str:
 
 
 def authors_lines(items: Iterable[Item]) -> list[str]:
-    """Return items as lines of the authors' format, without line breaks.
-
-    Raises:
-        UsageError: the authors' format has no true-or-false items.
-    """
+    """Return items as lines of the authors' format, without line breaks."""
     return [json.dumps(_row(item), ensure_ascii=False) for item in items]
 
 

@@ -13,15 +13,9 @@ from types import TracebackType
 
 from ...programs.haluagent.checks import ALIKE, alike, shingles
 
-__all__ = ["NearDuplicates"]
-
 
 class NearDuplicates:
-    """The questions that were kept so far; a context manager, because it holds a file of its own.
-
-    Args:
-        questions: all that will be asked about, once: the pairs that are rare among them are looked up.
-    """
+    """The questions that were kept so far; a context manager, because it holds a file of its own."""
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._often = Counter(pair for question in questions for pair in shingles(question))

@@ -19,20 +19,6 @@ import pydantic
 from ...gold.typed_rows import read_typed
 from ...signatures.haluagent import HallucinationType
 
-__all__ = [
-    "FORMATS",
-    "LETTERS",
-    "Choice",
-    "Format",
-    "Generative",
-    "Hallucinated",
-    "Item",
-    "Question",
-    "TrueFalse",
-    "item_line",
-    "read_items",
-]
-
 Format = Literal["generative", "single-choice", "true-false"]
 FORMATS: Final[tuple[Format, ...]] = ("generative", "single-choice", "true-false")
 LETTERS: Final = "ABCD"
@@ -128,9 +114,5 @@ def item_line(item: Item) -> str:
 
 
 def read_items(path: str | Path) -> tuple[Item, ...]:
-    """Read a benchmark file.
-
-    Raises:
-        GoldError: the file or a line of it cannot be used, with its place.
-    """
+    """Read a benchmark file."""
     return read_typed(path, _ITEM, hint="see docs/haluagent.md for the rows of each format")

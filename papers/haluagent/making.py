@@ -23,16 +23,14 @@ from ...gold.writing import json_text, write_jsonl, write_whole
 from ...jobs.generation import Generated, Generation
 from ...jobs.writing import generate, rejects_path
 from ...keeping.paying import Start
-from ...programs.asking import Verdict
 from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge
+from ...programs.verdicts import Verdict
 from ...text.json_lines import plain
 from .aggregate import Statistics, aggregate, questions_of
 from .authors import authors_lines
 from .duplicates import NearDuplicates
 from .items import item_line
-
-__all__ = ["Benchmark", "distinct", "make_benchmark"]
 
 _BLOCKS: Final = 1000
 """Documents are drawn in at most as many blocks, so that the interval takes no more memory for more of them."""
@@ -43,14 +41,10 @@ _FILES: Final = ("benchmark", *_AUTHORS.values(), "benchmark.rejects")
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """How the making of a benchmark ended.
+    """How the making of a benchmark ended."""
 
-    Attributes:
-        written: what the generator wrote.
-        card: what stands in ``CARD.json``: who wrote, acceptance rates with intervals, and statistics.
-    """
-
-    written: Generated
+    written: Generated  # what the generator wrote
+    # what stands in ``CARD.json``: who wrote, acceptance rates with intervals, and statistics
     card: Mapping[str, Any]
 
 
@@ -71,22 +65,7 @@ def make_benchmark(
     sample: int = 0,
     on_document: Callable[[], None] = lambda: None,
 ) -> Benchmark:
-    """Write the folder of a benchmark.
-
-    Args:
-        job: what writes, and the passages.
-        folder: where.
-        start: how the job is started.
-        topics: the document's id -> its topic.
-        about: what else the card says, as JSON values.
-        seed: of shuffled options and of the sample.
-        sample: items that passed, and as many that did not, for people to check.
-        on_document: called after each passage.
-
-    Raises:
-        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
-        GoldError: a file cannot be written.
-    """
+    """Write the folder of a benchmark."""
     verified = folder / "verified.jsonl"
 
     def told(case: Case, verdict: Verdict) -> None:

@@ -19,39 +19,22 @@ from ...gold.strata import rating_columns
 from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge
 
-__all__ = ["PeopleCheck", "people_check"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleCheck:
-    """One column of the table.
+    """One column of the table."""
 
-    Attributes:
-        verified: the share of items that passed which people call right.
-        written: the same of all that was written.
-        rejected: the same of what did not pass.
-        alpha: Krippendorff's alpha of the raters; ``None`` with one rater, and of all questions together.
-        unlabelled: items of the sample that people did not label, or not as one.
-    """
-
-    verified: Share
-    written: Share
-    rejected: Share
-    alpha: float | None
-    unlabelled: int
+    verified: Share  # the share of items that passed which people call right
+    written: Share  # the same of all that was written
+    rejected: Share  # the same of what did not pass
+    alpha: (
+        float | None
+    )  # Krippendorff's alpha of the raters; ``None`` with one rater, and of all questions together
+    unlabelled: int  # items of the sample that people did not label, or not as one
 
 
 def people_check(folder: Path, people: Path) -> dict[str, PeopleCheck]:
-    """Return the column of each check, and of all together.
-
-    Args:
-        folder: of the benchmark, with its ``CARD.json`` and ``check``.
-        people: a folder with the labelled sheets as ``jurist gold import`` writes them: ``answer-check.jsonl``,
-            ``hallucination-check.jsonl`` and ``label-check.jsonl``.
-
-    Raises:
-        UsageError: the benchmark has no sample. GoldError: a file cannot be used, or labels none of it.
-    """
+    """Return the column of each check, and of all together."""
     try:
         passed = json.loads((folder / "check" / "passed.json").read_text(encoding="utf-8"))
         overall = json.loads((folder / "CARD.json").read_text(encoding="utf-8"))["acceptance"]["overall"]

@@ -24,8 +24,6 @@ from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse
 
-__all__ = ["Found", "Rates", "paired", "rates"]
-
 _SOUND = ClosedLabels(("sound", "hallucinated"))
 
 
@@ -40,25 +38,16 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """The rates of one model.
+    """The rates of one model."""
 
-    Attributes:
-        formats: of each format that there is.
-        overall: (value, low, high): the mean of the formats.
-        types: of generative items by their type.
-        errors: ``false_negative`` and ``false_positive`` of true-or-false items.
-        corrected: the rate of generative items without the errors of the judge; ``None`` without a calibration.
-        unanswered: format -> items without an answer.
-        failed: items that the model was not reached for.
-    """
-
-    formats: Mapping[str, Share]
-    overall: tuple[float, float, float] | None
-    types: Mapping[str, Share]
-    errors: Mapping[str, Share]
+    formats: Mapping[str, Share]  # of each format that there is
+    overall: tuple[float, float, float] | None  # (value, low, high): the mean of the formats
+    types: Mapping[str, Share]  # of generative items by their type
+    errors: Mapping[str, Share]  # ``false_negative`` and ``false_positive`` of true-or-false items
+    # the rate of generative items without the errors of the judge; ``None`` without a calibration
     corrected: Prevalence | None
-    unanswered: Mapping[str, int]
-    failed: int
+    unanswered: Mapping[str, int]  # format -> items without an answer
+    failed: int  # items that the model was not reached for
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -67,13 +56,7 @@ class Rates:
 
 
 def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None) -> Rates:
-    """Return the rates of one model.
-
-    Args:
-        found: what it did with each item.
-        calibration: how often the judge of generative items was right on gold, by group: of those in conflict, and of
-            those that are not.
-    """
+    """Return the rates of one model."""
     answered = [one for one in found if one.hallucinated is not None]
     by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
     present = {name: ones for name, ones in by_format.items() if ones}

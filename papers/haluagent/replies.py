@@ -12,8 +12,6 @@ from typing import Final, Literal
 
 from ...text.measures import letters
 
-__all__ = ["read_choice", "read_truth"]
-
 Letter = Literal["A", "B", "C", "D"]
 _STATED: Final = re.compile(
     r"(?:(?:answer|option|choice)(?: is| would be|:| =)++|i (?:choose|pick|select)"

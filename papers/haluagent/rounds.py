@@ -10,22 +10,14 @@ from ...cases import Case
 from ...evaluation.measured import objective_score
 from ...optimizers.board import Board, Candidate
 
-__all__ = ["Round", "rounds_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One line of the table.
+    """One line of the table."""
 
-    Attributes:
-        number: 0 for the basic prompts.
-        candidate: the id of the prompts that were the best of the round on dev.
-        rates: metric -> its value on dev: the validation rate, and the rate of each check.
-    """
-
-    number: int
-    candidate: str
-    rates: Mapping[str, float]
+    number: int  # 0 for the basic prompts
+    candidate: str  # the id of the prompts that were the best of the round on dev
+    rates: Mapping[str, float]  # metric -> its value on dev: the validation rate, and the rate of each check
 
 
 def rounds_of(board: Board, dev: Sequence[Case]) -> list[Round]:

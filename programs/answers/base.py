@@ -19,8 +19,6 @@ from ...evaluation.comparisons import Comparison
 from ..votes import Sampling
 from .reading import Reading
 
-__all__ = ["SHOWN", "Answer", "Lack", "upper_half"]
-
 Learned: TypeAlias = Literal["label", "number", "members"]
 SHOWN = 300
 """Characters of a unit's text that feedback quotes."""
@@ -30,19 +28,12 @@ _NAMED = 60  # characters of a value that the name of a constant answer shows
 
 @dataclass(frozen=True, kw_only=True)
 class Lack:
-    """What the gold of a part of a split does not hold and needs.
+    """What the gold of a part of a split does not hold and needs."""
 
-    Attributes:
-        what: which one is missing, such as ``positive``.
-        noun: what there are several of, such as ``label``.
-        said: what its gold says, such as ``all labels are send``.
-        wanted: what rows would have to say.
-    """
-
-    what: str
-    noun: str
-    said: str
-    wanted: str
+    what: str  # which one is missing, such as ``positive``
+    noun: str  # what there are several of, such as ``label``
+    said: str  # what its gold says, such as ``all labels are send``
+    wanted: str  # what rows would have to say
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,6 @@ from ..votes import Sampling
 from .base import SHOWN, Answer, Lack
 from .reading import Reading
 
-__all__ = ["Check", "Checked", "CheckedItem", "Said", "items_of"]
-
 Said: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
 """What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
 _SAID: tuple[Said, ...] = get_args(Said)
@@ -57,15 +55,10 @@ class Check(pydantic.BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """An item with its checks.
+    """An item with its checks."""
 
-    Attributes:
-        content: the item as JSON.
-        checks: what each check says, in the answer's order.
-    """
-
-    content: str
-    checks: tuple[Check, ...]
+    content: str  # the item as JSON
+    checks: tuple[Check, ...]  # what each check says, in the answer's order
 
     @property
     def verdicts(self) -> tuple[Said, ...]:
@@ -90,15 +83,10 @@ def items_of(value: Value | None) -> tuple[CheckedItem, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked(Answer):
-    """The items written from a document, with what every check says of each.
+    """The items written from a document, with what every check says of each."""
 
-    Attributes:
-        checks: the names of the checks, in the order in which they are shown.
-        items: how many items are wanted from a document.
-    """
-
-    checks: tuple[str, ...] = ()
-    items: int = 1
+    checks: tuple[str, ...] = ()  # the names of the checks, in the order in which they are shown
+    items: int = 1  # how many items are wanted from a document
 
     noun: ClassVar[str] = "checks"
     part: ClassVar[str] = "items"
@@ -144,11 +132,7 @@ class Checked(Answer):
         return "nothing: documents of a generator carry no labels"
 
     def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return the items with their checks; nothing if there is no item.
-
-        Raises:
-            JudgeError: the program gave other checks than it names, or not as many as items.
-        """
+        """Return the items with their checks; nothing if there is no item."""
         items, checks = reply.get(self.field), reply.get("checks")
         if not isinstance(items, list | tuple) or not items:
             return Reading(values=(None,), problem="no item was written")

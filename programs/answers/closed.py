@@ -17,28 +17,21 @@ from ...evaluation.closed_labels import ClosedLabels
 from ..votes import Sampling, agreement, decide, is_decided
 from .base import Answer, Lack
 
-__all__ = ["ClosedLabel", "Details"]
-
 Details = Callable[[Label], Mapping[str, Any]]
 """What else a label says about its unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedLabel(Answer):
-    """One label of a closed set for each unit.
+    """One label of a closed set for each unit."""
 
-    Attributes:
-        labels: the closed set, in a fixed order.
-        positive: the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1.
-        details: what else a label says about its unit, for the output of ``jurist run``.
-        tiers: strictness -> the labels that fall below it; empty without tiers.
-        strictness: which of them ``positive`` is; empty without tiers.
-    """
-
-    labels: tuple[Label, ...] = ()
+    labels: tuple[Label, ...] = ()  # the closed set, in a fixed order
+    # the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1
     positive: frozenset[Label] = frozenset()
-    strictness: str = ""
+    strictness: str = ""  # which of them ``positive`` is; empty without tiers
+    # what else a label says about its unit, for the output of ``jurist run``
     details: Details | None = field(default=None, repr=False)
+    # strictness -> the labels that fall below it; empty without tiers
     tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
 
     part: ClassVar[str] = "label"

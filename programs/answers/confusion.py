@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from ...evaluation.rows import Row
 from .base import Answer
 
-__all__ = ["UNANSWERED", "confused"]
-
 UNANSWERED = "no answer"
 """What a missing answer is called."""
 _FEW = 12

@@ -19,8 +19,6 @@ from .preference import FIRST, SECOND, TIE, Preference
 from .score import Score
 from .sentences import Sentences
 
-__all__ = ["SUPPORTED", "answer_for", "closed"]
-
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '
     'Literal["first", "second"] with inputs first and second, "tie" too if there are any (a preference), '
@@ -39,19 +37,7 @@ def answer_for(
     positive: Collection[Label] = (),
     unit: str = "",
 ) -> Answer:
-    """Return the answer of a judge: what was given, or what its signature says.
-
-    Args:
-        judge: its name, for messages.
-        signature: the DSPy signature.
-        given: an answer; one without a field gets it from the signature.
-        labels: other names for the values of a closed label, in their order.
-        positive: the labels that count as found.
-        unit: the input field whose text gets the answer; default: the last input.
-
-    Raises:
-        JudgeError: the signature has no such output field, or several; or the settings do not fit.
-    """
+    """Return the answer of a judge: what was given, or what its signature says."""
     inputs = tuple(signature.input_fields)
     answer = _complete(judge, signature, given, unit or inputs[-1])
     if positive or labels:
@@ -65,11 +51,7 @@ def answer_for(
 
 
 def closed(answer: Answer) -> ClosedLabel:
-    """Return an answer as the closed labels that it is; for what only makes sense with them.
-
-    Raises:
-        JudgeError: it is another kind.
-    """
+    """Return an answer as the closed labels that it is; for what only makes sense with them."""
     if not isinstance(answer, ClosedLabel):
         raise JudgeError("the judge gives no closed labels", hint="use a judge with labels")
     return answer

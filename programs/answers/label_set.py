@@ -15,8 +15,6 @@ from .base import Answer, Learned, upper_half
 from .portable import named_vote
 from .reading import Reading, reasoning_of
 
-__all__ = ["LabelSet"]
-
 _NONE = "none"
 
 

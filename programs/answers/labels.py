@@ -10,8 +10,6 @@ from ...text.escaping import one_line
 from .closed import ClosedLabel
 from .reading import Reading, member, reasoning_of
 
-__all__ = ["OneLabel", "Policy", "Verified"]
-
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
 
@@ -94,22 +92,14 @@ class Verified(OneLabel):
     label must be ``holds`` if there are parts and all of them were verified, and ``fails`` otherwise.
     A demonstration made from gold has the label only, because gold has no parts: DSPy shows the
     parts as not supplied.
-
-    Attributes:
-        parts: the output field with the parts, a list of items with ``text``, ``kind``, ``reasoning`` and
-            ``verified``.
-        holds: the label that says that everything was verified.
-        fails: the label that says that something was not.
-        policy: what becomes of a reply that contradicts itself. It is counted in any case.
-
-    Raises:
-        JudgeError: ``policy``, ``holds`` or ``fails`` is not known.
     """
 
+    # the output field with the parts, a list of items with ``text``, ``kind``, ``reasoning`` and
+    # ``verified``
     parts: str
-    holds: Label
-    fails: Label
-    policy: Policy = "abstain"
+    holds: Label  # the label that says that everything was verified
+    fails: Label  # the label that says that something was not
+    policy: Policy = "abstain"  # what becomes of a reply that contradicts itself. It is counted in any case
 
     def __post_init__(self) -> None:
         """Refuse what would only come out in the middle of a run."""

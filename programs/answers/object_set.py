@@ -22,8 +22,6 @@ from ..votes import Sampling, majority
 from .base import Answer, Learned, upper_half
 from .reading import Reading, reasoning_of
 
-__all__ = ["ObjectSet"]
-
 _NONE = "none"
 
 

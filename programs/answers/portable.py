@@ -12,8 +12,6 @@ from typing import Any, Final
 from ...text.replies import choice, data
 from ..votes import decide, majority
 
-__all__ = ["COMBINERS", "READERS", "SCORES", "median_vote", "named_vote"]
-
 _LISTED = 20  # values of a scale that are tried one by one
 
 

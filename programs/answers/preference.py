@@ -19,8 +19,6 @@ from .base import Answer
 from .labels import OneLabel
 from .reading import Reading
 
-__all__ = ["FIRST", "SECOND", "TIE", "Preference"]
-
 FIRST, SECOND, TIE = "first", "second", "tie"
 _OTHER: Mapping[Value | None, Value] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 

@@ -6,31 +6,22 @@ from typing import Any
 
 from ...cases import Values
 
-__all__ = ["Reading", "by_number", "member", "reasoning_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What one reply says.
+    """What one reply says."""
 
-    Attributes:
-        values: one value per judged unit, ``None`` where the reply gives none that can be used.
-        reasoning: what the reply gives as its reasons, or nothing.
-        inconsistent: whether its parts contradict each other, whatever was made of it.
-        problem: what in it cannot be used, if that is worth saying.
-        extra: answers for something that was not asked: a number that no sentence has, a text that is none.
-        duplicated: units that were given two different labels, and so have none.
-        probabilities: label -> probability of each unit, where the reply's tokens say it; empty where they do not.
-        counts: what its kind of answer counts besides, by name; added up over samples and rows.
-    """
-
-    values: Values
-    reasoning: str = ""
-    inconsistent: bool = False
-    problem: str = ""
-    extra: int = 0
-    duplicated: int = 0
+    values: Values  # one value per judged unit, ``None`` where the reply gives none that can be used
+    reasoning: str = ""  # what the reply gives as its reasons, or nothing
+    inconsistent: bool = False  # whether its parts contradict each other, whatever was made of it
+    problem: str = ""  # what in it cannot be used, if that is worth saying
+    extra: int = (
+        0  # answers for something that was not asked: a number that no sentence has, a text that is none
+    )
+    duplicated: int = 0  # units that were given two different labels, and so have none
+    # label -> probability of each unit, where the reply's tokens say it; empty where they do not
     probabilities: tuple[Mapping[Any, float], ...] = ()
+    # what its kind of answer counts besides, by name; added up over samples and rows
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -60,12 +51,7 @@ def member(item: Any, name: str) -> Any:
 
 
 def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
-    """Return number -> the item of a reply that has it; a number that got two labels has none.
-
-    Args:
-        items: of a reply, with ``n`` and ``label`` each; what is no list holds none.
-        labels: those that count; any, if none is given.
-    """
+    """Return number -> the item of a reply that has it; a number that got two labels has none."""
     found: dict[int, dict[str, Any]] = {}
     for item in items if isinstance(items, list | tuple) else ():
         number, label = member(item, "n"), member(item, "label")

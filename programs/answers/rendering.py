@@ -7,8 +7,6 @@ from .sentences import numbered
 from .spans import lines_of
 from .tags import Echoed
 
-__all__ = ["CUSTOM", "RULES"]
-
 CUSTOM: Final = "custom"
 """The rule of an input that is written by the judge's own code."""
 

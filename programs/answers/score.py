@@ -18,8 +18,6 @@ from .base import SHOWN, Answer, Learned, upper_half
 from .portable import median_vote
 from .reading import Reading, reasoning_of
 
-__all__ = ["Score"]
-
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
 

@@ -9,8 +9,6 @@ from ...text.escaping import one_line
 from .closed import ClosedLabel
 from .reading import Reading, member, reasoning_of
 
-__all__ = ["PerSentence", "Quoted", "Sentences", "numbered", "shown"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PerSentence(ClosedLabel):
@@ -34,13 +32,7 @@ class PerSentence(ClosedLabel):
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences(PerSentence):
-    """One label for each sentence of a response, given by number.
-
-    Attributes:
-        field: the output field, a list of items with ``n`` (1-based) and ``label``; ``evidence`` of theirs is kept
-            as the reasoning.
-        unit: the input field with the list of sentences; rendered one to a line, numbered.
-    """
+    """One label for each sentence of a response, given by number."""
 
     repeatable: ClassVar[bool] = True
 
@@ -102,13 +94,9 @@ class Sentences(PerSentence):
 
 @dataclass(frozen=True, kw_only=True)
 class Quoted(PerSentence):
-    """What answers share that tell by its text which sentence of a response a label is for.
+    """What answers share that tell by its text which sentence of a response a label is for."""
 
-    Attributes:
-        sentences: those of the row in hand; see :meth:`bound`.
-    """
-
-    sentences: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()  # those of the row in hand; see :meth:`bound`
 
     def bound(self, inputs: Mapping[str, Any]) -> Self:
         """Return the answer that reads and writes replies about one row, given as the prompt shows it."""
@@ -116,12 +104,7 @@ class Quoted(PerSentence):
 
 
 def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
-    """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces.
-
-    Args:
-        sentences: all of them.
-        places: which to return (from 0), each with the number it has among all; default: all.
-    """
+    """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces."""
     chosen = range(len(sentences)) if places is None else places
     return "\n".join(f"{place + 1}. {shown(sentences[place])}" for place in chosen)
 

@@ -28,8 +28,6 @@ from ...text.escaping import one_line
 from .reading import Reading, reasoning_of
 from .sentences import Quoted, shown
 
-__all__ = ["Passage", "Spans", "folded", "joined", "lines_of"]
-
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
@@ -40,17 +38,10 @@ _ECHO: Final = "text"  # of a reply: the text in which spans have places
 
 @dataclass(frozen=True, kw_only=True)
 class Spans(Quoted):
-    """One label for each sentence of a response, by the list of those that were found.
+    """One label for each sentence of a response, by the list of those that were found."""
 
-    Attributes:
-        field: the output field, a list of strings.
-        unit: the input field with the list of sentences; shown one to a line.
-        found: the label of a returned sentence.
-        clear: the label of every other sentence.
-    """
-
-    found: Label = "hallucinated"
-    clear: Label = "faithful"
+    found: Label = "hallucinated"  # the label of a returned sentence
+    clear: Label = "faithful"  # the label of every other sentence
 
     def __post_init__(self) -> None:
         """The two labels are all there are."""
@@ -151,12 +142,7 @@ class _Text:
         self.whole = "".join(self.keys)
 
     def find(self, items: Sequence[Any], echo: str | None = None) -> tuple[set[int], list[str]]:
-        """Return the places of the named sentences, and the strings that name none.
-
-        Args:
-            items: strings, or (start, end) in ``echo``.
-            echo: the response as the reply repeats it.
-        """
+        """Return the places of the named sentences, and the strings that name none."""
         named: set[int] = set()
         lost: list[str] = []
         mentions: Counter[str] = Counter()

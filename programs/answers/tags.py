@@ -20,8 +20,6 @@ from ...cases import Label, Values
 from .reading import Reading, reasoning_of
 from .sentences import Quoted, shown
 
-__all__ = ["Echoed"]
-
 _SPACES = re.compile(r"\s+")
 _AMPERSANDS = re.compile(
     r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+"
@@ -31,13 +29,7 @@ _Found: TypeAlias = tuple[list[Label | None], int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Echoed(Quoted):
-    """One label for each sentence of a response, given as tags around its copy.
-
-    Attributes:
-        field: the output field, a text.
-        unit: the input field with the list of sentences; rendered one to a line as ``<>text</>``.
-        labels: the closed set; matched in any case.
-    """
+    """One label for each sentence of a response, given as tags around its copy."""
 
     repeatable: ClassVar[bool] = True
 
@@ -141,12 +133,7 @@ def _plain(text: str) -> str:
 
 
 def _aligned(spans: Sequence[tuple[Label, str]], wanted: Sequence[str]) -> _Found:
-    """Give each span to the next sentence of the same text.
-
-    Returns:
-        One label per sentence, ``None`` without an echo or with echoes that differ; how many spans belong to
-        no sentence that was still to come; how many sentences were given two labels.
-    """
+    """Give each span to the next sentence of the same text."""
     labels: list[Label | None] = [None] * len(wanted)
     torn: set[int] = set()
     extra = start = 0

@@ -14,36 +14,16 @@ from typing import Final, Literal, Protocol
 from ...text.measures import Unit, letters, parts, plain_items
 from ...text.tables import table
 
-__all__ = [
-    "FORMS",
-    "SCRIPTS",
-    "Check",
-    "Counted",
-    "Edge",
-    "Finding",
-    "Formed",
-    "Initials",
-    "Mentions",
-    "Within",
-    "Written",
-]
-
 _DATA: Final = table(__package__, "forms")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """What a check found."""
 
-    Attributes:
-        holds: whether the text meets it; ``None`` if the check cannot see it.
-        evidence: what was counted or found.
-        lacking: not met because there is less than was asked, rather than something else.
-    """
-
-    holds: bool | None
-    evidence: str
-    lacking: bool = False
+    holds: bool | None  # whether the text meets it; ``None`` if the check cannot see it
+    evidence: str  # what was counted or found
+    lacking: bool = False  # not met because there is less than was asked, rather than something else
 
 
 class Check(Protocol):

@@ -15,18 +15,6 @@ from ...text.escaping import one_line
 from ...text.terms import terms
 from .scoring import PRIORITY
 
-__all__ = [
-    "MISSING",
-    "Item",
-    "anchored",
-    "constraints_of",
-    "line_of",
-    "lines_of",
-    "missing_of",
-    "parse_lines",
-    "similarity",
-]
-
 MISSING: Final = "missing"
 """The category of an item that is no constraint: its text names what the query lacks."""
 

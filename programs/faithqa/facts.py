@@ -15,8 +15,6 @@ from ..judge import Judge
 from ..stepwise import Steps, Stepwise
 from .rows import FactRow, ForResponses
 
-__all__ = ["DRAWS", "FACT_CHECK", "CheckThenRetrieve"]
-
 DRAWS: Final = 5
 """Independent verdicts, of which the most frequent counts."""
 _VERDICTS: Final = get_args(FactVerdict)
@@ -26,9 +24,6 @@ class CheckThenRetrieve(Stepwise):
     """Asks ``check`` five times; what is found wrong is checked again (``verify``) against passages, if there are any.
 
     Its prediction has ``verdict`` (``None`` if no draw could be read) and ``reasoning``: the draws, then the passages.
-
-    Args:
-        search: query -> passages, the nearest first; without it, the first verdict stands.
     """
 
     def __init__(self, search: Callable[[str], list[str]] | None = None) -> None:

@@ -20,19 +20,6 @@ from .rows import ForResponses, MarkRow, QueryRow, ScoreRow
 from .satisfaction import Satisfaction
 from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, TOP, Weights, band, constraint_score
 
-__all__ = [
-    "CONSTRAINTS",
-    "CONSTRAINTS_STEPS",
-    "CONSTRAINT_SCORE",
-    "FAITHQA_JUDGES",
-    "INTENT_BASELINE",
-    "MOST_RATINGS",
-    "SATISFACTION",
-    "AgreeingRating",
-    "MapAndScore",
-    "constraint_score_judge",
-]
-
 MOST_RATINGS: Final = 5
 """How often the baseline rates a response before it gives up."""
 _GOLD: Final = "faithqa-mini"

@@ -21,18 +21,12 @@ from ..state import Demo
 from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item, anchored, missing_of, similarity
 
-__all__ = ["ConstraintSet", "MapBySteps", "demonstrations", "items_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintSet(ObjectSet):
-    """The constraints of a query, or what it lacks; several samples combine to their medoid.
+    """The constraints of a query, or what it lacks; several samples combine to their medoid."""
 
-    Attributes:
-        query: the query of the row in hand, in which anchors are looked up; see :meth:`bound`.
-    """
-
-    query: str = ""
+    query: str = ""  # the query of the row in hand, in which anchors are looked up; see :meth:`bound`
 
     noun: ClassVar[str] = "constraint set"
 
@@ -110,11 +104,7 @@ class MapBySteps(Stepwise):
 
 
 def demonstrations(case: Case) -> Mapping[str, Demo]:
-    """Return a query's gold as a demonstration of the predictor that gives both fields.
-
-    Raises:
-        JudgeError: the case has no gold.
-    """
+    """Return a query's gold as a demonstration of the predictor that gives both fields."""
     if case.gold is None or case.gold[0] is None:
         raise JudgeError(f"case {case.id} has no gold constraints", hint="give labelled rows")
     items = [_item(one) for one in case.gold[0]]

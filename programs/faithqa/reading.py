@@ -10,8 +10,6 @@ from ...text.measures import CHINESE_NUMBER, NUMBER, Unit, as_number
 from ...text.tables import filled, table
 from .checks import Check, Counted, Edge, Formed, Initials, Mentions, Within, Written
 
-__all__ = ["check_of", "read_check"]
-
 _DATA: Final[dict[str, Any]] = table(__package__, "forms")
 _QUOTED: Final = r"[\"“‘「『']([^\"”’」』']{1,200})[\"”’」』']"
 _UNITS: Final[dict[str, Unit]] = _DATA["units"]
@@ -37,12 +35,7 @@ def _said(name: str, text: str) -> re.Match[str] | None:
 
 
 def check_of(text: str, anchor: str) -> Check | None:
-    """Return the check that a constraint states, or ``None`` if a program cannot verify it.
-
-    Args:
-        text: what the response must do, in the constraint's own words.
-        anchor: the words of the query that it comes from; read where ``text`` does not say it itself.
-    """
+    """Return the check that a constraint states, or ``None`` if a program cannot verify it."""
     if re.search(_DATA["of_a_part"], text, re.IGNORECASE):
         return None
     return read_check(text) or read_check(anchor)

@@ -14,8 +14,6 @@ from ...cases import text_hash
 from ...signatures.faithqa import FactVerdict, Mark
 from .constraints import Item, constraints_of, line_of
 
-__all__ = ["FactRow", "ForResponses", "MarkRow", "QueryRow", "ScoreRow"]
-
 
 class _Asked(pydantic.BaseModel, extra="ignore"):
     query: str = pydantic.Field(min_length=1)
@@ -65,20 +63,13 @@ class _Whole(QueryRow):
 
 @dataclass(frozen=True, kw_only=True)
 class ForResponses:
-    """Expands the row of a query into a row for each response.
+    """Expands the row of a query into a row for each response."""
 
-    Attributes:
-        field: what the judge's rows hold of a response: ``marks``, ``score`` or ``verdict``.
-    """
-
+    # what the judge's rows hold of a response: ``marks``, ``score`` or ``verdict``
     field: Literal["marks", "score", "verdict"]
 
     def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the responses; the row itself if it holds a single response, or none.
-
-        Raises:
-            pydantic.ValidationError: it holds responses, and they are not well formed.
-        """
+        """Return the rows of the responses; the row itself if it holds a single response, or none."""
         if "responses" not in row:
             return (row,)
         whole = _Whole.model_validate(dict(row))

@@ -13,8 +13,6 @@ from ..stepwise import Steps, Stepwise
 from .constraints import parse_lines
 from .reading import check_of
 
-__all__ = ["BY_CODE", "Satisfaction", "checked"]
-
 BY_CODE: Final = "counted by a program: "
 """How the evidence of a mark begins that no model gave."""
 

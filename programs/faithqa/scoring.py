@@ -11,20 +11,6 @@ from typing import Final, Literal, get_args
 from ...errors import UsageError
 from ...signatures.faithqa import Category, Mark
 
-__all__ = [
-    "DEFAULT_WEIGHTS",
-    "MARKS",
-    "PRIORITY",
-    "TOP",
-    "Band",
-    "Category",
-    "Mark",
-    "Priority",
-    "Weights",
-    "band",
-    "constraint_score",
-]
-
 Priority = Literal["mandatory", "important", "optional"]
 """How heavily a constraint weighs."""
 
@@ -79,16 +65,7 @@ DEFAULT_WEIGHTS: Final = Weights()
 def constraint_score(
     categories: Sequence[Category], satisfied: Sequence[bool], weights: Weights = DEFAULT_WEIGHTS
 ) -> float:
-    """Return W_s / W_t x 10 of one response, in [0, 10].
-
-    Args:
-        categories: one for each constraint of the query; at least one.
-        satisfied: whether the response satisfies it, in the same order.
-        weights: of the three priorities.
-
-    Raises:
-        ValueError: no constraint, or another number of marks than of constraints.
-    """
+    """Return W_s / W_t x 10 of one response, in [0, 10]."""
     if not categories or len(categories) != len(satisfied):
         raise ValueError(f"{len(categories)} constraints and {len(satisfied)} marks give no score")
     heavy = [weights.of(category) for category in categories]

@@ -30,19 +30,6 @@ from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item
 from .mapping import items_of
 
-__all__ = [
-    "ANALYSIS",
-    "ARTICLES",
-    "EVALUATED",
-    "FAITHQA_QUERIES",
-    "LIMIT",
-    "OMISSION",
-    "TASKS",
-    "QueryPlan",
-    "Task",
-    "WriteQuery",
-]
-
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
 TASKS: Final[tuple[Task, ...]] = get_args(Task)

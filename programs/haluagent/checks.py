@@ -11,8 +11,6 @@ from ...text.sentences import split
 from ...text.terms import content_terms, numbers
 from ...text.wording import chinese_share, count_words, is_chinese
 
-__all__ = ["ALIKE", "alike", "leaks", "occurs", "problems", "shingles"]
-
 ALIKE = 0.8
 """The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
 _SHORT = 4  # words up to which an answer may be a foreign name or a number

@@ -22,15 +22,6 @@ from ...text.wording import is_chinese
 from ..answers.labels import OneLabel
 from ..judge import Judge
 
-__all__ = [
-    "ANSWER_CHECK",
-    "HALLUCINATION_CHECK",
-    "HALUAGENT_JUDGES",
-    "LABEL_CHECK",
-    "QA_CONFLICT",
-    "VERIFIERS",
-]
-
 _HELD_BACK: Final = frozenset({"no", "uncertain"})
 
 

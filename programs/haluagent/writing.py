@@ -31,8 +31,6 @@ from ..frozen import verifier
 from ..generator import Generator
 from .checks import problems
 
-__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "haluagent"]
-
 CHECKS: Final = ("answer", "hallucination", "label", "form")
 """The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
 ANSWERS: Final = 3
@@ -118,11 +116,7 @@ def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
 
 
 def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "haluagent") -> Generator:
-    """Return the generator with another context limit or instructions in Chinese, under a name of its own.
-
-    Raises:
-        UsageError: the limit is not at least 20 words.
-    """
+    """Return the generator with another context limit or instructions in Chinese, under a name of its own."""
     if words < 20:
         raise UsageError(f"a context of {words} words is too short", hint="give at least 20")
 

@@ -13,9 +13,10 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.plans import DialogueSpec, Plan, plans
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.dialogue import DIALOGUE, dialogue_generator
 from jurist.programs.dialogue_checks import CHECKS, Range
+from jurist.programs.verdicts import Verdict
 from jurist.text.wording import count_words, is_chinese
 
 pytestmark = pytest.mark.usefixtures("no_waiting")

@@ -8,9 +8,10 @@ from dspy.utils import exceptions as dspy_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.failures import backoff, brief, fatal, model_error, our_own, redact, retryable, timed_out
-from jurist.engines.models import ADAPTERS, Model, adapter, connect
+from jurist.engines.models import Model, connect
 from jurist.errors import CheckpointError, JuristError, UsageError
 
 

@@ -16,15 +16,17 @@ from hypothesis import strategies as st
 from loopback import Loopback, truth_of
 
 import jurist
+from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, Mark, Past, request_key
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Amount, Meter
-from jurist.engines.models import Model, adapter, connect
+from jurist.engines.models import Model, connect
 from jurist.errors import CheckpointError
-from jurist.programs.asking import Asker, Sampling
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.votes import Sampling
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
 TRUTH = {True: "factual", False: "non_factual"}

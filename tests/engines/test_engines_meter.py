@@ -13,8 +13,9 @@ from fakes import Scripted, context_with, lm_of, reply, system_of
 from jurist.engines.ledger import Ledger, Spend
 from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, ModelError, UsageError
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.verdicts import Verdict
 
 EVEN = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 50)]
 """Requests of the same length."""

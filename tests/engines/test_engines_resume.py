@@ -19,8 +19,10 @@ from jurist.engines.journal import Journal, Mark
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, StopRequested
-from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.verdicts import Verdict
+from jurist.programs.votes import Sampling
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

@@ -21,8 +21,9 @@ from jurist.engines.nli import Chunk, NliEngine, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.asking import Asker, Sampling
+from jurist.programs.asking import Asker
 from jurist.programs.named import named_judge
+from jurist.programs.votes import Sampling
 
 H, F = "hallucinated", "faithful"
 E: Chunk = {"entailment": 0.8, "neutral": 0.1, "contradiction": 0.1}

@@ -13,10 +13,11 @@ from scipy import stats
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
+from jurist.evaluation.intervals import t_quantile
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import permute
 from jurist.evaluation.proof import prove
-from jurist.evaluation.repeats import spread, t_quantile
+from jurist.evaluation.repeats import spread
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 

@@ -9,7 +9,9 @@ from measures import rows_of
 from sklearn import metrics as sk
 
 from jurist.evaluation.classes import class_scores, confusion
-from jurist.evaluation.comparisons import ClosedLabels, LabelSets, Scores
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.label_sets import LabelSets
+from jurist.evaluation.scores import Scores
 
 FIVE, LABELS = Scores(1, 5, 1), LabelSets("abcd")
 some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))

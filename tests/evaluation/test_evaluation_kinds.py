@@ -20,16 +20,12 @@ from sklearn import metrics as sk
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation import metrics
 from jurist.evaluation.ceiling import human_ceiling
-from jurist.evaluation.comparisons import (
-    ClosedLabels,
-    Comparison,
-    LabelSets,
-    ObjectSets,
-    Scores,
-    choosable,
-    resolve,
-)
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.comparisons import Comparison, choosable, resolve
+from jurist.evaluation.label_sets import LabelSets
 from jurist.evaluation.measured import objective_score
+from jurist.evaluation.object_sets import ObjectSets
+from jurist.evaluation.scores import Scores
 from jurist.evaluation.units import encode
 
 FIVE, UNIT, LABELS, OBJECTS = Scores(1, 5, 1), Scores(0.0, 1.0), LabelSets("abcd"), ObjectSets()

@@ -19,7 +19,8 @@ from jurist.engines.adapters import XmlAdapter
 from jurist.errors import ArtifactError, UsageError
 from jurist.exports import EXPORTERS, export
 from jurist.exports.messages import fill
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.programs.answers.labels import OneLabel
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge

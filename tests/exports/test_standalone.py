@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from loopback import Loopback
 
 from jurist.cases import Case
-from jurist.engines.models import adapter as adapter_named
+from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import GoldError, UsageError
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
 from jurist.exports.bundle import bundle

@@ -7,16 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.faithqa.scoring import (
-    MARKS,
-    PRIORITY,
-    Band,
-    Category,
-    Mark,
-    Weights,
-    band,
-    constraint_score,
-)
+from jurist.programs.faithqa.scoring import MARKS, PRIORITY, Band, Weights, band, constraint_score
+from jurist.signatures.faithqa import Category, Mark
 
 
 # Section 4.2: W_t = w_m |C_m| + w_i |C_i| + w_o |C_o|, W_s the same over the satisfied ones, score = W_s / W_t x 10.

@@ -13,7 +13,8 @@ from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
 from jurist.gold.goldrows import canonical_row
 from jurist.gold.goldset import Gold, import_gold
-from jurist.gold.merging import CATEGORIES, RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
+from jurist.gold.merging import RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
+from jurist.gold.units import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT

@@ -8,8 +8,9 @@ from loopback import Loopback, truth_of
 from jurist.engines import channel
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.verdicts import Verdict
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
 TRUTH = {True: "factual", False: "non_factual"}

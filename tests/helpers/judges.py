@@ -6,7 +6,8 @@ from typing import Any, Literal
 import dspy
 
 from jurist.cases import Case
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jurist.evaluation.comparisons import ClosedLabels, Comparison, MetricLike, resolve
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.comparisons import Comparison, MetricLike, resolve
 from jurist.evaluation.intervals import Interval, difference_of, metric_interval
 from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
 from jurist.evaluation.rows import Row

@@ -7,7 +7,8 @@ from typing import Any
 from judges import basic
 
 from jurist.gold.goldset import Gold
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
 __all__ = ["proven_fect"]

@@ -17,7 +17,8 @@ from jurist.evaluation.comparisons import MetricLike
 from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import MATRIX
 from jurist.optimizers.matrix import bounded, spent
 from jurist.optimizers.setting import Setting

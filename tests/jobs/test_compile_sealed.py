@@ -19,8 +19,8 @@ from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.trust import data_file
-from jurist.programs.asking import Sampling
 from jurist.programs.fect import FECT
+from jurist.programs.votes import Sampling
 
 LEAK = "The customer reports that bicycle 11 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")

@@ -18,9 +18,9 @@ from jurist.jobs.measuring import rate_of
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.votes import Sampling
 
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
 PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)

@@ -9,8 +9,9 @@ from fakes import Scripted, context_with, lm_of, reply
 from jurist.gold.splits import Split
 from jurist.jobs.proving import proven
 from jurist.keeping.price import price_words
-from jurist.programs.asking import Asker, Sampling
+from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.votes import Sampling
 
 CASES = [
     dataclasses.replace(

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import ArtifactError
-from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, canonical, inspect, seal
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState

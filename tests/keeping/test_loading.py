@@ -13,9 +13,9 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.keeping.locating import find_judge, locate
 from jurist.keeping.resolving import default_temperature, resolve_sampling
-from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.votes import Sampling
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from jurist.optimizers.raced import Bandit, Track
 from jurist.optimizers.racing import Race
 from jurist.optimizers.registry import make
 from jurist.optimizers.standing import Standing
-from jurist.programs.asking import Sampling
+from jurist.programs.votes import Sampling
 
 
 @dataclass(frozen=True)

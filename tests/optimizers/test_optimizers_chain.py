@@ -16,8 +16,9 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import Chain, make
-from jurist.programs.asking import Verdict, room_for
+from jurist.programs.asking import room_for
 from jurist.programs.catalogue import find
+from jurist.programs.verdicts import Verdict
 
 
 def test_a_chain_shares_the_calls() -> None:

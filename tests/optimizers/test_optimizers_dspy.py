@@ -28,7 +28,7 @@ from jurist.optimizers.dspy_search import SearchBudget
 from jurist.optimizers.dspy_simba import Simba
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import make
-from jurist.programs.asking import Sampling
+from jurist.programs.votes import Sampling
 
 
 @cache

@@ -17,8 +17,8 @@ from dspy.utils.exceptions import AdapterParseError, LMServerError
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 
 from jurist.cases import Case
+from jurist.engines.adapters import adapter
 from jurist.engines.meter import Budget
-from jurist.engines.models import adapter
 from jurist.optimizers import dspy_mipro
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.dspy_copro import Copro

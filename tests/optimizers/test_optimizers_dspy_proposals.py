@@ -21,8 +21,8 @@ from judges import POLITE, TWO
 from scripted_runs import ScriptedRun, hashed
 
 from jurist.cases import Case
+from jurist.engines.adapters import adapter
 from jurist.engines.meter import Budget
-from jurist.engines.models import adapter
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.dspy_mipro import Mipro

@@ -13,7 +13,7 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.registry import Chain, make
-from jurist.programs.asking import Sampling
+from jurist.programs.votes import Sampling
 
 
 @pytest.mark.parametrize("name", ["fewshot", "opro+fewshot"])

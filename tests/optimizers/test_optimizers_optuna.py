@@ -27,10 +27,9 @@ from jurist.optimizers.optuna_space import Scope, setting_values, space_of
 from jurist.optimizers.pareto import front, points
 from jurist.optimizers.registry import make
 from jurist.optimizers.setting import Setting
-from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.programs.votes import majority
+from jurist.programs.votes import Sampling, majority
 
 HOUSE = Path(__file__).parents[2] / "docs" / "may_send.py"
 SMALL: dict[str, Any] = {

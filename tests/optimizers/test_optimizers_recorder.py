@@ -21,8 +21,8 @@ from jurist.optimizers.objective import Objective
 from jurist.optimizers.recorder import Recorder
 from jurist.optimizers.registry import make
 from jurist.optimizers.setting import Setting
-from jurist.programs.asking import Sampling
 from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.votes import Sampling
 
 
 @cache

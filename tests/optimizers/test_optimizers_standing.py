@@ -17,7 +17,7 @@ from jurist.optimizers.matrix import Spent, prices
 from jurist.optimizers.objective import Objective, Outcome
 from jurist.optimizers.pareto import cheaper
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings
-from jurist.programs.asking import Verdict
+from jurist.programs.verdicts import Verdict
 
 JUDGE = simulator.JUDGE
 OBJECTIVE = Objective(judge=JUDGE)

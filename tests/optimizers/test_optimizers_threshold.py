@@ -21,10 +21,11 @@ from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.setting import Setting
 from jurist.optimizers.threshold import Threshold, fitted
-from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
-from jurist.programs.votes import decide
+from jurist.programs.verdicts import Verdict
+from jurist.programs.votes import Sampling, decide
 
 AT = 0.75
 """The share of the cases below which people, here, still call a claim factual."""

@@ -16,9 +16,10 @@ from jurist.gold.goldset import Gold, import_gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.answers.spans import Spans, folded, lines_of
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
+from jurist.programs.verdicts import Verdict
 
 DETECTOR, COGNIBENCH = find("detector"), find("cognibench")
 SHAPE = Spans(field="hallucinated", unit="sentences")

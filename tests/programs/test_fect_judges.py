@@ -13,18 +13,20 @@ from hypothesis import strategies as st
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.cases import Case
-from jurist.engines.models import adapter as adapter_named
+from jurist.engines.adapters import adapter as adapter_named
 from jurist.exports import export
 from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
-from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
+from jurist.programs.verdicts import Verdict
+from jurist.programs.votes import Sampling
 from jurist.runs.lines import said_of
 from jurist.runs.summary import Counts
 

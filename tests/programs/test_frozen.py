@@ -6,7 +6,7 @@ import dspy
 import pytest
 from fakes import Scripted, context_with, lm_of, reply, user_of
 
-from jurist.engines.models import adapter
+from jurist.engines.adapters import adapter
 from jurist.programs.answers.checks import Check
 from jurist.programs.frozen import (
     all_predictors,

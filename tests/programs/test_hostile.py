@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.cases import Case
-from jurist.engines.models import ADAPTERS, Model, connect
+from jurist.engines.adapters import ADAPTERS
+from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.text.attacks import suite

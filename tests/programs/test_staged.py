@@ -14,10 +14,11 @@ from jurist.exports import export
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.state import PromptState
+from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import LABELS, TIERS
 
 SENTENCES = ["Sure!", "It was built\nin 1802.", "It must be loved.", "2. It had owners.", "So it mattered."]

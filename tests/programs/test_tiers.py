@@ -13,11 +13,12 @@ from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.asking import Asker, Verdict
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.state import PromptState
 from jurist.programs.strictness import LEVELS, with_strictness
 from jurist.programs.tiers import STEPS, TIER, decisions
+from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import TIERS
 
 CASE = TIER.case(

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.asking import Sampling
-from jurist.programs.votes import agreement, check_threshold, decide, is_decided, majority, tally
+from jurist.programs.votes import Sampling, agreement, check_threshold, decide, is_decided, majority, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})

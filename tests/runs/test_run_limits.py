@@ -15,10 +15,12 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted
-from jurist.keeping.artifacts import Artifact, Store
-from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.keeping.artifact_card import Artifact
+from jurist.keeping.artifacts import Store
+from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
-from jurist.programs.votes import is_decided
+from jurist.programs.verdicts import Verdict
+from jurist.programs.votes import Sampling, is_decided
 
 ROWS = 24
 

@@ -27,8 +27,9 @@ from jurist.keeping.loading import load_judge
 from jurist.runs.changes import Changes
 from jurist.runs.feeding import Feed
 from jurist.runs.lines import kept_name
-from jurist.runs.runner import RunSettings, Summary, run_judge
+from jurist.runs.runner import RunSettings, run_judge
 from jurist.runs.state import RunState
+from jurist.runs.summary import Summary
 from jurist.runs.survey import Survey
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
