@@ -160,7 +160,10 @@ class Setting:
             return rng.choice(5, size=count, p=[0.1, 0.15, 0.3, 0.3, 0.15])
         if self.metric == "pairs":
             return rng.choice(3, size=count, p=[0.45, 0.45, 0.1])
-        return np.where(rng.random(count) < self.positive, 0, 1)
+        while True:  # a compilation without a label of each kind in its test is refused
+            gold = np.where(rng.random(count) < self.positive, 0, 1)
+            if 0 < gold.sum() < count:
+                return gold
 
     def said(self, gold: Ints, group: Ints, errors: tuple[float, float], rng: np.random.Generator) -> Ints:
         """Return what one judge says."""

@@ -3,8 +3,10 @@
 One test for every metric: the judge's own, recomputed under swaps of whole groups of answers between the two systems.
 It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score
 (one misses more, the other alarms more), few units of a rare class would make it too sure: their errors were hardly
-seen. So two more units are swapped along, once each way, of the class in which a unit counts most. Units corrected and
-broken (McNemar 1947) and the interval of the difference describe, and decide nothing.
+seen. So two more units are swapped along, once each way, of the class in which a unit counts most. And where one group
+holds more than half of the units, its errors are one draw for most of the score: the other groups must show the
+difference without it, too. Units corrected and broken (McNemar 1947) and the interval of the difference describe, and
+decide nothing.
 """
 
 import math
@@ -92,14 +94,25 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
         values.append(sign * metric.swapped(filled, swaps))
     swapped = np.concatenate(values)
     shift = 2.0 * _unit_weight(filled, metric) if cautious else 0.0
+    others = _others(units) if cautious else None
+    alone = permute(others, metric, seed=seed) if others else None
     return Permutation(
         difference=sign * observed,
-        better=_one_sided(swapped, observed, shift, exact=exact),
-        worse=_one_sided(-swapped, -observed, shift, exact=exact),
+        better=max(_one_sided(swapped, observed, shift, exact=exact), alone.better if alone else 0.0),
+        worse=max(_one_sided(-swapped, -observed, shift, exact=exact), alone.worse if alone else 0.0),
         swaps=count,
         exact=exact,
         groups=len(differing),
     )
+
+
+def _others(units: Units) -> Units | None:
+    """Return the units without the group that holds more than half of them; ``None`` if there is none."""
+    largest = int(units.sizes.argmax())
+    kept = units.group != largest
+    if units.groups < 2 or 2 * int(kept.sum()) >= len(kept):
+        return None
+    return units.only(kept)
 
 
 def _one_sided(swapped: Floats, observed: float, shift: float, *, exact: bool) -> float:

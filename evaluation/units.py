@@ -98,6 +98,18 @@ class Units:
         """The same units, each a group of its own."""
         return replace(self, group=np.arange(len(self.gold)), groups=len(self.gold))
 
+    def only(self, kept: Bools) -> "Units":
+        """Return some of the units, ``kept`` of shape (N,), with their groups numbered anew."""
+        groups, group = np.unique(self.group[kept], return_inverse=True)
+        return replace(
+            self,
+            gold=self.gold[kept],
+            predicted=self.predicted[:, kept],
+            group=group,
+            groups=len(groups),
+            case=self.case[kept],
+        )
+
     def answering(self, predicted: Ints) -> "Units":
         """Return the same units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)
