@@ -132,19 +132,18 @@ def test_a_rare_class_of_which_little_is_known_does_not_pass_for_sure() -> None:
     assert shown[True] <= 0.025 * runs + 2 * (0.025 * 0.975 * runs) ** 0.5
 
 
-@pytest.mark.parametrize("others", [0.0, 0.5])
-def test_where_one_group_holds_most_units_the_others_must_show_it_too(others: float) -> None:
-    """The large group of 60 is all corrected; of the 20 others either nothing or a half."""
+@pytest.mark.parametrize("others", [5, 12])
+def test_where_one_group_holds_most_units_the_others_must_show_it_too(others: int) -> None:
+    """A group of 60 units and some of 20 groups of 2 are corrected: 2^-6 with the large one, 2^-5 without."""
     gold = ["ab" * 30, *["ab"] * 20]
-    corrected = [group == 0 or group <= 20 * others for group in range(21)]
     one = [truth[::-1] for truth in gold]
-    two = [truth if done else truth[::-1] for truth, done in zip(gold, corrected, strict=True)]
-    shown = permutation(rows_of(gold, one), rows_of(gold, two), "f1", ClosedLabels("ab", {"a"}))
-    assert (shown.better < 0.025) == bool(others)
-    without = permutation(
-        rows_of(gold[1:], one[1:]), rows_of(gold[1:], two[1:]), "f1", ClosedLabels("ab", {"a"})
+    two = [truth if place <= others else truth[::-1] for place, truth in enumerate(gold)]
+    kind = ClosedLabels("ab", {"a"})
+    plain, cautious = (
+        permutation(rows_of(gold, one), rows_of(gold, two), "f1", kind, cautious=way) for way in (False, True)
     )
-    assert shown.better >= without.better
+    assert plain.better < 0.025
+    assert (cautious.better < 0.025) == (others == 12)
 
 
 @settings(max_examples=40)
