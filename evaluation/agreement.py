@@ -2,46 +2,41 @@
 
 Any number of raters from two on, labels may be missing. Each coefficient says over which units it is:
 
-- Cohen's kappa of a pair: the units that both labelled.
-- Fleiss' kappa: the units with one and the same number of ratings, the number that most units have (of equally
-  frequent ones the larger); the others are left out and counted.
-- Krippendorff's alpha and raw agreement: all units with two ratings or more.
+- Cohen's kappa of a pair (Cohen 1960): the units that both labelled.
+- Fleiss' kappa (Fleiss 1971): the units with one and the same number of ratings, the number that most units have (of
+  equally frequent ones the larger); the others are left out and counted. Of two raters it is Scott's pi.
+- Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability") and raw agreement: all units
+  with two ratings or more.
 
 Where answers are near or far rather than right or wrong (scores, sets), raw agreement is the mean similarity of two
 ratings of a unit, alpha weighs a difference by the square of 1 - similarity (for scores this is the interval alpha),
 and there is no kappa and nothing by label.
 
 By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
-of ratings with that label that agree on it. Intervals are clustered by group, as for metrics.
+of ratings with that label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so
+every coefficient is where all ratings are one label: agreement beyond chance cannot be shown there.
+
+Tests hold all of it to be equal to scikit-learn, statsmodels and ``krippendorff``. The latter is not called, as its
+licence (GPL) would be one that jurist's users have to take on.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .chance import (
-    cohen,
-    coincidences,
-    collapsed,
-    confusions,
-    fleiss,
-    fleiss_collapsed,
-    fleiss_table,
-    krippendorff_distance,
-    krippendorff_nominal,
-    krippendorff_ordinal,
-    pair_table,
-    specific,
-    value_table,
-)
+from ..cases import Value
+from ..errors import JuristError, UsageError
+from .closed_labels import cohen_kappa
 from .comparisons import Comparison
-from .intervals import Estimate, Sums, estimated, summed
-from .raters import Ratings, encode_ratings
-from .ratios import mean
-from .units import MISSING, Floats, Ints
+from .intervals import Estimate, estimated, summed
+from .ratios import Ratio, mean
+from .units import MISSING, Bools, Floats, Ints
+
+Group: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,106 +96,184 @@ def rater_agreement(
     ordered: bool = False,
 ) -> Agreement:
     """Compare raters, unit by unit."""
-    found = encode_ratings(ratings, comparison, groups=groups)
-    size, used = len(found.labels), found.compared
-    if comparison is None or comparison.domain:
-        alike, labels = np.eye(size), range(size)
-    else:
-        alike = np.array([[comparison.similarity(one, two) for two in found.labels] for one in found.labels])
-        labels = range(0)
-    distance, group = (1.0 - alike) ** 2, found.group[used]
-    values = summed(value_table(found.counts[used], distance), group)
-    every = Agreement(
-        raters=found.raters,
-        raw=_alike(found.codes[used], group, alike),
-        pairs=_pairs(found, alike, labels),
+    labels, every, named = encode_ratings(ratings, comparison, groups=groups)
+    closed = comparison is None or bool(comparison.domain)
+    alike = np.eye(len(labels))
+    if comparison is not None and not closed:
+        alike = np.array([[comparison.similarity(one, two) for two in labels] for one in labels])
+    compared = (every != MISSING).sum(axis=1) >= 2
+    codes, group = every[compared], np.array(named)[compared]
+    counts = _counts(codes, len(labels))
+    found = Agreement(
+        raters=tuple(ratings),
+        raw=_similarity(counts, group, alike),
+        pairs=_pairs(tuple(ratings), codes, group, alike, tuple(map(str, labels)) if closed else ()),
         fleiss=None,
-        alpha=estimated(values, krippendorff_distance.given(distance), low=-1.0),
+        alpha=_beyond_chance(counts, group, (1.0 - alike) ** 2, less=1),
         ordinal=None,
         table=(),
-        units=int(used.sum()),
-        skipped=int((~used).sum()),
-        groups=values.groups,
+        units=len(codes),
+        skipped=len(every) - len(codes),
+        groups=len(set(group.tolist())),
     )
-    return _of_labels(every, found, labels, ordered) if labels else every
-
-
-def _of_labels(every: Agreement, found: Ratings, labels: Sequence[int], ordered: bool) -> Agreement:
-    """Return what is said of closed labels beside what is said of every kind of answer."""
-    counts, group = found.counts[found.compared], found.group[found.compared]
-    pairs, together = summed(pair_table(counts), group), summed(coincidences(counts), group)
-    fleiss_sums, overall = _fleiss(found)
-    n, fleiss_of = overall.ratings, fleiss.given(overall.ratings)
-    alphas = [krippendorff_nominal.after(partial(collapsed, label=code)) for code in labels]
-    kappas = [fleiss_of.after(partial(fleiss_collapsed, label=code, ratings=n)) for code in labels]
-    return replace(
-        every,
-        fleiss=overall,
-        ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
-        table=tuple(
+    if not closed:
+        return found
+    sizes = counts.sum(axis=1)
+    n, units = max(zip(*np.unique(sizes, return_counts=True), strict=True), key=lambda one: (one[1], one[0]))
+    same, apart = sizes == n, 1.0 - np.eye(2)
+    kappa = _beyond_chance(counts[same], group[same], 1.0 - alike, less=0)
+    table = []
+    for code, label in enumerate(labels):
+        own = counts[:, code]
+        against = np.stack([own, sizes - own], axis=1)
+        pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
+        given = (codes == code).sum(axis=0).tolist()
+        table.append(
             LabelAgreement(
-                label=str(found.labels[code]),
-                given=_given(found, code),
-                specific=estimated(pairs, specific.given(code)),
-                fleiss=estimated(fleiss_sums, kappas[code], low=-1.0),
-                alpha=estimated(together, alphas[code], low=-1.0),
+                label=str(label),
+                given=dict(zip(ratings, given, strict=True)),
+                specific=estimated(summed(pairs, group), mean),
+                fleiss=_beyond_chance(against[same], group[same], apart, less=0),
+                alpha=_beyond_chance(against, group, apart, less=1),
             )
-            for code in labels
+        )
+    return replace(
+        found,
+        fleiss=FleissAgreement(
+            kappa=kappa, ratings=int(n), units=int(units), left_out=len(codes) - int(units)
         ),
+        ordinal=estimated(summed(_coincidences(counts), group), _ordinal, low=-1.0) if ordered else None,
+        table=tuple(table),
     )
 
 
-def _alike(codes: Ints, group: Ints, table: Floats) -> Estimate:
-    """The mean similarity of two ratings of a unit."""
-    return estimated(summed(_similarities(codes, table), group), mean)
-
-
-def _similarities(codes: Ints, table: Floats) -> Floats:
-    """Shape (N, 2): the similarities of all ordered pairs of ratings of a unit, and how many pairs they are."""
-    totals = np.zeros((len(codes), 2))
-    for one, two in combinations(range(codes.shape[1]), 2):
-        given = (codes[:, [one, two]] != MISSING).all(axis=1)
-        totals[given, 0] += 2.0 * table[codes[given, one], codes[given, two]]
-        totals[given, 1] += 2.0
-    return totals
-
-
-def _pairs(found: Ratings, alike: Floats, labels: Sequence[int]) -> tuple[PairAgreement, ...]:
+def _pairs(
+    raters: Sequence[str], codes: Ints, group: Group, alike: Floats, labels: Sequence[str]
+) -> tuple[PairAgreement, ...]:
+    """Return each pair of raters with a unit in common; kappa where there are labels."""
     result = []
-    for one, two in combinations(range(len(found.raters)), 2):
-        codes = found.codes[:, [one, two]]
-        both = (codes != MISSING).all(axis=1)
+    for one, two in combinations(range(len(raters)), 2):
+        both = (codes[:, [one, two]] != MISSING).all(axis=1)
         if not both.any():
             continue
-        codes, group = codes[both], found.group[both]
-        sums = summed(confusions(codes[:, 0], codes[:, 1], len(labels)), group)
-        by_label = {
-            str(found.labels[code]): estimated(sums, cohen.after(partial(collapsed, label=code)), low=-1.0)
-            for code in labels
-        }
+        left, right, own = codes[both, one], codes[both, two], group[both]
+        by_label = {label: _cohen(left == code, right == code, 2, own) for code, label in enumerate(labels)}
         result.append(
             PairAgreement(
-                first=found.raters[one],
-                second=found.raters[two],
-                units=len(codes),
-                raw=_alike(codes, group, alike),
-                kappa=estimated(sums, cohen, low=-1.0) if labels else None,
+                first=raters[one],
+                second=raters[two],
+                units=len(left),
+                raw=_similarity(_counts(codes[both][:, [one, two]], len(alike)), own, alike),
+                kappa=_cohen(left, right, len(labels), own) if labels else None,
                 by_label=by_label,
             )
         )
     return tuple(result)
 
 
-def _fleiss(found: Ratings) -> tuple[Sums, FleissAgreement]:
-    numbers = found.counts.sum(axis=1)
-    sizes, units = np.unique(numbers[found.compared], return_counts=True)
-    n, most = max(zip(sizes.tolist(), units.tolist(), strict=True), key=lambda entry: (entry[1], entry[0]))
-    chosen = numbers == n
-    sums = summed(fleiss_table(found.counts[chosen]), found.group[chosen])
-    kappa = estimated(sums, fleiss.given(n), low=-1.0)
-    return sums, FleissAgreement(kappa=kappa, ratings=n, units=most, left_out=int(units.sum()) - most)
+def _counts(codes: Ints, size: int) -> Ints:
+    """Return the table that coefficients are of, (N, K): how many raters gave each label to each unit."""
+    return np.asarray((codes[:, :, np.newaxis] == np.arange(size)).sum(axis=1))
 
 
-def _given(found: Ratings, code: int) -> dict[str, int]:
-    given = (found.codes[found.compared] == code).sum(axis=0)
-    return dict(zip(found.raters, given.tolist(), strict=True))
+def _similarity(counts: Ints, group: Group, alike: Floats) -> Estimate:
+    """Return the mean similarity of two ratings of a unit."""
+    sizes = counts.sum(axis=1)
+    near = ((counts @ alike) * counts).sum(axis=1) - sizes
+    return estimated(summed(np.stack([near, sizes * (sizes - 1.0)], axis=1), group), mean)
+
+
+def _beyond_chance(counts: Ints, group: Group, distance: Floats, *, less: int) -> Estimate:
+    """Return 1 - observed / expected distance (K, K): alpha with one rating less, else Fleiss' kappa."""
+    others = np.maximum(counts.sum(axis=1) - 1, 1)
+    within = ((counts @ distance) * counts).sum(axis=1) / others
+    return estimated(
+        summed(np.column_stack([within, counts]), group), _distances.given(distance, less), low=-1.0
+    )
+
+
+@Ratio
+def _distances(sums: Floats, distance: Floats, less: int) -> tuple[Floats, Floats]:
+    within, sizes = sums[..., 0], sums[..., 1:]
+    chance = ((sizes @ distance) * sizes).sum(axis=-1)
+    return chance - within * (sizes.sum(axis=-1) - less), chance
+
+
+def _coincidences(counts: Ints) -> Floats:
+    """Return each unit's ordered pairs of ratings, weighted by 1 / (ratings - 1), by label: (N, K, K)."""
+    pairs = counts[:, :, np.newaxis] * (counts[:, np.newaxis, :] - np.eye(counts.shape[1]))
+    return np.asarray(pairs / (counts.sum(axis=1) - 1)[:, np.newaxis, np.newaxis])
+
+
+@Ratio
+def _ordinal(table: Floats) -> tuple[Floats, Floats]:
+    """Alpha from coincidences: the difference of two labels in their order is that of the middles of their ranks."""
+    sizes = table.sum(axis=-1)
+    middle = np.cumsum(sizes, axis=-1) - sizes / 2.0
+    distance = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
+    observed = (table * distance).sum(axis=(-2, -1)) * (sizes.sum(axis=-1) - 1.0)
+    chance = (sizes[..., :, np.newaxis] * sizes[..., np.newaxis, :] * distance).sum(axis=(-2, -1))
+    return chance - observed, chance
+
+
+def _cohen(first: Ints | Bools, second: Ints | Bools, size: int, group: Group) -> Estimate:
+    names = np.arange(size)
+    confusions = (first[:, np.newaxis] == names)[:, :, np.newaxis] & (second[:, np.newaxis] == names)[
+        :, np.newaxis
+    ]
+    none = np.zeros(0, dtype=np.bool_)
+    return estimated(summed(confusions, group), cohen_kappa.given(none), low=-1.0)
+
+
+class Ratings(NamedTuple):
+    """What several raters said of the same units."""
+
+    labels: tuple[Value, ...]  # all values, in their order
+    codes: Ints  # shape (N, R): the place of each rating in ``labels``
+    groups: tuple[str, ...]  # of each unit
+
+
+def encode_ratings(
+    ratings: Mapping[str, Sequence[Value | None]],
+    comparison: Comparison | None = None,
+    *,
+    groups: Sequence[str] | None = None,
+) -> Ratings:
+    """Turn labels by rater into an array; units without a group are each one of their own."""
+    lengths = sorted({len(given) for given in ratings.values()})
+    if len(ratings) < 2:
+        raise UsageError(f"there are the labels of {len(ratings)} raters", hint="give those of two or more")
+    places = [f"{place:09d}" for place in range(lengths[0])] if groups is None else list(groups)
+    if lengths != [len(places)]:
+        counts = ", ".join(str(len(given)) for given in ratings.values())
+        raise UsageError(
+            f"the raters gave {counts} labels for units of {len(places)} groups",
+            hint="give one label, or None, per unit and rater, in the same order",
+        )
+    for rater, given in ratings.items():
+        for place, value in enumerate(given):
+            if comparison is not None and value is not None and (problem := comparison.check(value)):
+                raise JuristError(
+                    f"unit {place} by rater {rater!r}: the {problem}",
+                    hint="correct it, or use None where the rater gave none",
+                )
+    known = comparison.domain if comparison is not None else ()
+    if not known:
+        seen = {value for given in ratings.values() for value in given if value is not None}
+        known = tuple(sorted(seen, key=_order))
+    place_of = {value: code for code, value in enumerate(known)}
+    codes = np.array(
+        [[MISSING if value is None else place_of[value] for value in given] for given in ratings.values()],
+        dtype=np.int64,
+    ).T
+    if not ((codes != MISSING).sum(axis=1) >= 2).any():
+        raise JuristError(
+            f"none of the {lengths[0]} units is labelled by two raters",
+            hint="let two raters label the same units",
+        )
+    return Ratings(labels=known, codes=codes, groups=tuple(places))
+
+
+def _order(value: Value) -> tuple[str, str] | tuple[str, float]:
+    """Labels by their letters, numbers by size."""
+    return ("", float(value)) if isinstance(value, int | float) else ("s", str(value))

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..cases import Value
+from .agreement import encode_ratings
 from .comparisons import Comparison, MetricLike, shown_metrics
 from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
 from .metrics import Metric
-from .raters import encode_ratings
 from .ratios import Counted
 from .rows import Row
 from .units import Floats, Ints, Units, encode

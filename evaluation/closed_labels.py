@@ -25,20 +25,11 @@ import numpy as np
 
 from ..cases import Label
 from ..errors import UsageError
-from .completions import (
-    Completion,
-    all_right,
-    all_wrong,
-    best_kappa,
-    worst_kappa,
-    worst_macro_f1,
-    wrong_label,
-)
 from .metrics import Metric, case_means, pair_sums
 from .ratios import Ratio, Ratios, mean_parts
 from .rows import majority
 from .scores import error_metrics
-from .units import Bools, Floats, Units
+from .units import Bools, Floats, Ints, Units
 
 _SIDED = ("precision", "recall", "f1")
 
@@ -93,8 +84,8 @@ class ClosedLabels:
         found += [
             confusion_metric("accuracy", self, _accuracy),
             confusion_metric("balanced_accuracy", self, _balanced_accuracy),
-            confusion_metric("macro_f1", self, _macro_f1, worst=worst_macro_f1),
-            confusion_metric("kappa", self, cohen_kappa, worst=worst_kappa, best=best_kappa, low=-1.0),
+            confusion_metric("macro_f1", self, _macro_f1),
+            confusion_metric("kappa", self, cohen_kappa, low=-1.0),
             Metric(name="validation_rate", statistics=case_means(_exact), divisible=False),
         ]
         numbers = {label: _number(label) for label in self.labels}
@@ -132,28 +123,19 @@ class ClosedLabels:
 
     @cached_property
     def _wrong(self) -> Mapping[Label, Label]:
-        flags = _flags(self)
-        return {label: self.labels[wrong_label(code, flags)] for code, label in enumerate(self.labels)}
+        return {label: self.labels[code] for label, code in zip(self.labels, _wrong_codes(self), strict=True)}
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
         """The label that more than half of the values are, if any."""
         return majority(values)
 
 
-def confusion_metric(
-    name: str,
-    kind: ClosedLabels,
-    of: Ratio,
-    *,
-    worst: Completion = all_wrong,
-    best: Completion = all_right,
-    low: float = 0.0,
-) -> Metric:
+def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
     """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,).
 
-    Its bounds are exact if the completions are.
+    Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
     """
-    size, positive = len(kind.labels), _flags(kind)
+    size, positive, wrong = len(kind.labels), _flags(kind), _wrong_codes(kind)
     place = {label: code for code, label in enumerate(kind.labels)}
     cells = np.eye(size * size)
     value = of.given(positive).after(lambda sums: sums.reshape(*sums.shape[:-1], size, size))
@@ -162,30 +144,18 @@ def confusion_metric(
         name=name,
         statistics=pair_sums(lambda gold, said: cells[place[gold] * size + place[said]], value, size * size),
         low=low,
-        worst=_completed(worst, positive),
-        best=_completed(best, positive),
+        worst=lambda units: units.filled(wrong[units.gold]),
     )
 
 
-def _completed(completion: Completion, positive: Bools) -> Callable[[Units], Units]:
-    """Fill missing answers by a table of how many of each gold label take which answer."""
-    size = len(positive)
-
-    def fill(units: Units) -> Units:
-        predicted = units.predicted.copy()
-        for row in predicted:
-            holes = row < 0
-            if not holes.any():
-                continue
-            seen = units.gold[~holes] * size + row[~holes]
-            answered = np.bincount(seen, minlength=size * size).reshape(size, size).astype(np.int64)
-            missing = np.bincount(units.gold[holes], minlength=size).astype(np.int64)
-            table = completion(answered, missing, positive)
-            for gold in np.flatnonzero(missing):
-                row[holes & (units.gold == gold)] = np.repeat(np.arange(size), table[gold])
-        return units.answering(predicted)
-
-    return fill
+def _wrong_codes(kind: ClosedLabels) -> Ints:
+    """Return a wrong label for each: on the other side of the positive ones, if there are any, else the next one."""
+    flags = _flags(kind)
+    return (
+        (flags != flags[:, np.newaxis]).argmax(axis=1)
+        if flags.any()
+        else (np.arange(len(flags)) + 1) % len(flags)
+    )
 
 
 def _flags(kind: ClosedLabels) -> Bools:
@@ -207,7 +177,7 @@ def _farthest(numbers: Mapping[Label, float]) -> Callable[[Units], Units]:
     """Fill missing answers with the label farthest from gold."""
     values = np.array(list(numbers.values()))
     farthest = np.abs(values[:, None] - values[None, :]).argmax(axis=1)
-    return lambda units: units.answering(np.where(units.answered, units.predicted, farthest[units.gold]))
+    return lambda units: units.filled(farthest[units.gold])
 
 
 def _cells(counts: Floats, positive: Bools) -> tuple[Floats, Floats, Floats]:

@@ -24,6 +24,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
 from ..errors import UsageError
@@ -241,7 +242,7 @@ class Sums:
         return len(self.each)
 
 
-def summed(per_unit: Floats | Ints, group: Ints) -> Sums:
+def summed(per_unit: NDArray[Any], group: NDArray[Any]) -> Sums:
     """Sum tables (N, ...) of some units over all of them, and with each of the groups they are in left out."""
     names, place = np.unique(group, return_inverse=True)
     sums = np.zeros((len(names), *per_unit.shape[1:]))

@@ -46,12 +46,12 @@ class Statistics:
 
 def fill_wrong(units: Units) -> Units:
     """Every missing answer counts as wrong."""
-    return units.answering(np.where(units.answered, units.predicted, units.wrong))
+    return units.filled(units.wrong)
 
 
 def fill_right(units: Units) -> Units:
     """Every missing answer counts as right."""
-    return units.answering(np.where(units.answered, units.predicted, units.gold))
+    return units.filled(units.gold)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,6 +114,10 @@ class Units:
         """Return the same units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)
 
+    def filled(self, answers: Ints) -> "Units":
+        """Return the same units with one answer (N,) to each in the place of all that are missing."""
+        return self.answering(np.where(self.answered, self.predicted, answers))
+
 
 def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""

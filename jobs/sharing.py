@@ -12,7 +12,6 @@ from typing import Any
 
 from ..cases import Value
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.label_mix import label_mix
 from ..evaluation.powered import Powered, powered
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..gold.goldset import Gold
@@ -163,9 +162,7 @@ def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...
     asked = {f"positive: {named}": positive} if positive else {}
     if len(domain) > 2 or not positive:
         asked |= {answer.text(value): frozenset({value}) for value in domain}
-    proofs = list(_mixed(domain, found, known)) if len(asked) > 1 else []
-    if positive:
-        proofs.insert(0, _corrected(positive, found, known))
+    proofs = [_corrected(values, found, known) for values in asked.values()]
     return tuple(
         Shared(
             name=name,
@@ -206,13 +203,6 @@ def _corrected(
         tallies((group, said in values) for group, truth, said in known if truth in values),
         tallies((group, said not in values) for group, truth, said in known if truth not in values),
     )
-
-
-def _mixed(
-    domain: Sequence[Value], found: Found, known: Sequence[tuple[str, Value, Value]]
-) -> tuple[Prevalence, ...]:
-    counts = {group: [one.get(value, 0) for value in domain] for group, one in found.said.items()}
-    return label_mix(domain, counts, known)
 
 
 def _powered(values: frozenset[Value], found: Found) -> dict[str, Powered]:

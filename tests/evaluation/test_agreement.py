@@ -1,0 +1,320 @@
+"""Agreement of raters: published examples, scikit-learn, statsmodels and krippendorff, laws, groups, refusals."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from statsmodels.stats import inter_rater
+
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation.agreement import Agreement, rater_agreement
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.intervals import Estimate
+from jurist.evaluation.scores import Scores
+
+Given = dict[str, list[Any]]
+LABELS = "abcd"
+KIND = ClosedLabels(LABELS)
+
+# Fleiss 1971, Table 1: how many of six psychiatrists gave each of 30 patients each diagnosis
+# (depression, personality disorder, schizophrenia, neurosis, other).
+PSYCHIATRY = (
+    "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 "
+    "00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
+)
+# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units.
+OBSERVERS = {"A": "123321412...", "B": "1233224125.3", "C": ".3332342251.", "D": "12332441251."}
+# Cohen 1968, Table 1: 200 cases by two raters.
+CELLS = {"xx": 88, "xy": 14, "xz": 18, "yx": 10, "yy": 40, "yz": 10, "zx": 2, "zy": 6, "zz": 12}
+
+
+def named(units: Sequence[Sequence[Any]]) -> Given:
+    return {
+        f"r{place}": [None if one == "." else one for one in ratings]
+        for place, ratings in enumerate(zip(*units, strict=True))
+    }
+
+
+def ratings(
+    fewest: int = 2, most: int = 4, *, gaps: bool = True, labels: Sequence[Any] = LABELS
+) -> st.SearchStrategy[Given]:
+    """Raters with two units or more, of which one has two ratings."""
+    one = st.sampled_from([None, *labels] if gaps else labels)
+    units = st.integers(fewest, most).flatmap(
+        lambda raters: st.lists(st.tuples(*[one] * raters), min_size=2, max_size=25)
+    )
+    return units.filter(lambda rows: any(len(row) - row.count(None) > 1 for row in rows)).map(named)
+
+
+def counts_of(data: Given, labels: Sequence[Any] = LABELS) -> np.ndarray:
+    return np.array([[unit.count(label) for label in labels] for unit in zip(*data.values(), strict=True)])
+
+
+def both(data: Given, first: str, second: str) -> tuple[list[Any], list[Any]]:
+    pairs = [pair for pair in zip(data[first], data[second], strict=True) if None not in pair]
+    return [one for one, _ in pairs], [two for _, two in pairs]
+
+
+def values(found: Agreement) -> list[float]:
+    rows = [(row.specific, row.fleiss, row.alpha) for row in found.table]
+    estimates = [found.raw, found.fleiss and found.fleiss.kappa, found.alpha, found.ordinal, *sum(rows, ())]
+    return [estimate.value for estimate in estimates if estimate is not None]
+
+
+@pytest.mark.parametrize(
+    ("data", "of", "published"),
+    [
+        (
+            [
+                [str(label) for label, n in enumerate(row) for _ in range(int(n))]
+                for row in PSYCHIATRY.split()
+            ],
+            lambda found: [found.fleiss.kappa.value, *(one.fleiss.value for one in found.table)],
+            [0.430, 0.245, 0.245, 0.520, 0.471, 0.566],
+        ),
+        (
+            list(zip(*OBSERVERS.values(), strict=True)),
+            lambda found: [found.alpha.value, found.ordinal.value, found.units, found.skipped],
+            [0.743, 0.815, 11, 1],
+        ),
+        (
+            list(zip("0100000010", "1110010000", strict=True)),  # example A of Krippendorff 2011
+            lambda found: [found.alpha.value],
+            [0.095],
+        ),
+        (
+            [pair for pair, count in CELLS.items() for _ in range(count)],
+            lambda found: [found.pairs[0].units, found.pairs[0].raw.value, found.pairs[0].kappa.value],
+            [200, 0.70, 0.492],
+        ),
+    ],
+    ids=["Fleiss", "Krippendorff C", "Krippendorff A", "Cohen"],
+)
+def test_published_examples(data: Any, of: Callable[[Any], list[float]], published: list[float]) -> None:
+    assert of(rater_agreement(named(data), ordered=True)) == pytest.approx(published, abs=5e-4)
+
+
+@settings(max_examples=60)
+@given(data=ratings())
+def test_pairs_are_those_of_scikit_learn(data: Given) -> None:
+    found = rater_agreement(data, KIND)
+    common = [pair for pair in itertools.combinations(data, 2) if both(data, *pair)[0]]
+    assert [(pair.first, pair.second) for pair in found.pairs] == common
+    for pair in found.pairs:
+        left, right = both(data, pair.first, pair.second)
+        assert pair.units == len(left)
+        assert pair.raw.value == pytest.approx(sk.accuracy_score(left, right))
+        kappas = {"": (pair.kappa, left, right)} | {
+            label: (kappa, [x == label for x in left], [x == label for x in right])
+            for label, kappa in pair.by_label.items()
+        }
+        for kappa, one, two in kappas.values():
+            if len({*one, *two}) > 1:
+                assert kappa is not None
+                assert kappa.value == pytest.approx(sk.cohen_kappa_score(one, two), abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(data=ratings(2, 5))
+def test_fleiss_is_that_of_statsmodels_over_the_commonest_number_of_ratings(data: Given) -> None:
+    found, counts = rater_agreement(data, KIND), counts_of(data)
+    sizes = Counter(size for size in counts.sum(axis=1).tolist() if size >= 2)
+    assert found.fleiss is not None
+    n = found.fleiss.ratings
+    assert found.fleiss.units == sizes[n] == max(sizes.values())
+    assert found.fleiss.units + found.fleiss.left_out == sizes.total() == found.units
+    chosen = counts[counts.sum(axis=1) == n]
+    assume(len(used := chosen.sum(axis=0).nonzero()[0]) > 1)
+    assert found.fleiss.kappa.value == pytest.approx(inter_rater.fleiss_kappa(chosen), abs=1e-9)
+    for code in used:
+        against = np.stack([chosen[:, code], n - chosen[:, code]], axis=1)
+        assert found.table[code].fleiss.value == pytest.approx(inter_rater.fleiss_kappa(against), abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(data=ratings(2, 5))
+def test_alpha_is_that_of_the_package_krippendorff(data: Given) -> None:
+    counts = counts_of(data)
+    counts = counts[counts.sum(axis=1) > 1]
+    assume(len(used := counts.sum(axis=0).nonzero()[0]) > 1)
+    found = rater_agreement(data, KIND, ordered=True)
+    for mine, level in ((found.alpha, "nominal"), (found.ordinal, "ordinal")):
+        wanted = krippendorff.alpha(value_counts=counts, level_of_measurement=level)
+        assert mine is not None
+        assert mine.value == pytest.approx(wanted, abs=1e-9)
+    for code in used:
+        against = np.stack([counts[:, code], counts.sum(axis=1) - counts[:, code]], axis=1)
+        wanted = krippendorff.alpha(value_counts=against, level_of_measurement="nominal")
+        assert found.table[code].alpha.value == pytest.approx(wanted, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(data=ratings(labels=(1, 2, 3, 4, 5)))
+def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data: Given) -> None:
+    units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
+    assume(len({x for unit in units if len(unit) > 1 for x in unit}) > 1)
+    found = rater_agreement(data, Scores(1, 5, 1))
+    matrix = [[np.nan if x is None else float(x) for x in one] for one in data.values()]
+    wanted = krippendorff.alpha(matrix, level_of_measurement="interval")
+    assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
+    near = [1 - abs(one - two) / 4 for unit in units for one, two in itertools.permutations(unit, 2)]
+    assert found.raw.value == pytest.approx(np.mean(near))
+    assert (found.fleiss, found.table) == (None, ())
+    for pair in found.pairs:
+        left, right = both(data, pair.first, pair.second)
+        assert (pair.units, pair.kappa) == (len(left), None)
+        assert pair.raw.value == pytest.approx(1 - np.mean(np.abs(np.subtract(left, right))) / 4)
+
+
+@settings(max_examples=40)
+@given(data=ratings(2, 3))
+def test_specific_agreement_is_of_pairs_of_ratings(data: Given) -> None:
+    found = rater_agreement(data, KIND)
+    pairs = [
+        pair
+        for unit in zip(*data.values(), strict=True)
+        for pair in itertools.permutations([x for x in unit if x is not None], 2)
+    ]
+    left, right = [one for one, _ in pairs], [two for _, two in pairs]
+    wanted = sk.f1_score(left, right, labels=list(LABELS), average=None, zero_division=0.0)
+    assert [row.specific.value for row in found.table] == pytest.approx(list(wanted))
+    assert found.raw.value == pytest.approx(sk.accuracy_score(left, right))
+    rated = [unit for unit in zip(*data.values(), strict=True) if len(unit) - unit.count(None) > 1]
+    for row in found.table:
+        assert row.given == {
+            name: [unit[place] for unit in rated].count(row.label) for place, name in enumerate(data)
+        }
+
+
+@settings(max_examples=40)
+@given(labels=st.lists(st.sampled_from("abc"), min_size=2, max_size=20), raters=st.integers(2, 5))
+def test_raters_who_never_differ_agree_fully_or_show_nothing(labels: list[str], raters: int) -> None:
+    found = rater_agreement({f"r{place}": list(labels) for place in range(raters)}, ordered=True)
+    assert len(found.pairs) == raters * (raters - 1) // 2
+    assert {found.raw.value, *(pair.raw.value for pair in found.pairs)} == {1.0}
+    beyond = [
+        found.fleiss and found.fleiss.kappa,
+        found.alpha,
+        found.ordinal,
+        *(p.kappa for p in found.pairs),
+    ]
+    for one in beyond:
+        assert one is not None
+        if len(set(labels)) > 1:
+            assert one.value == pytest.approx(1.0)
+        else:
+            assert (one.value, one.interval.low, one.interval.high) == (0.0, -1.0, 1.0)
+
+
+@settings(max_examples=40)
+@given(data=ratings(), seed=st.integers(0, 9), alone=st.lists(st.sampled_from(LABELS), max_size=5))
+def test_order_names_of_labels_and_lonely_ratings_do_not_matter(
+    data: Given, seed: int, alone: list[str]
+) -> None:
+    units, shuffled = list(zip(*data.values(), strict=True)), random.Random(seed)
+    groups = [f"g{place // 2}" for place in range(len(units))]
+    before = rater_agreement(data, KIND, groups=groups, ordered=True)
+    order, raters = list(range(len(units))), list(range(len(data)))
+    shuffled.shuffle(order)
+    shuffled.shuffle(raters)
+    moved = [*(units[place] for place in order), *((label, *[None] * (len(data) - 1)) for label in alone)]
+    renamed = dict(zip(LABELS, "wxyz", strict=True)) | {None: None}
+    after = rater_agreement(
+        {f"r{place}": [renamed[unit[place]] for unit in moved] for place in raters},
+        ClosedLabels("wxyz"),
+        groups=[*(groups[place] for place in order), *["lonely"] * len(alone)],
+        ordered=True,
+    )
+    assert values(after) == pytest.approx(values(before), abs=1e-12)
+    assert (after.units, after.skipped) == (before.units, before.skipped + len(alone))
+    for one, two in ((before.alpha, after.alpha), (before.ordinal, after.ordinal)):
+        assert one is not None
+        assert two is not None
+        assert one.interval.low == pytest.approx(two.interval.low, abs=1e-9)
+        assert one.interval.high == pytest.approx(two.interval.high, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(data=ratings(3, 3))
+def test_every_value_is_in_its_range_and_every_interval_has_its_ends_in_order(data: Given) -> None:
+    found = rater_agreement(data, KIND, ordered=True)
+    assert found.fleiss is not None
+    shares = [found.raw, *(row.specific for row in found.table), *(pair.raw for pair in found.pairs)]
+    beyond = [found.fleiss.kappa, found.alpha, found.ordinal, *(pair.kappa for pair in found.pairs)]
+    for low, estimates in ((0.0, shares), (-1.0, beyond)):
+        for estimate in estimates:
+            assert isinstance(estimate, Estimate)
+            assert low - 1e-9 <= estimate.value <= 1.0 + 1e-9
+            assert low - 1e-9 <= estimate.interval.low <= estimate.interval.high <= 1.0 + 1e-9
+
+
+@settings(max_examples=40)
+@given(data=ratings(gaps=False))
+def test_alpha_is_fleiss_corrected_for_the_size_of_the_sample(data: Given) -> None:
+    # without gaps 1 - alpha = (1 - Fleiss' kappa) (n - 1) / n, n being the number of ratings
+    found = rater_agreement(data)
+    assume(len(found.table) > 1)
+    assert found.fleiss is not None
+    n = sum(map(len, data.values()))
+    assert found.alpha.value == pytest.approx(1 - (1 - found.fleiss.kappa.value) * (n - 1) / n, abs=1e-9)
+
+
+def test_the_order_of_labels_matters_to_the_ordinal_alpha_only() -> None:
+    data = {"r": list("lmhlmhlm"), "s": list("lmhmmhlh")}
+    one, two = (rater_agreement(data, ClosedLabels(order), ordered=True) for order in ("lmh", "mlh"))
+    assert one.ordinal is not None
+    assert two.ordinal is not None
+    assert one.ordinal.value > two.ordinal.value
+    assert one.alpha.value == pytest.approx(two.alpha.value)
+    assert rater_agreement(data).ordinal is None
+    assert [row.label for row in rater_agreement(data, ClosedLabels("xhml")).table] == list("xhml")
+
+
+def test_groups_are_the_unit_of_resampling() -> None:
+    data = {"r": ["a", "b"] * 50, "s": ["a", "b"] * 25 + ["b", "a"] * 25, "t": ["a", "b"] * 50}
+    apart = rater_agreement(data)
+    together = rater_agreement(data, groups=[str(place // 10) for place in range(100)])
+    assert (apart.groups, together.groups) == (100, 10)
+    for one, two in (
+        (apart.alpha, together.alpha),
+        (apart.fleiss and apart.fleiss.kappa, together.fleiss and together.fleiss.kappa),
+        (apart.pairs[0].kappa, together.pairs[0].kappa),
+        (apart.raw, together.raw),
+    ):
+        assert one is not None
+        assert two is not None
+        assert one.value == two.value
+        assert two.interval.high - two.interval.low > 2 * (one.interval.high - one.interval.low)
+        assert (one.interval.groups, two.interval.groups) == (100, 10)
+    alone = rater_agreement(data, groups=["g"] * 100)
+    assert (alone.alpha.interval.low, alone.alpha.interval.high, alone.alpha.interval.groups) == (-1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "error", "said"),
+    [
+        ({"r": ["a", "b"], "s": ["a"]}, {}, UsageError, "the raters gave 2, 1 labels for units of 1 groups"),
+        ({"r": ["a"], "s": ["a"]}, {"groups": ["g", "h"]}, UsageError, "1, 1 labels for units of 2 groups"),
+        ({"r": ["a"]}, {}, UsageError, "the labels of 1 raters"),
+        ({}, {}, UsageError, "the labels of 0 raters"),
+        (
+            {"r": ["a"], "s": ["b"]},
+            {"comparison": ClosedLabels("ac")},
+            JuristError,
+            "rater 's': the label 'b' is not one",
+        ),
+        ({"r": ["a", None], "s": [None, "b"]}, {}, JuristError, "none of the 2 units is labelled by two"),
+        ({"r": [], "s": []}, {}, JuristError, "none of the 0 units"),
+    ],
+)
+def test_refusals(data: Given, more: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        rater_agreement(data, **more)

@@ -1,0 +1,252 @@
+"""Metrics of closed labels against scikit-learn, their conventions and bounds; laws of all metrics; own functions."""
+
+import itertools
+import random
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measures import NAMES, rows_of, scores, value_of
+from sklearn import metrics as sk
+
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.measured import objective_score
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scores import Scores
+from jurist.evaluation.units import encode
+
+LABELS = "abcd"
+NUMBERS = ClosedLabels(("1", "2", "3.5"))
+BY_CASE = ("validation_rate", "neg_mse")
+Pair = tuple[str, str | None]
+
+
+def counterpart(name: str, gold: Sequence[str], predicted: Sequence[str], positive: set[str]) -> float:
+    """The metric by scikit-learn, its NaN for a single constant label replaced by our documented 0."""
+    sides = [[label in positive for label in side] for side in (gold, predicted)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name in ("precision", "recall", "f1"):
+            found = sk.precision_recall_fscore_support(
+                *sides, average="binary", pos_label=True, zero_division=0
+            )
+            return float(dict(zip(("precision", "recall", "f1"), found[:3], strict=True))[name])
+        if name == "macro_f1":
+            return float(sk.f1_score(gold, predicted, average="macro", zero_division=0))
+        if name == "kappa":
+            return 0.0 if len(set(gold)) == 1 else float(sk.cohen_kappa_score(gold, predicted))
+        function = {"accuracy": sk.accuracy_score, "balanced_accuracy": sk.balanced_accuracy_score}[name]
+        return float(function(gold, predicted))
+
+
+def value(name: str, pairs: Sequence[tuple[Any, Any]], kind: ClosedLabels) -> float:
+    return value_of(name, [gold for gold, _ in pairs], [said for _, said in pairs], kind)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    data=st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40),
+    positive=st.sampled_from(["a", "ab", "bcd"]),
+)
+def test_metrics_equal_scikit_learn(name: str, data: list[tuple[str, str]], positive: str) -> None:
+    kind = ClosedLabels(LABELS, set(positive))
+    gold, predicted = zip(*data, strict=True)
+    found = value(name, data, kind)
+    assert found == pytest.approx(counterpart(name, gold, predicted, set(positive)), abs=1e-9)
+    assert kind.metrics[name].low - 1e-12 <= found <= kind.metrics[name].high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "gold", "predicted", "expected"),
+    [
+        ("precision", "ab", "bb", 0.0),
+        ("recall", "bb", "ab", 0.0),
+        ("f1", "bb", "bb", 0.0),
+        ("kappa", "aaa", "aaa", 0.0),
+        ("kappa", "aaa", "aab", 0.0),
+        ("kappa", "ab", "aa", 0.0),
+        ("kappa", "ab", "ba", -1.0),
+        ("macro_f1", "aa", "aa", 1.0),
+        ("macro_f1", "aa", "ab", 1 / 3),
+        ("balanced_accuracy", "aa", "ab", 0.5),
+    ],
+)
+def test_conventions(name: str, gold: str, predicted: str, expected: float) -> None:
+    assert value_of(name, gold, predicted, ClosedLabels("abc", {"a"})) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("f2", ClosedLabels("ab", {"a"}), "'f2' does not fit this judge; use one of precision, recall, f1"),
+        ("f1", ClosedLabels("abc"), "'f1' does not fit this judge; use one of accuracy"),
+        ("neg_mse", ClosedLabels(("1", "nan")), "'neg_mse' does not fit this judge; use one of accuracy"),
+        ("neg_mse", ClosedLabels(("1", "")), "'neg_mse' does not fit"),
+    ],
+)
+def test_metrics_that_do_not_fit_are_refused(name: str, kind: ClosedLabels, message: str) -> None:
+    first = kind.labels[0]
+    with pytest.raises(UsageError, match=message):
+        objective_score(rows_of([(first, first)]), name, kind)
+    assert set(ClosedLabels("abc").shown) == {"accuracy", "balanced_accuracy", "macro_f1", "kappa"}
+
+
+def fillings(data: Sequence[Pair], labels: str) -> list[list[Pair]]:
+    holes = [place for place, (_, answer) in enumerate(data) if answer is None]
+    found = []
+    for answers in itertools.product(labels, repeat=len(holes)):
+        filled = list(data)
+        for place, answer in zip(holes, answers, strict=True):
+            filled[place] = (data[place][0], answer)
+        found.append(filled)
+    return found
+
+
+def few_holes(labels: str) -> st.SearchStrategy[list[Pair]]:
+    """Up to ten answered units and up to four missing ones, shuffled."""
+    missing = st.lists(st.tuples(st.sampled_from(labels), st.none()), min_size=1, max_size=4)
+    answered = st.lists(st.tuples(st.sampled_from(labels), st.sampled_from(labels)), max_size=10)
+    return st.tuples(answered, missing).flatmap(lambda both: st.permutations([*both[0], *both[1]]))
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc", "abcd"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_bounds_are_reached_and_exact_but_for_macro_f1_and_kappa_of_several_labels(
+    labels: str, data: st.DataObject
+) -> None:
+    kind, units = ClosedLabels(labels, {"a"}), data.draw(few_holes(labels))
+    wrong = {label: kind.wrong(label) for label in labels}
+    for name, score in scores(rows_of(units), kind).items():
+        if name in ("macro_f1", "kappa") and labels != "ab":
+            ends = [
+                value(name, [(gold, said or other[gold]) for gold, said in units], kind)
+                for other in (wrong, {label: label for label in labels})
+            ]
+        else:
+            values = [value(name, way, kind) for way in fillings(units, labels)]
+            ends = [min(values), max(values)]
+        assert (score.worst, score.best) == pytest.approx(tuple(ends), abs=1e-12), name
+        assert objective_score(rows_of(units), name, kind) == pytest.approx(score.worst, abs=1e-12)
+
+
+def test_no_answer_at_all_scores_zero_with_full_bounds() -> None:
+    found = scores(rows_of([("a", None), ("b", None)]), ClosedLabels("ab", {"a"}))
+    assert {score.value for score in found.values()} == {0.0}
+    assert {score.best for score in found.values()} == {1.0}
+    assert found["kappa"].worst == -1.0
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("macro_f1", "kappa")])
+@settings(max_examples=60)
+@given(units=few_holes("abc"), answer=st.sampled_from("abc"))
+def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> None:
+    hole = next(place for place, pair in enumerate(units) if pair[1] is None)
+    answered = [*units[:hole], (units[hole][0], answer), *units[hole + 1 :]]
+    before, after = (
+        objective_score(rows_of(some), name, ClosedLabels("abc", {"a"})) for some in (units, answered)
+    )
+    assert before <= after + 1e-12
+
+
+@st.composite
+def row_lists(draw: st.DrawFn) -> list[Row]:
+    """Rows of several units with gaps in gold and answers, in a few groups."""
+    values, rows = st.sampled_from([*NUMBERS.labels, None]), []
+    for number in range(draw(st.integers(1, 8))):
+        size = draw(st.integers(1, 4))
+        gold, said = (tuple(draw(st.lists(values, min_size=size, max_size=size))) for _ in range(2))
+        rows.append(Row(id=str(number), group=draw(st.sampled_from("abc")), gold=gold, predicted=said))
+    return [*rows, Row(id="last", group="z", gold=("1",), predicted=("2",))]
+
+
+@settings(max_examples=100)
+@given(rows=row_lists())
+def test_the_share_of_whole_cases_and_the_squared_error_are_what_they_are_defined_to_be(
+    rows: list[Row],
+) -> None:
+    passes, errors = [], []
+    for row in rows:
+        pairs = [(g, p) for g, p in zip(row.gold, row.predicted, strict=True) if g is not None]
+        passes += [all(g == p for g, p in pairs)] if pairs else []
+        for g, p in pairs:
+            far = max(NUMBERS.labels, key=lambda label: (float(label) - float(g)) ** 2)
+            errors.append((float(g), float(far if p is None else p)))
+    expected = float(np.mean(passes)), -sk.mean_squared_error(*zip(*errors, strict=True))
+    assert [objective_score(rows, name, NUMBERS) for name in BY_CASE] == pytest.approx(expected)
+
+
+@settings(max_examples=30)
+@given(rows=row_lists(), seed=st.integers(0, 9))
+def test_laws_of_all_metrics(rows: list[Row], seed: int) -> None:
+    """Order, weights of groups, swaps and repeats mean the same for each of them."""
+    shuffled = random.Random(seed).sample(rows, len(rows))
+    drawn = np.random.default_rng(seed)
+    others = [replace(r, predicted=tuple(drawn.choice(NUMBERS.labels) for _ in r.gold)) for r in rows]
+    names = sorted({row.group for row in rows if row.labelled})
+    again = [
+        replace(row, id=f"{row.id}/{n}")
+        for row in rows
+        if row.group in names
+        for n in range(names.index(row.group) + 1)
+    ]
+    scale = [
+        [
+            replace(
+                r, **{side: tuple(v and float(v) for v in getattr(r, side)) for side in ("gold", "predicted")}
+            )
+            for r in some
+        ]
+        for some in (rows, shuffled, others, again)
+    ]
+    for kind, (first, moved, second, repeated) in (
+        (NUMBERS, (rows, shuffled, others, again)),
+        (Scores(1, 3.5), scale),
+    ):
+        for name, metric in kind.metrics.items():
+            units = encode(kind, first)
+            weights = np.array([[1] * units.groups, [n + 1 for n in range(units.groups)]])
+            expected = [metric.of(metric.worst(encode(kind, some))) for some in (first, repeated)]
+            assert metric.resampled(metric.worst(units), weights) == pytest.approx(expected, abs=1e-9), name
+            assert metric.of(encode(kind, moved)) == metric.of(units)
+            both = metric.worst(encode(kind, first, second))
+            swaps = np.array([[False] * units.groups, [True] * units.groups])
+            one, two = metric.each(both)
+            assert metric.swapped(both, swaps) == pytest.approx([two - one, one - two], abs=1e-9), name
+            assert metric.of(both) == pytest.approx((one + two) / 2)
+            worst, best = (metric.oriented(end) for end in metric.bounds(units))
+            assert worst <= best + 1e-9 or name in ("macro_f1", "kappa"), name
+
+
+def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    return sum(one == two for one, two in zip(gold, predicted, strict=True)) / len(gold)
+
+
+@given(data=few_holes("abc"))
+def test_an_own_metric_that_is_accuracy_behaves_like_it(data: list[Pair]) -> None:
+    found = scores(rows_of(data), ClosedLabels("abc", {"a"}), metrics=["accuracy", hits])
+    assert found["hits"].value == pytest.approx(found["accuracy"].value, abs=1e-12)
+    assert found["hits"].worst <= found["accuracy"].worst <= found["accuracy"].best <= found["hits"].best
+    assert objective_score(rows_of(data), hits, ClosedLabels("abc")) == pytest.approx(found["accuracy"].worst)
+
+
+@pytest.mark.parametrize("given_back", [1.5, -0.1, float("nan"), None, "0.5"])
+def test_an_own_metric_out_of_range_is_refused(given_back: object) -> None:
+    def strange(gold: Sequence[str], predicted: Sequence[str]) -> float:
+        return given_back  # type: ignore[return-value]
+
+    with pytest.raises(JuristError, match=r"the metric 'strange' returned .* for 1 units"):
+        scores(rows_of([("a", "a")]), ClosedLabels("ab"), metrics=[strange])
+
+
+def test_an_own_metric_cannot_take_the_name_of_a_named_one() -> None:
+    def f1(gold: Sequence[str], predicted: Sequence[str]) -> float:
+        return 0.25
+
+    assert scores(rows_of([("a", "a")]), ClosedLabels("ab", {"a"}), metrics=[f1])["custom_f1"].value == 0.25
