@@ -9,7 +9,7 @@ from .faithqa import BENCHMARK
 from .gate import GATE
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
-from .haluagent import HALUAGENT, PEOPLE
+from .haluagent import HALUAGENT
 from .harden import HARDEN
 from .judges import COMPLETION, EXPORT, JUDGES
 from .new import NEW
@@ -19,7 +19,7 @@ from .review import REVIEW
 from .run import JOIN, RUN
 from .serve import SERVE
 from .share import SHARE
-from .table import FIVE, THREE, TRAINING
+from .table import THREE, TRAINING
 
 COMMANDS: tuple[Command, ...] = (
     JUDGES,
@@ -36,8 +36,6 @@ COMMANDS: tuple[Command, ...] = (
     GATE,
     HARDEN,
     THREE,
-    FIVE,
-    PEOPLE,
     REPORT,
     REVIEW,
     EXPORT,
@@ -58,6 +56,6 @@ GROUPS = {
     "batch": "run a judge through a Batch API: submit, status, collect, cancel",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",
-    "table": "the papers' tables: detectors; auto-labelling taken apart; what people say of a benchmark",
+    "table": "a paper's table on any gold: detectors side by side",
 }
 """What the commands of two words are about, by the first."""

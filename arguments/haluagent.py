@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from .command import Command
 from .generate import ItemsOptions
-from .groups import Printed, allowed, whole
-from .options import option, positional
+from .groups import allowed, whole
+from .options import option
 
 
 class HaluAgentOptions(ItemsOptions):
@@ -35,17 +35,6 @@ class HaluAgentOptions(ItemsOptions):
     )
 
 
-class PeopleOptions(Printed):
-    benchmark: str = positional("FOLDER", help="what jurist generate haluagent --sample N wrote")
-    people: str = option(
-        "--people",
-        required=True,
-        metavar="FOLDER",
-        help="the labelled sheets as jurist gold import writes them: answer-check.jsonl, hallucination-check.jsonl "
-        "and label-check.jsonl",
-    )
-
-
 HALUAGENT = Command(
     name="generate haluagent",
     does="haluagent.make",
@@ -65,24 +54,5 @@ FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa
 authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
 "offline", leaves figures out of sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a crash,
 --resume continues, pays nothing twice, and ends in the same files.
-""",
-)
-PEOPLE = Command(
-    name="table haluagent-2",
-    does="haluagent.people",
-    options=PeopleOptions,
-    help="""\
-C-FAITH's Table 2: how often people call items right, with and without verification, of the sample of a benchmark, with
-intervals by document, and Krippendorff's alpha of the raters.
-""",
-    examples="""\
-examples:
-  jurist generate haluagent --input docs/ --output bench/ --sample 300
-  jurist gold sheet answer-check bench/check/answer-check.jsonl --output ann.csv --rater ann
-  jurist gold import answer-check ann.csv bea.csv cid.csv --output people/answer-check.jsonl --merge majority
-  jurist table haluagent-2 bench/ --people people/
-
-The sample holds as many items that passed as items that did not; without verification each counts by how many of its
-kind were written. An item is right if people say yes to all three questions.
 """,
 )

@@ -17,41 +17,21 @@ from .groups import (
 )
 from .options import option, repeated
 
-_LIMIT = "never make one call more, over all lines and models"
 
+class DetectorOptions(
+    SamplingOptions, GoldOptions, ModelsOptions, StrictnessOptions, Limits, Checkpoints, Common
+):
+    helps: ClassVar[Mapping[str, str]] = {
+        "gold": "labelled responses",
+        "max_calls": "never make one call more, over all lines and models",
+    }
 
-class TableOptions(GoldOptions, ModelsOptions, StrictnessOptions, Limits, Checkpoints, Common):
-    """Of every table."""
-
-    helps: ClassVar[Mapping[str, str]] = {"gold": "labelled responses", "max_calls": _LIMIT}
-
-
-class DetectorOptions(SamplingOptions, TableOptions):
     detectors: tuple[str, ...] = repeated(
         "--detector",
         metavar="JUDGE[@VERSION]|KIND:MODEL",
         help="a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, fava, "
         "ragtruth, selfcheck); the first is tested against the "
         "others (default: cognibench:basic and detector:basic)",
-    )
-
-
-class AblationOptions(SplitOptions, TableOptions):
-    judge: str = option(
-        "--judge",
-        "cognibench",
-        metavar="JUDGE",
-        help="a judge of whole responses with CogniBench's labels (default: cognibench)",
-    )
-    samples: int = option("--samples", 5, metavar="K", help="independent draws per row (default: 5)")
-    thresholds: str = option(
-        "--thresholds",
-        "2,3",
-        metavar="T,T",
-        help="votes that make a sentence hallucinated, one line each (default: 2,3)",
-    )
-    settings: tuple[str, ...] = repeated(
-        "--set", metavar="NAME=VALUE", help="a setting of the optimizer contrastive"
     )
 
 
@@ -102,25 +82,6 @@ examples:
 A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on which
 an artifact was compiled are left out for all. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
 twice.
-""",
-)
-FIVE = Command(
-    name="table cognibench-5",
-    does="papers.five",
-    options=AblationOptions,
-    help="""\
-CogniBench's Table 5 on any gold: auto-labelling in full (contrastive examples, whole responses in one call, several
-draws and a vote threshold), without sampling, and without contrastive and formative prompting (the basic prompt, one
-sentence a call). The examples are mined on train and chosen on dev; all lines are scored on the same sealed test.
-""",
-    examples="""\
-examples:
-  jurist table cognibench-5 --gold cognibench-mini
-  jurist table cognibench-5 --gold labels.jsonl --seed 1 --split 40/20/40 --markdown > table5.md
-  jurist table cognibench-5 --gold labels.jsonl --model openai/gpt-4.1-mini --max-cost 5 --yes
-
-The scores under every threshold from 1 to the number of draws are printed as well, from the same votes. After
-Ctrl-C, a limit or a crash, --resume continues and pays nothing twice.
 """,
 )
 TRAINING = Command(

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.haluagent import HaluAgentOptions, PeopleOptions
+from ..arguments.haluagent import HaluAgentOptions
 from ..cases import Case
 from ..evaluation.shares import Share
 from ..gold.documents import read_documents
@@ -16,10 +16,9 @@ from ..jobs.generation import Generation
 from ..jobs.writing import rejects_path
 from ..keeping.artifacts import Store
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
-from ..papers.haluagent.people import people_check
 from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
-from ..report.scores import OFFLINE, number_cell, total_line
+from ..report.scores import OFFLINE, total_line
 from ..report.table import Table, table
 from .common import budget_of
 from .generate import ended, writer
@@ -57,24 +56,6 @@ def make(options: HaluAgentOptions) -> Result:
     if not found.card["statistics"]["items"]:
         code, notes = 3, [*notes, f"{folder} holds no item: nothing that was written passed"]
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
-
-
-def people(options: PeopleOptions) -> Result:
-    """Return Table 2: how often people call items right, with and without verification."""
-    found = people_check(Path(options.benchmark), Path(options.people))
-    rows = [
-        [
-            name,
-            *(str(share) for share in (one.verified, one.written, one.rejected)),
-            number_cell(one.alpha),
-            f"{one.verified.of:.0f} + {one.rejected.of:.0f}",
-            str(one.unlabelled),
-        ]
-        for name, one in found.items()
-    ]
-    columns = ("check", "with verification", "without", "what did not pass", "alpha", "items", "unlabelled")
-    body = table("items that people call right [95 % interval] (C-FAITH Table 2)", columns, rows)
-    return Result(data={name: asdict(one) for name, one in found.items()}, body=[body])
 
 
 def compiled_parts(

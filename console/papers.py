@@ -1,40 +1,30 @@
-"""``jurist table cognibench-3 | cognibench-5``."""
+"""``jurist table cognibench-3``: detectors of hallucinated sentences side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
-from ..errors import UsageError
+from ..arguments.table import DetectorOptions
+from ..evaluation.contrasts import TEST
+from ..evaluation.measured import Score
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
-from ..keeping.locating import find_judge
-from ..keeping.paying import PaidJob, paying
-from ..keeping.resolving import default_temperature
-from ..optimizers.base import Event
-from ..papers.cognibench.ablation import Ablation
+from ..keeping.paying import paying
+from ..papers.cognibench.detection import Kind, Line, Statistic, Weighting
+from ..papers.cognibench.detection import Table as Detection
 from ..papers.cognibench.detectors import Detectors
-from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
-from ..programs.strictness import DEFAULT, with_strictness
+from ..programs.strictness import DEFAULT
 from ..report.scores import OFFLINE, spend_line
+from ..report.table import Table, records, table
 from .approving import agree
-from .common import (
-    budget_of,
-    gold_of,
-    judge_of,
-    model_of,
-    models_of,
-    progress,
-    settings_of,
-    shares_of,
-    start_of,
-    store_of,
-    write_json,
-)
-from .detected import sheets
-from .printing import Part, Result, remark
+from .common import budget_of, gold_of, judge_of, models_of, progress, start_of, store_of, write_json
+from .compared import decision_row
+from .printing import Part, Result
 
 _DETECTORS = ("cognibench:basic", "detector:basic")
+_KINDS: tuple[Kind, ...] = ("overall", "factual", "cognitive", "macro")
+_STATISTICS: Mapping[Statistic, str] = {"precision": "P", "recall": "R", "f1": "F1"}
+_EACH: Mapping[Weighting, str] = {"sentence": "sentences", "word": "words"}
 
 
 def three(options: DetectorOptions) -> Result:
@@ -51,68 +41,30 @@ def three(options: DetectorOptions) -> Result:
         budget=budget_of(options),
         seed=options.seed,
     )
-    return _made(options, work)
-
-
-def five(options: AblationOptions) -> Result:
-    """Return CogniBench's Table 5."""
-    judge = find_judge(options.judge, store_of(options))
-
-    def show(event: Event) -> None:
-        if event.kind != "candidate":
-            best = "" if event.best is None else f": {event.best:.3f} on dev"
-            remark(f"examples: {event.text}{best}")
-
-    if options.strictness:
-        judge = with_strictness(judge, options.strictness)
-    models = (model_of(options, name, options.seed) for name in options.names)
-    work = Ablation(
-        judge=judge,
-        gold=gold_of(options.gold, judge, options),
-        models=tuple(default_temperature(model, options.samples) for model in models),
-        samples=options.samples,
-        thresholds=_thresholds(options.thresholds),
-        options=settings_of(options.settings),
-        shares=shares_of(options.split),
-        seed=options.seed,
-        budget=budget_of(options),
-        concurrency=options.concurrency,
-        sink=show,
-    )
-    return _made(options, work)
-
-
-def _made(options: TableOptions, work: Detectors | Ablation) -> Result:
-    with paying(work, start_of(options, store_of(options))) as job:
+    with paying(work, start_of(options, store)) as job:
         forecast = work.forecast()
         agree(forecast, job.paid, yes=options.yes)
         with progress(work.rows, "asking") as step:
-            table = work.table(job, step)
-        found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}
-        write_json(found, options.output)
-    return Result(data=found, body=_body(table, found["spent"]))
-
-
-def _body(table: Table, spent: Mapping[str, Any]) -> Sequence[Part]:
-    warnings = dict.fromkeys(text for one in table.tests for text in one.warnings)
-    return [
-        *sheets(table),
-        *table.notes,
-        *(test.words for test in table.tests),
+            made = work.table(job, step)
+        spend = job.ledger.spend()
+        spent = {
+            "calls": spend.calls,
+            "tokens": spend.input_tokens + spend.output_tokens,
+            "cost": round(spend.cost, 6),
+            "replayed": spend.replayed,
+        }
+        data = {**made.to_json(), "forecast": forecast.to_json(), "spent": spent}
+        write_json(data, options.output)
+    warnings = dict.fromkeys(text for test in made.tests for text in test.warnings)
+    body: list[Part] = [
+        *sheets(made),
+        *made.notes,
+        *(test.words for test in made.tests),
         *(f"warning: {warning}" for warning in warnings),
         spend_line(spent),
-        *([OFFLINE] if all(line.model == "offline" for line in table.lines) else []),
+        *([OFFLINE] if all(line.model == "offline" for line in made.lines) else []),
     ]
-
-
-def _spent(job: PaidJob) -> dict[str, Any]:
-    spend = job.ledger.spend()
-    return {
-        "calls": spend.calls,
-        "tokens": spend.input_tokens + spend.output_tokens,
-        "cost": round(spend.cost, 6),
-        "replayed": spend.replayed,
-    }
+    return Result(data=data, body=body)
 
 
 def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
@@ -125,8 +77,76 @@ def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[
     return [one.with_model(model) for model in models_of(options, one, options.seed)]
 
 
-def _thresholds(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(dict.fromkeys(int(part) for part in text.split(",")))
-    except ValueError:
-        raise UsageError(f"--thresholds {text!r} are not numbers", hint="write them as 2,3") from None
+def sheets(result: Detection) -> list[Table]:
+    """Return the sheets of a table in the order in which they are read: the paper's shape first."""
+    found = [_paper(result, weighting) for weighting in _EACH]
+    shorts = [f"{short}, {each}" for each in _EACH.values() for short in _STATISTICS.values()]
+    rows = [
+        [
+            line.name,
+            kind,
+            *(
+                _cell(line.detection.cell(kind, name, weighting))
+                for weighting in _EACH
+                for name in _STATISTICS
+            ),
+        ]
+        for line in result.lines
+        for kind in _KINDS
+    ]
+    found.append(table("95 % intervals (by group)", ["method", "kind", *shorts], rows))
+    found += [_tiers(line) for line in result.lines if line.tiers]
+    return found + ([_tests(result)] if result.tests else [])
+
+
+def _paper(result: Detection, weighting: Weighting) -> Table:
+    """Return methods by kinds, as in the paper's Tables 3 and 5."""
+    gold = result.lines[0].detection
+    sizes = ", ".join(
+        f"{gold.positives[kind]} of {gold.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
+    )
+    title = (
+        f"{result.name}: detection of hallucinations by {_EACH[weighting]}; {result.gold}, {result.cases} responses, "
+        f"{result.sentences} sentences ({sizes} ones hallucinated, strictness {result.strictness}), "
+        f"{result.groups} groups"
+    )
+    missing = any(line.detection.counts.units.coverage < 1.0 for line in result.lines)
+    rows = []
+    for line in result.lines:
+        values = [line.detection.cell(kind, name, weighting).value for kind in _KINDS for name in _STATISTICS]
+        units = line.detection.counts.units
+        answered = [f"{units.answered} of {units.labelled}"] if missing else []
+        rows.append([line.name, *(f"{value:.3f}" for value in values), *answered])
+    columns = ["method", *(f"{kind} {short}" for kind in _KINDS for short in _STATISTICS.values())]
+    return table(title, [*columns, *(["answered"] if missing else [])], rows)
+
+
+def _cell(cell: Score) -> str:
+    return f"{cell.value:.3f} {cell.interval}"
+
+
+def _tiers(line: Line) -> Table:
+    found = line.tiers
+    assert found is not None
+    rows = []
+    for place, label in enumerate(found.labels):
+        right = found.right[place]
+        counts = (str(count) for count in found.counts[place])
+        rows.append([label, *counts, str(found.missing[place]), _cell(right) if right else "-"])
+    return table(
+        f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
+        ["tier", *found.judged, "unanswered", "exact [95 %]"],
+        rows,
+    )
+
+
+def _tests(result: Detection) -> Table:
+    counts = [f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-" for one in result.tests]
+    return records(
+        f"decisions on the macro F1 of sentences: {TEST} on the same sentences, Holm; "
+        "unanswered ones count as wrong",
+        [
+            decision_row(one, "macro F1", {"only one right": count})
+            for one, count in zip(result.tests, counts, strict=True)
+        ],
+    )

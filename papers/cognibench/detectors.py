@@ -1,8 +1,9 @@
 """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side.
 
 Every line is a judge that can be loaded: the auto-labelling judge, basic or compiled, the single-pass detector, a
-judge of one sentence at a time, or a detector named with its model. Responses on which one of them was compiled are
-left out for all.
+judge of one sentence at a time, or a detector named with its model. A judge may take a response as it is, or be asked
+about one sentence at a time; either way its answers come back as one row a response, with one label a sentence, so that
+all are scored on the same sentences. Responses on which one of them was compiled are left out for all.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +13,114 @@ from typing import Any, ClassVar
 
 from ...cases import Case, Label
 from ...errors import UsageError
+from ...evaluation.rows import Row
+from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
 from ...jobs.experiment import Experiment
 from ...jobs.looking import seen_by
 from ...jobs.measuring import part_of
-from ...keeping.loading import LoadedJudge
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
+from ...programs.asking import Asker
 from ...programs.judge import Judge
 from ...programs.statements import BySentence
 from ...programs.strictness import BELOW, DEFAULT
+from ...programs.verdicts import Verdict
+from ...programs.votes import Sampling
 from ...signatures.cognibench import LABELS
-from .asked import Plan, ask, planned, rows_at
-from .result import Line, Table, line_of, table_of
+from .detection import Table, line_of, table_of
+
+Place = tuple[int, int] | None
+"""Which case, and which unit of it, a sentence is; None for a sentence that is not asked about (a blank one)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a judge is asked about some responses."""
+
+    judge: Judge  # the judge
+    gold: tuple[Case, ...]  # the responses
+    cases: tuple[Case, ...]  # the judge's own cases
+    places: tuple[tuple[Place, ...], ...]  # for each response, where each of its sentences is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A plan with its verdicts, in the order of its cases, and the number of samples of each."""
+
+    plan: Plan
+    verdicts: tuple[Verdict, ...]
+    samples: int
+
+
+def planned(judge: Judge, gold: Gold, cases: Sequence[Case]) -> Plan:
+    """Plan asking a judge about responses: as they are if it takes them so, else sentence by sentence."""
+    own: list[Case] = []
+    places: list[tuple[Place, ...]] = []
+    for case in cases:
+        row = {key: value for key, value in gold.rows[case.id].items() if key not in ("labels", "ratings")}
+        parts = [judge.case(part, path=case.source) for part in judge.expanded(row, path=case.source)]
+        units = [
+            (len(own) + n, unit)
+            for n, part in enumerate(parts)
+            for unit in range(len(judge.answer.units(part.inputs)))
+        ]
+        places.append(_placed(judge, case, units))
+        own += parts
+    return Plan(judge=judge, gold=tuple(cases), cases=tuple(own), places=tuple(places))
+
+
+def ask(plan: Plan, asker: Asker, on_case: Callable[[], None] = lambda: None) -> Asked:
+    """Ask, drawing every sample, so that any threshold can be put to the votes afterwards."""
+    everything = replace(asker, stopping="all")
+    verdicts = everything.ask_all(plan.cases, lambda index, verdict: on_case())
+    return Asked(plan=plan, verdicts=tuple(verdicts), samples=asker.sampling.samples)
+
+
+def rows_at(asked: Asked, threshold: float) -> tuple[Row, ...]:
+    """Return one row a response under a vote threshold, from the votes that were cast: nothing is asked.
+
+    A judge with other labels than gold's says *found* or *not found* only, which is written as ``invented``
+    or ``faithful``; a sentence that was not asked about (a blank one) has no answer. A response is failed when
+    nothing in it could be asked because the machinery failed.
+    """
+    said = [_said(asked, verdict, threshold) for verdict in asked.verdicts]
+    rows = []
+    for case, places in zip(asked.plan.gold, asked.plan.places, strict=True):
+        predicted = tuple(said[place[0]][place[1]] if place else None for place in places)
+        used = {place[0] for place in places if place}
+        failed = bool(used) and all(asked.verdicts[one].status == "failed" for one in used)
+        gold = case.gold if case.gold is not None else (None,) * len(places)
+        rows.append(Row(id=case.id, group=case.group, gold=gold, predicted=predicted, failed=failed))
+    return tuple(rows)
+
+
+def _said(asked: Asked, verdict: Verdict, threshold: float) -> tuple[Label | None, ...]:
+    if verdict.status == "failed" or not verdict.votes:
+        return verdict.values
+    answer = closed(asked.plan.judge.answer)
+    sampling = Sampling(samples=asked.samples, threshold=threshold)
+    said = verdict.probabilities if threshold < 1 else verdict.votes
+    found = [answer.combine(one, sampling) for one in said]
+    if set(answer.labels) == set(LABELS):
+        return tuple(found)
+    return tuple(
+        None if label is None else "invented" if label in answer.positive else "faithful" for label in found
+    )
+
+
+def _placed(judge: Judge, case: Case, units: Sequence[tuple[int, int]]) -> tuple[Place, ...]:
+    sentences = case.inputs["sentences"]
+    if len(units) == len(sentences):
+        return tuple(units)
+    worded = [bool(sentence.strip()) for sentence in sentences]
+    if len(units) != sum(worded):
+        raise UsageError(
+            f"judge {judge.name} gives {len(units)} labels for a response of {len(sentences)} sentences",
+            hint="name judges of CogniBench responses: cognibench, detector, nli:MODEL, lettuce:MODEL, ...",
+        )
+    left = iter(units)
+    return tuple(next(left) if asked else None for asked in worded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +188,23 @@ class Detectors(Experiment):
         named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
-            rows = rows_at(asked, one.sampling.needed)
-            lines.append(self._line(name, one, rows, context.ledger.spend()))
+            lines.append(
+                line_of(
+                    name,
+                    one.model.name,
+                    rows_at(asked, one.sampling.needed),
+                    self.cases,
+                    self.positive,
+                    tiers=set(one.judge.answer.choices) == set(LABELS),
+                    spend=context.ledger.spend(),
+                )
+            )
         self.look.done(self.kind)
+        notes = [*(one.note for one in self.contenders), self.look.words, self.left_out_words]
+        fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
+        if fixed and self.strictness != DEFAULT:
+            strict = f"cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
+            notes.append(f"{', '.join(fixed)} {strict}")
         return table_of(
             "cognibench-3",
             self.gold.name,
@@ -104,22 +214,8 @@ class Detectors(Experiment):
             pairs=[(0, other) for other in range(1, len(lines))],
             seed=self.seed,
             alpha=self.look.level,
-            notes=self._notes(),
+            notes=list(dict.fromkeys(filter(None, notes))),
         )
-
-    def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
-        tiers = set(one.judge.answer.choices) == set(LABELS)
-        return line_of(name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend)
-
-    def _notes(self) -> list[str]:
-        said = (*(each.note for each in self.contenders), self.look.words, self.left_out_words)
-        notes = [one for one in said if one]
-        fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
-        if fixed and self.strictness != DEFAULT:
-            notes.append(
-                f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
-            )
-        return list(dict.fromkeys(notes))
 
 
 def _refuse_other_question(judge: Judge) -> None:

@@ -15,8 +15,14 @@ from jurist.errors import JuristError
 from jurist.evaluation.classes import confusion
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
-from jurist.papers.cognibench.detection import KINDS, STATISTICS, detection, kind_metric
-from jurist.papers.cognibench.words import by_words, count_words
+from jurist.papers.cognibench.detection import (
+    KINDS,
+    STATISTICS,
+    by_words,
+    count_words,
+    detection,
+    kind_metric,
+)
 from jurist.programs.cognibench import statement_type
 from jurist.programs.strictness import BELOW
 from jurist.signatures.cognibench import LABELS
@@ -39,7 +45,7 @@ def test_what_counts_for_which_kind() -> None:
     gold = ["faithful", "invented", "misleading", "speculative", "reliable", "irrelevant", None]
     said = ["invented", "misleading", "faithful", "speculative", "irrefutable", "speculative", "invented"]
     rows = [row("a", gold, said)]
-    found = detection(rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, KIND, KIND_OF)
+    found = detection(rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, KIND)
     values = {kind: tuple(found.cell(kind, name).value for name in STATISTICS) for kind in KINDS}
     assert values["factual"] == (0.5, 1.0, pytest.approx(2 / 3))  # found as misleading: found
     assert values["cognitive"] == (
@@ -66,7 +72,7 @@ def test_what_counts_for_which_kind() -> None:
 )
 def test_strictness_moves_what_is_looked_for(strictness: str, expected: float) -> None:
     rows = [row("a", ["misleading", "speculative", "reliable"], ["irrefutable", "speculative", "reliable"])]
-    found = detection(rows, texts_of(rows), ClosedLabels(LABELS, BELOW[strictness]), KIND_OF)
+    found = detection(rows, texts_of(rows), ClosedLabels(LABELS, BELOW[strictness]))
     assert found.cell("cognitive", "recall").value == pytest.approx(expected)
 
 
@@ -102,7 +108,7 @@ def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[
 @settings(max_examples=60)
 @given(responses())
 def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), KIND, KIND_OF)
+    found = detection(rows, texts_of(rows), KIND)
     for weighting in ("sentence", "word"):
         macro: list[tuple[float, ...]] = []
         for kind in ("factual", "cognitive", "overall"):
@@ -124,14 +130,14 @@ def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
 @given(st.lists(st.tuples(labels, answers), min_size=1, max_size=4))
 def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[str, str | None]]) -> None:
     rows = [row("a", [gold for gold, _ in pairs], [said for _, said in pairs])]
-    found = detection(rows, texts_of(rows), KIND, KIND_OF)
+    found = detection(rows, texts_of(rows), KIND)
     holes = [place for place, (_, said) in enumerate(pairs) if said is None]
     seen: dict[tuple[str, str], list[float]] = {}
     for filling in itertools.product(("invented", "faithful"), repeat=len(holes)):
         said = list(rows[0].predicted)
         for place, label in zip(holes, filling, strict=True):
             said[place] = label
-        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), KIND, KIND_OF)
+        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), KIND)
         for kind in KINDS:
             for name in STATISTICS:
                 seen.setdefault((kind, name), []).append(full.cell(kind, name).value)
@@ -143,12 +149,12 @@ def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[s
 @settings(max_examples=30)
 @given(responses())
 def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), KIND, KIND_OF)
+    found = detection(rows, texts_of(rows), KIND)
     assert found.cell("overall", "f1").interval == interval(rows, "f1", KIND)
     again = by_words(rows, texts_of(rows))
     words = interval(again, "f1", KIND)
     assert found.cell("overall", "f1", "word").interval == words
-    metric = kind_metric("overall", "f1", KIND, KIND_OF)
+    metric = kind_metric("overall", "f1", KIND)
     assert interval(rows, metric, KIND) == found.cell("overall", "f1").interval
 
 

@@ -1,0 +1,150 @@
+"""CogniBench's Table 5 on any gold: auto-labelling in full, and with its parts taken away (appendix A.9).
+
+In full, responses are labelled whole (formative prompting, section 3.1) by a prompt with corrected examples of the
+judge's own recurrent errors (contrastive prompting), five times (multi-response sampling, section 3.2), and a
+sentence is hallucinated when enough of the five say so. The lines, as in the paper:
+
+- thresholds 2 and 3: the same votes, counted twice;
+- *- Sampling*: one draw at the same temperature in place of five;
+- *- CFP*: the basic prompt without examples, one sentence a call, five draws and a majority.
+
+The examples are mined by the optimizer ``contrastive`` on the train part of the gold set and chosen on its dev
+part; every line is scored on the same sealed test part.
+
+Run: python benchmarks/auto_labelling.py --gold cognibench-mini --split 40/20/40
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from jurist.cases import Case
+from jurist.console.papers import sheets
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model, connect
+from jurist.gold.goldset import Gold
+from jurist.gold.leaks import check_leaks
+from jurist.gold.splits import Split
+from jurist.jobs.looking import prompt_of, proof_of
+from jurist.keeping.resolving import default_temperature
+from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.registry import make
+from jurist.papers.cognibench.detection import line_of, table_of
+from jurist.papers.cognibench.detectors import Plan, ask, planned, rows_at
+from jurist.programs.answers.infer import closed
+from jurist.programs.asking import Asker
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.state import PromptState
+from jurist.programs.votes import Sampling, majority
+from jurist.report.render import as_markdown
+
+
+def one_by_one(cases: Sequence[Case]) -> Plan:
+    """Plan asking about one sentence a call; what was said before it is in the dialogue."""
+    own, places = list[Case](), []
+    for case in cases:
+        sentences = case.inputs["sentences"]
+        places.append(tuple((len(own) + place, 0) for place in range(len(sentences))))
+        for place, sentence in enumerate(sentences):
+            told = [f"assistant: {' '.join(sentences[:place])}"] if place else []
+            dialogue = "\n".join(filter(None, [str(case.inputs["dialogue"]), *told]))
+            inputs = {**case.inputs, "dialogue": dialogue, "sentences": [sentence]}
+            own.append(Case(inputs=inputs, group=case.group, source=case.source))
+    return Plan(judge=COGNIBENCH, gold=tuple(cases), cases=tuple(own), places=tuple(places))
+
+
+def examples(model: Model, split: Split, seed: int) -> PromptState:
+    """Return the prompt with contrastive examples: train teaches, dev chooses, test is not touched."""
+    context = CallContext.fresh()
+    lm = connect(default_temperature(model, 1), context, "judge")
+    job = Job(
+        judge=COGNIBENCH,
+        train=split.train,
+        dev=split.dev,
+        judge_lm=lm,
+        proposer_lm=lm,
+        context=context,
+        seed=seed,
+        concurrency=8,
+        sink=lambda event: None,
+    )
+    best = optimize(make("contrastive", {}), job).best
+    check_leaks(split, [best.state])
+    print(
+        f"{len(best.demo_ids)} labelled train responses are shown as contrastive examples ({best.source})\n"
+    )
+    return best.state
+
+
+def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Iterator[str]:
+    """Yield the sheets of the table."""
+    state = examples(model, split, seed)
+    basic, shown = COGNIBENCH.basic(), state.apply(COGNIBENCH.basic())
+    whole, alone = planned(COGNIBENCH, gold, split.test), one_by_one(split.test)
+    asker = partial(Asker, judge=COGNIBENCH, concurrency=8)
+    asked, spends = {}, {}
+    for part, plan, program, draws in (
+        ("full", whole, shown, samples),
+        ("single", whole, shown, 1),
+        ("basic", alone, basic, samples),
+    ):
+        context = CallContext.fresh()
+        lm = connect(
+            default_temperature(model, samples), context
+        )  # one draw is at the temperature of several
+        asked[part] = ask(plan, asker(program=program, lm=lm, sampling=Sampling(samples=draws)))
+        spends[part] = context.ledger.spend()
+    rows = [(f"Auto-labelling (threshold = {votes})", "full", votes) for votes in range(1, samples + 1)]
+    rows += [
+        ("- Sampling (1 draw)", "single", 1),
+        ("- CFP (one sentence a call)", "basic", majority(samples)),
+    ]
+    positive = closed(COGNIBENCH.answer).positive
+    lines = [
+        line_of(
+            name,
+            model.name,
+            rows_at(asked[part], votes),
+            split.test,
+            positive,
+            tiers=True,
+            spend=spends[part],
+        )
+        for name, part, votes in rows
+    ]
+    look = proof_of(
+        split, [prompt_of(COGNIBENCH, state, model, "chat", Sampling(samples=samples))], whole=True
+    )
+    look.done("table cognibench-5")
+    first = min(1, samples - 1)  # threshold 2
+    pairs = [
+        (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
+    ]
+    table = table_of(
+        "cognibench-5", gold.name, "grounded", lines, positive, pairs=pairs, seed=seed, alpha=look.level
+    )
+    yield from map(as_markdown, sheets(table))
+    yield from (*table.notes, *(test.words for test in table.tests), look.words)
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--gold", default="cognibench-mini")
+    options.add_argument("--model", default="offline")
+    options.add_argument("--samples", type=int, default=5)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--split", default="50/20/30", help="groups in train, dev and test")
+    given = options.parse_args()
+    gold = Gold.load(given.gold, COGNIBENCH)
+    train, dev, test = (float(part) / 100 for part in given.split.split("/"))
+    split = gold.split(given.seed, (train, dev, test))
+    check_leaks(split)
+    for part in made(Model(name=given.model), gold, split, given.samples, given.seed):
+        print(part, end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
