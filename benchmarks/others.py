@@ -105,7 +105,9 @@ def line(name: str, seed: int, data: Path, calls: int, metric: str, sealed: bool
 def main() -> None:
     """Print the table."""
     options = parser(__doc__)
-    options.add_argument("--calls", type=int, default=4000, help="a compilation's budget (default: 4000, as the command's)")
+    options.add_argument(
+        "--calls", type=int, default=4000, help="a compilation's budget (default: as the command's)"
+    )
     options.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     options.add_argument("--metric", default="", help="compile for another metric than the judges' own")
     options.add_argument("--holdout", action="store_true", help="the held-out rows are the sealed test")
