@@ -12,8 +12,7 @@ from collections import defaultdict
 import numpy as np
 
 from jurist.evaluation.drift import Drift
-from jurist.evaluation.powered import Powered, powered
-from jurist.evaluation.prevalence import Prevalence, prevalence, tallies
+from jurist.evaluation.prevalence import Powered, Prevalence, powered, prevalence, tallies
 
 Units = list[tuple[str, bool, bool]]
 SPREAD = 12  # of the rates of groups: those of Beta(12 p, 12 (1 - p))

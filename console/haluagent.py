@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arguments.haluagent import HaluAgentOptions
 from ..cases import Case
-from ..evaluation.shares import Share
+from ..evaluation.intervals import Share
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled

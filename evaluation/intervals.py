@@ -18,10 +18,10 @@ A metric that jumps when a little is left out, such as a median, has no trustwor
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,11 +181,7 @@ def leaving_out(groups: int) -> Ints:
 
 def metric_interval(units: Units, metric: Metric) -> Interval:
     """The interval of a metric over answered units."""
-    return _jackknife(units, metric).within(metric.low, metric.high)
-
-
-def _jackknife(units: Units, metric: Metric) -> Jackknife:
-    return _left(units, metric)[1]
+    return _left(units, metric)[1].within(metric.low, metric.high)
 
 
 def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
@@ -201,7 +197,7 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
     found = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))
     if math.isinf(metric.high - metric.low):
         return found
-    apart = [_jackknife(side.apart, metric) for side in sides]
+    apart = [_left(side.apart, metric)[1] for side in sides]
     return replace(found, padding=_padding(apart, (first, second), metric))
 
 
@@ -256,3 +252,44 @@ def estimated(sums: Sums, of: Ratio, *, low: float = 0.0) -> Estimate:
     value = float(of(sums.total))
     found = Jackknife.of(value, of(sums.left), of.counted(sums.each))
     return Estimate(value=value, interval=found.within(low, 1.0))
+
+
+K = TypeVar("K", bound=Hashable)
+Parts: TypeAlias = Iterable[tuple[str, float, float]]
+"""(group, part, whole) of every item; the share is the sum of parts over the sum of wholes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share(Ranged):
+    """One ratio."""
+
+    count: float  # the sum of the parts
+    of: float  # the sum of the wholes
+    groups: int  # groups with a whole above 0
+
+    def of_scale(self, most: float) -> "Share":
+        """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
+        value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high, of=self.of / most)
+
+
+def shares(tables: Mapping[K, Parts], most: float = 1.0) -> dict[K, Share]:
+    """Return every ratio with its interval: both of its sums are taken without each whole group."""
+    return {name: _share(list(items), most) for name, items in tables.items()}
+
+
+def _share(items: Sequence[tuple[str, float, float]], most: float) -> Share:
+    sums: dict[str, tuple[float, float]] = {}
+    for group, part, whole in items:
+        if whole:
+            before = sums.get(group, (0.0, 0.0))
+            sums[group] = before[0] + part, before[1] + whole
+    table = np.array([sums[group] for group in sorted(sums)], dtype=np.float64).reshape(-1, 2)
+    count, of = (float(total) for total in table.sum(axis=0))
+    value = count / of if of else None
+    low = high = None
+    if value is not None and len(table) > 1:
+        left = leaving_out(len(table)) @ table
+        ends = Jackknife.of(value, left[:, 0] / left[:, 1], Counted(each=table[:, 1:])).within(0.0, most)
+        low, high = ends.low, ends.high
+    return Share(value=value, low=low, high=high, count=count, of=of, groups=len(table))

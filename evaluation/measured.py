@@ -4,10 +4,12 @@ Nothing is silently defaulted: a value is over the units that are labelled and a
 far the missing ones could move it, and the objective counts them as wrong.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..cases import Value
 from ..errors import choices
 from .comparisons import Comparison, MetricLike, resolve, shown_metrics
 from .intervals import Interval, metric_interval
@@ -83,10 +85,9 @@ def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> 
 
 def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Comparison) -> Measured:
     """Do the same for encoded rows, of several repeats if there are."""
-    wanted: Iterable[Metric] = shown_metrics(comparison, metric)
     return Measured(
         metric=resolve(metric, comparison).name,
-        scores={one.name: score(units, one) for one in wanted},
+        scores={one.name: score(units, one) for one in shown_metrics(comparison, metric)},
         counts=counts,
     )
 
@@ -99,3 +100,38 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Compari
     """
     units, found = encode(comparison, rows), resolve(metric, comparison)
     return found.oriented(found.of(found.worst(units)))
+
+
+_MOST = 0.95  # the largest share of one answer that nothing is said of
+
+
+def narrow(
+    name: str, rows: Sequence[Row], comparison: Comparison, text: Callable[[Value], str] = str
+) -> tuple[str, ...]:
+    """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has."""
+    units = [
+        (gold, said)
+        for row in rows
+        for gold, said in zip(row.gold, row.predicted, strict=True)
+        if gold is not None and said is not None
+    ]
+    if len(units) < 2:
+        return ()
+    given, people = Counter(said for _, said in units), Counter(gold for gold, _ in units)
+    value, count = given.most_common(1)[0]
+    if count > _MOST * len(units):
+        return (
+            f"{name} gives one answer, {text(value)}, to {count} of {len(units)} units ({count / len(units):.0%}), "
+            f"people to {people[value]}: hold its score against the constant's",
+        )
+    if not comparison.classes:
+        return ()
+    classes, gold = (
+        Counter(one for value in said.elements() for one in ((value,) if isinstance(value, str) else value))
+        for said in (given, people)  # a value is of one class, or a set of them
+    )
+    return tuple(
+        f"{name} never answers {one}, which people gave to {gold[one]} of {len(units)} units"
+        for one in comparison.classes
+        if gold[one] and not classes[one]
+    )

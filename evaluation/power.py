@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import UsageError
 from .intervals import Jackknife, t_quantile
 from .metrics import Metric
-from .paired import mcnemar, showable
+from .paired import showable
 from .units import Floats, Ints, Units
 
 POWER = 0.8
@@ -99,15 +99,6 @@ def fewest_groups(alpha: float) -> int:
     """Return the fewest groups on which any difference can be shown at a level."""
     _check(alpha)
     return next(groups for groups in itertools.count(1) if showable(groups, alpha))
-
-
-def one_way(alpha: float) -> int:
-    """Return the least number of discordant units that is significant when all of them go one way."""
-    _check(alpha)
-    units = 1
-    while mcnemar(0, units).p >= alpha:
-        units += 1
-    return units
 
 
 def noncentrality(gap: Jackknife, alpha: float) -> float:

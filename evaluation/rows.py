@@ -14,25 +14,13 @@ from ..errors import JuristError
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One case, its gold and what the judge said.
-
-    Args:
-        id: the case's id.
-        group: its cluster (conversation, document); rows of one group are not independent.
-        gold: one value per unit; ``None`` is an unlabelled unit and is never counted.
-        predicted: one value per unit; ``None`` is a unit on which there is no usable answer.
-        failed: the machinery failed, so that the missing answers are no abstentions. All of ``predicted``
-            is then ``None``.
-
-    Raises:
-        JuristError: the lengths differ, or a failed row holds an answer.
-    """
+    """One case, its gold and what the judge said."""
 
     id: str
-    group: str
-    gold: tuple[Value | None, ...]
-    predicted: tuple[Value | None, ...]
-    failed: bool = False
+    group: str  # its cluster (conversation, document); rows of one group are not independent
+    gold: tuple[Value | None, ...]  # one value per unit; ``None`` is an unlabelled unit and is never counted
+    predicted: tuple[Value | None, ...]  # one value per unit; ``None`` where there is no usable answer
+    failed: bool = False  # by the machinery, so that the missing answers are no abstentions
 
     def __post_init__(self) -> None:
         if len(self.gold) != len(self.predicted):
@@ -85,52 +73,35 @@ class Tally:
     cases: Counts
 
 
-def _unit_state(row: Row, unit: int) -> str:
-    if row.gold[unit] is None:
-        return "unlabelled"
-    if row.predicted[unit] is not None:
-        return "answered"
-    return "failed" if row.failed else "abstained"
-
-
-def _case_state(states: Sequence[str]) -> str:
-    for state in ("failed", "abstained", "answered"):
-        if state in states:
-            return state
-    return "unlabelled"
-
-
-def _count(states: Sequence[str]) -> Counts:
-    return Counts(
-        total=len(states),
-        answered=states.count("answered"),
-        abstained=states.count("abstained"),
-        failed=states.count("failed"),
-        unlabelled=states.count("unlabelled"),
-    )
+_STATES = ("failed", "abstained", "answered", "unlabelled")
+"""What happens to a unit; of a case, the first of these that happened to one of its units."""
 
 
 def tally(rows: Sequence[Row]) -> Tally:
     """Count units and cases by what happened to them; repeats of a case count each time."""
-    states = [[_unit_state(row, unit) for unit in range(len(row.gold))] for row in rows]
-    return Tally(
-        units=_count([state for case in states for state in case]),
-        cases=_count([_case_state(case) for case in states]),
-    )
-
-
-def _by_id(rows: Sequence[Row], name: str) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+    units, cases = Counter[str](), Counter[str]()
     for row in rows:
-        if row.id in found:
-            raise JuristError(f"{name}: case {row.id!r} occurs twice", hint="give every case once")
-        found[row.id] = row
-    return found
+        states = [
+            "unlabelled"
+            if gold is None
+            else ("answered" if said is not None else "failed" if row.failed else "abstained")
+            for gold, said in zip(row.gold, row.predicted, strict=True)
+        ]
+        units.update(states)
+        cases[next((state for state in _STATES if state in states), "unlabelled")] += 1
+    both = [
+        Counts(total=found.total(), **{state: found[state] for state in _STATES}) for found in (units, cases)
+    ]
+    return Tally(units=both[0], cases=both[1])
 
 
 def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
     """Return the rows of ``second`` in the order of the same cases in ``first``."""
-    left, right = _by_id(first, "first system"), _by_id(second, "second system")
+    left, right = ({row.id: row for row in rows} for rows in (first, second))
+    for name, rows, known in (("first system", first, left), ("second system", second, right)):
+        if len(known) < len(rows):
+            twice = next(id_ for id_, times in Counter(row.id for row in rows).items() if times > 1)
+            raise JuristError(f"{name}: case {twice!r} occurs twice", hint="give every case once")
     lonely = sorted(left.keys() ^ right.keys())
     if lonely:
         raise JuristError(
@@ -138,8 +109,7 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
             hint="run both on the same rows; a case without an answer stays in, as abstained or failed",
         )
     for key, row in left.items():
-        other = right[key]
-        if (row.gold, row.group) != (other.gold, other.group):
+        if (row.gold, row.group) != (right[key].gold, right[key].group):
             raise JuristError(
                 f"case {key!r} has another gold label or group in the second system",
                 hint="score both systems against the same gold set",

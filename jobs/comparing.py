@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 from ..errors import UsageError
 from ..evaluation.comparisons import resolve, shown_metrics
-from ..evaluation.consistency import Consistency, consistency
 from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Score, measure_units
-from ..evaluation.repeats import Spread, spread
+from ..evaluation.repeats import Consistency, Spread, consistency, spread
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from ..cases import Case
 from ..evaluation.classes import ClassScores, class_scores
 from ..evaluation.frames import score_frame
-from ..evaluation.measured import Measured, Score, measure
-from ..evaluation.narrow import narrow
+from ..evaluation.measured import Measured, Score, measure, narrow
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.verdicts import Verdict

@@ -15,7 +15,7 @@ from ..engines.channel import CallContext
 from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.narrow import narrow
+from ..evaluation.measured import narrow
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..gold.splits import Split

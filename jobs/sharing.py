@@ -1,8 +1,8 @@
 """How often a run found what: shares of units, as the judge said, and without its measured errors.
 
-Two corrections, each for every label. By the proof: what the judge's version took for what on its sealed test
-(:mod:`..evaluation.prevalence`, :mod:`..evaluation.label_mix`). By labelled rows of the run itself
-(:mod:`..evaluation.powered`), which needs no proof. Neither asks a model anything.
+Two corrections, each for every label (:mod:`..evaluation.prevalence`). By the proof: how often the judge's version was
+right of that label, and of the rest, on its sealed test. By labelled rows of the run itself, which needs no proof.
+Neither asks a model anything.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,7 @@ from typing import Any
 
 from ..cases import Value
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.powered import Powered, powered
-from ..evaluation.prevalence import Prevalence, prevalence, tallies
+from ..evaluation.prevalence import Powered, Prevalence, powered, prevalence, tallies
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge

@@ -14,8 +14,8 @@ from typing import Any
 
 from ...cases import Case
 from ...errors import GoldError
+from ...evaluation.intervals import Share, shares
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
-from ...evaluation.shares import Share, shares
 from ...gold.goldset import Gold
 from ...gold.readers import read
 from ...jobs.assessing import Calibrated, CalibratedModels, Replies

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ...evaluation.shares import shares
+from ...evaluation.intervals import shares
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS, TIERS
 from ...text.json_lines import plain

@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from ...evaluation.shares import Counted, Share, shares
+from ...evaluation.intervals import Parts, Share, shares
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...text.json_lines import plain
 from .turns import Labelled
@@ -121,7 +121,7 @@ def dynamics(
 def _of_turn(here: Sequence[Labelled], positive: Collection[str]) -> dict[str, Share]:
     rows = [(one.answer.group, _counts(one.labels, positive)) for one in here]
 
-    def ratio(part: str, whole: str) -> Counted:
+    def ratio(part: str, whole: str) -> Parts:
         return [(group, count[part], count[whole]) for group, count in rows]
 
     counts = shares({f"{kind}_per_answer": ratio(kind, "answers") for kind in _TYPES}, most=math.inf)

@@ -11,11 +11,11 @@ from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from ...evaluation.contrasts import Contrast, contrast, corrected
+from ...evaluation.intervals import Share, shares
 from ...evaluation.metrics import Metric, pair_sums
 from ...evaluation.ratios import mean
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
-from ...evaluation.shares import Share, shares
 from ...programs.faithqa.constraints import missing_of
 from ...programs.faithqa.scoring import MARKS, TOP
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task

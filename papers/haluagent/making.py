@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...cases import Case
-from ...evaluation.shares import Share, shares
+from ...evaluation.intervals import Share, shares
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...jobs.generation import Generated, Generation
 from ...jobs.writing import generate, rejects_path

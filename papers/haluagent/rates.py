@@ -15,11 +15,10 @@ import numpy as np
 
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
-from ...evaluation.intervals import Jackknife, leaving_out
+from ...evaluation.intervals import Jackknife, Share, leaving_out, shares
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.ratios import Counted, quotient
 from ...evaluation.rows import Row
-from ...evaluation.shares import Share, shares
 from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse

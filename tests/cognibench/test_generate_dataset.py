@@ -12,7 +12,7 @@ from small import cli, ok, read_jsonl, tree, write_jsonl
 from talks import docs
 
 from jurist.errors import GoldError
-from jurist.evaluation.shares import shares
+from jurist.evaluation.intervals import shares
 from jurist.gold.goldset import Gold
 from jurist.gold.readers import read
 from jurist.papers.cognibench.authors_format import label_entries

@@ -9,8 +9,7 @@ from proven import FECT, proven_fect
 from small import claims, cli, ok, read_jsonl, write_jsonl
 
 import jurist
-from jurist.evaluation.powered import powered
-from jurist.evaluation.prevalence import prevalence, tallies
+from jurist.evaluation.prevalence import powered, prevalence, tallies
 from jurist.gold.goldset import Gold
 from jurist.runs.found import Found
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import aggregate_raters
 
 from jurist.errors import UsageError
-from jurist.evaluation.consistency import consistency
+from jurist.evaluation.repeats import consistency
 from jurist.evaluation.rows import Row
 
 MARK = {"-": None, "a": "a", "b": "b", "c": "c"}

@@ -10,15 +10,9 @@ from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from jurist.errors import UsageError
 from jurist.evaluation.intervals import Jackknife
-from jurist.evaluation.power import POWER, clustered_error, fewest_groups, gains, noncentrality, one_way
+from jurist.evaluation.power import POWER, clustered_error, fewest_groups, gains, noncentrality
 
 LEVELS = (0.05, 0.05 / 3, 0.05 / 66, 0.2)
-
-
-@pytest.mark.parametrize("alpha", LEVELS)
-def test_one_way_is_the_first_number_that_can_be_significant(alpha: float) -> None:
-    least = one_way(alpha)
-    assert stats.binomtest(0, least, 0.5).pvalue < alpha <= stats.binomtest(0, least - 1, 0.5).pvalue
 
 
 @pytest.mark.parametrize(

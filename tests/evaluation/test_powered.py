@@ -5,8 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jurist.evaluation.powered import powered
-from jurist.evaluation.prevalence import tallies
+from jurist.evaluation.prevalence import powered, tallies
 
 Triples = list[tuple[str, bool, bool]]
 CELLS = [(group, truth, said) for group in "abcd" for truth in (False, True) for said in (False, True)]

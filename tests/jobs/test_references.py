@@ -17,7 +17,7 @@ from small import FAST, OWN, claims, cli, ok, replies, write_jsonl
 import jurist
 from jurist.cases import Case
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.narrow import narrow
+from jurist.evaluation.measured import narrow
 from jurist.evaluation.rows import Row
 from jurist.jobs.references import NAMES, References, references, references_beside
 from jurist.programs.answers.preference import Preference
