@@ -45,7 +45,7 @@ def submit(options: SubmitOptions) -> Result:
             share = batch_discount(run.judge.model.name)
             notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
             seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
-            store.tell({"price": share * max(part.prices[1] for part in seen.parts) if seen else 0.0})
+            store.tell({"price": share * max(part.prices[1] for part in seen.asks) if seen else 0.0})
             bar.begin(f"writing requests of {run.judge.name}", plan.rows)
 
         run = _run(store, options, bar)

@@ -16,9 +16,9 @@ def run(options: ChooseOptions) -> Result:
         def begin(opening: Opening) -> None:
             for said in opening.words:
                 remark(said)
-            if any(part.paid for part in opening.estimate.parts):
+            if any(part.paid for part in opening.estimate.asks):
                 agree(opening.estimate, opening.paid, yes=options.yes)
-            bar.begin("proving", len(opening.estimate.parts) * opening.cases)
+            bar.begin("proving", len(opening.estimate.asks) * opening.cases)
 
         work = Choosing(
             ref=options.artifact,

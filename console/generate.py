@@ -84,7 +84,7 @@ def written(
 ) -> Result:
     """Write items into a file; exit code 3 if too many were rejected."""
     output, loaded = Path(options.output), job.loaded
-    with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
+    with Started(options, loaded.models, lambda: foresee_items(job)[0]) as begun:
         start = begun.start(f"writing with {loaded.name}", len(job.cases))
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
     more, parts = describe(output)

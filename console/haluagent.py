@@ -34,7 +34,7 @@ def make(options: HaluAgentOptions) -> Result:
     if left_out:
         remark(f"{left_out} passages are near-duplicates of earlier ones and are left out")
     topics = {one.id: _topic(one) for one in read_documents(options.input, "knowledge")}
-    with Started(options, list(job.loaded.models), lambda: foresee_items(job)) as begun:
+    with Started(options, list(job.loaded.models), lambda: foresee_items(job)[0]) as begun:
         start = begun.start("writing and verifying", len(job.cases))
         found = make_benchmark(
             job,

@@ -12,8 +12,7 @@ from ..errors import GoldError, UsageError, plural
 from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
-from ..jobs.estimate import Estimate, free
-from ..jobs.measuring import part_of
+from ..jobs.estimate import Estimate, ask_of, free
 from ..jobs.sharing import RunShares, run_shares
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
@@ -154,13 +153,13 @@ def foreseen(
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
     number = plan.to_ask * least, plan.to_ask * sampling.samples
-    parts = [part_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
+    parts = [ask_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
     what = plural(plan.to_ask, "row")
     if plan.canary:
         number = len(plan.canary) * least, len(plan.canary) * sampling.samples
-        parts.append(part_of("canary", loaded.asker(), loaded.models, plan.canary, number))
+        parts.append(ask_of("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
-    seen = Estimate(what=what, parts=tuple(parts), budget=budget)
+    seen = Estimate(what=what, asks=tuple(parts), budget=budget)
     agree(seen, {}, yes=yes, spent=plan.spent.calls, notes=notes)
     return seen
 

@@ -22,11 +22,10 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .estimate import Estimate, Part, Rate, Span
+from .estimate import Ask, Estimate, Size, some
 from .foresee import judging
 from .generation import job_id
 from .looking import unseen
-from .measuring import some
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
@@ -99,7 +98,7 @@ class AssessedModels(ABC, Generic[Found]):
         """The judge, then the models: who has a journal."""
         return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
 
-    def judge_part(self, said: Replies) -> Part:
+    def judge_ask(self, said: Replies) -> Ask:
         """Return what judging takes."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return judging(self.judge, questions, some(self.held_out))
@@ -156,18 +155,12 @@ def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
     context, number = CallContext.fresh(), len(work.asked)
     with untraced():
         said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
-    rate = Rate.of(context.ledger.spend())
+    size = Size.of(context.ledger.spend())
     models = [
-        Part(
-            role=role,
-            models=(model,),
-            calls=Span(least=number, most=number),
-            rate=rate,
-            who=f"of {model.name}",
-        )
+        Ask(role=role, models=(model,), least=number, most=number, size=size, who=f"of {model.name}")
         for role, model in zip(work.roles[1:], work.targets, strict=True)
     ]
-    return Estimate(what=work.size, parts=(work.judge_part(said), *models), budget=work.budget)
+    return Estimate(what=work.size, asks=(work.judge_ask(said), *models), budget=work.budget)
 
 
 def assess(

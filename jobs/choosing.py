@@ -36,9 +36,8 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from ..programs.votes import Sampling
-from .estimate import Estimate
+from .estimate import Estimate, ask_of
 from .looking import Proving, prompt_of, proof_of
-from .measuring import part_of
 from .proving import asked_as, model_on, model_under, proven
 
 _KEPT = (
@@ -204,11 +203,11 @@ def _opening(work: _Work, pair: _Pair, look: Proving, paid: Mapping[str, int]) -
     test = look.cases
     done = f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {look.opening} of this test"
     asked = [("judge", pair.basic, pair.own)] + [("chosen", pair.chosen, pair.model)] * (not pair.same)
-    parts = [part_of(role, one, [model], test, _draws(one, len(test))) for role, one, model in asked]
+    parts = [ask_of(role, one, [model], test, _draws(one, len(test))) for role, one, model in asked]
     return Opening(
         words=(done, *look.limits(test, work.judge.comparison)),
         cases=len(test),
-        estimate=Estimate(what=f"{len(test)} sealed cases", parts=tuple(parts), budget=work.budget),
+        estimate=Estimate(what=f"{len(test)} sealed cases", asks=tuple(parts), budget=work.budget),
         paid=paid,
     )
 

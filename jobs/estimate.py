@@ -1,79 +1,95 @@
 """What work will cost, before anything is sent: calls, tokens and dollars, each as a range.
 
-An estimate has parts, one for each kind of question: who answers, how many calls there will be, and what a call
-takes (measured by :mod:`.measuring`). How many calls there will be is known between two ends only: units may be asked
-for again, a program may stop early, and a search may find much or nothing. Prices are those of the table that DSPy
-ships. Retries after failures and hidden reasoning are not in it.
+An estimate is the price of some asks, one for each kind of question: who answers, how many calls there will be, and
+what a call takes, measured on a few prompts that the program renders and the offline engine answers. How many calls
+there will be is known between two ends only: units may be asked for again, a program may stop early, and a search may
+find much or nothing. Prices are those of the table that DSPy ships. Retries after failures and hidden reasoning are
+not in it.
 """
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
 
 from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Message, Response, Usage
 
+from ..cases import Case
+from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..engines.models import Model, shipped_prices
+from ..engines.models import Model, connect, shipped_prices
+from ..engines.tracing import untraced
+from ..errors import JuristError
+from ..programs.asking import Asker, room_for
+from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
+from ..programs.votes import Sampling
+from ..text.folding import strings
 from ..text.json_lines import plain
+from ..text.terms import count_tokens
 
 _TOLD = ("calls", "billed", "tokens", "cost", "unpriced", "needed")
-_DETAILED = 4  # parts above which their calls are not listed one by one
+_DETAILED = 4  # asks above which their calls are not listed one by one
+_RENDERED = 4
+Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """From least to most; ``most`` is ``None`` without a limit."""
 
     least: float
     most: float | None
 
-    def to_json(self) -> list[float | None]:
-        """Return ``[least, most]``."""
-        return [self.least, self.most]
+    def words(self, written: Callable[[float], str] = str) -> str:
+        """Return ``3``, ``3 to 5``, ``3 or more``."""
+        least = written(self.least)
+        if self.most is None:
+            return f"{least} or more"
+        most = written(self.most)
+        return least if least == most else f"{least} to {most}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rate:
-    """What one question takes."""
+class Size(NamedTuple):
+    """What one question takes: calls, and tokens of each, which are 0 if the program could not be tried offline."""
 
-    # requests per question. input_tokens, output_tokens: per call; both 0 if the program could not be tried
-    # offline
     calls: float = 1.0
-    input_tokens: float = 0.0
-    output_tokens: float = 0.0
+    input: float = 0.0
+    output: float = 0.0
 
     @property
     def tokens(self) -> float:
         """Input and output tokens of one call."""
-        return self.input_tokens + self.output_tokens
+        return self.input + self.output
 
     @classmethod
-    def of(cls, spend: Spend, questions: int | None = None) -> "Rate":
+    def of(cls, spend: Spend, questions: int | None = None) -> "Size":
         """Return the mean over what was spent on ``questions``, or on as many as there were calls."""
         made = max(1, spend.calls)
-        return cls(
-            calls=made / (questions or made),
-            input_tokens=spend.input_tokens / made,
-            output_tokens=spend.output_tokens / made,
-        )
+        return cls(made / (questions or made), spend.input_tokens / made, spend.output_tokens / made)
+
+    def price(self, model: Model) -> float | None:
+        """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
+        return 0.0 if free(model) else price_of(model, round(self.input), round(self.output))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Ask:
     """One kind of question."""
 
     role: str  # its name in the work
-    models: tuple[
-        Model, ...
-    ]  # who may answer; where there are several, nobody knows beforehand which one will
-    calls: Span  # requests
-    rate: Rate = Rate()  # what one takes
-    longest: Rate | None = None  # the same for the longest prompts; default: as ``rate``
+    models: tuple[Model, ...]  # who may answer; of several, nobody knows beforehand which one will
+    least: float  # calls
+    most: float | None  # calls; ``None`` without a limit
+    size: Size = field(default_factory=Size)  # what one takes
+    longest: Size | None = None  # the same for the longest prompts; default: as ``size``
     who: str = ""  # what people call it; empty if its calls need not be told apart
+
+    @property
+    def calls(self) -> Span:
+        """How many there will be."""
+        return Span(self.least, self.most)
 
     @property
     def paid(self) -> bool:
@@ -83,81 +99,77 @@ class Part:
     @property
     def known(self) -> bool:
         """Whether its tokens are known; a classifier takes none."""
-        return bool(self.rate.tokens) or all(model.classifier for model in self.models)
-
-    @property
-    def tokens(self) -> tuple[float, float]:
-        """Tokens of one call, from least to most."""
-        return self.rate.tokens, (self.longest or self.rate).tokens
+        return bool(self.size.tokens) or all(model.classifier for model in self.models)
 
     @property
     def prices(self) -> tuple[float, float]:
         """US dollars of one call, from least to most; what is not known counts as nothing."""
-        low = [_price(model, self.rate) or 0.0 for model in self.models]
-        high = [_price(model, self.longest or self.rate) or 0.0 for model in self.models]
-        return min(low), max(high)
+        longest = self.longest or self.size
+        return min(self.size.price(model) or 0.0 for model in self.models), max(
+            longest.price(model) or 0.0 for model in self.models
+        )
 
     @property
-    def unpriced(self) -> tuple[Model, ...]:
-        """The models whose price is not known."""
-        return tuple(model for model in self.models if _price(model, self.rate) is None)
-
-    @property
-    def number(self) -> tuple[float, float]:
-        """The calls as two numbers."""
-        return self.calls.least, math.inf if self.calls.most is None else self.calls.most
+    def ends(self) -> tuple[float, float]:
+        """The calls as two numbers, infinite without a limit."""
+        return self.least, math.inf if self.most is None else self.most
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """An estimate for one piece of work."""
+    """The price of one piece of work."""
 
     what: str  # the sizes, in words
-    parts: tuple[Part, ...]  # the kinds of questions; each has a role of its own
+    asks: tuple[Ask, ...]  # each with a role of its own
     budget: Budget = field(default_factory=Budget)  # limits, which bound the upper ends
     needed: int = 0  # the calls that a limit has to allow, or the work is not begun; 0 if any number will do
 
     @property
     def calls(self) -> Span:
-        """Requests of all parts."""
-        return self._sum(self.parts, lambda part: (1, 1), self.budget.calls)
+        """Requests of all asks."""
+        return self._priced(self.asks, lambda ask: (1, 1), self.budget.calls)
 
     @property
     def billed(self) -> Span:
         """Those of them that go to a model that does not run here."""
-        free_too = [part for part in self.parts if not all(not free(model) for model in part.models)]
-        found = self._sum([part for part in self.parts if part.paid], lambda part: (1, 1), self.budget.calls)
-        return dataclasses.replace(found, least=0) if free_too else found
+        paid = [ask for ask in self.asks if ask.paid]
+        billed = self._priced(paid, lambda ask: (1, 1), self.budget.calls)
+        free_too = any(free(model) for ask in self.asks for model in ask.models)
+        return billed._replace(least=0) if free_too else billed
 
     @property
     def tokens(self) -> Span | None:
-        """Input and output tokens of all parts; ``None`` if not known."""
-        if not all(part.known for part in self.parts):
+        """Input and output tokens of all asks; ``None`` if not known."""
+        if not all(ask.known for ask in self.asks):
             return None
-        return self._sum(self.parts, lambda part: part.tokens, self.budget.tokens)
+        sizes = lambda ask: (ask.size.tokens, (ask.longest or ask.size).tokens)  # noqa: E731
+        return self._priced(self.asks, sizes, self.budget.tokens)
 
     @property
     def cost(self) -> Span | None:
         """US dollars; ``None`` if a price or the tokens are not known."""
-        if self.unpriced or not all(part.known for part in self.parts):
+        if self.unpriced or not all(ask.known for ask in self.asks):
             return None
-        return self._sum(self.parts, lambda part: part.prices, self.budget.cost, digits=6)
+        return self._priced(self.asks, lambda ask: ask.prices, self.budget.cost, digits=6)
+
+    @property
+    def _unpriced(self) -> list[Model]:
+        return [model for ask in self.asks for model in ask.models if ask.size.price(model) is None]
 
     @property
     def unpriced(self) -> tuple[str, ...]:
         """Models whose price is not known."""
-        return tuple(dict.fromkeys(model.name for part in self.parts for model in part.unpriced))
+        return tuple(dict.fromkeys(model.name for model in self._unpriced))
 
     @property
     def hosted(self) -> tuple[str, ...]:
         """Those of them that are asked at their provider's own address."""
-        models = [model for part in self.parts for model in part.unpriced if model.api_base is None]
-        return tuple(dict.fromkeys(model.name for model in models))
+        return tuple(dict.fromkeys(model.name for model in self._unpriced if model.api_base is None))
 
     @property
     def whole(self) -> "Estimate":
         """The same without limits; what is made for its limits, as it needs some to begin, stays as it is."""
-        return self if self.needed else dataclasses.replace(self, budget=Budget())
+        return self if self.needed else replace(self, budget=Budget())
 
     @property
     def payable(self) -> bool:
@@ -168,61 +180,57 @@ class Estimate:
     def words(self) -> str:
         """One line for people: of the whole work, whether or not the limits allow it."""
         whole = self.whole
-        tokens = f"about {spanned(whole.tokens, counted)} tokens" if whole.tokens else "tokens not known"
-        return f"{self.what}: {spanned(whole.calls, str)} calls{self._detail}; {tokens}; {whole._cost}"
-
-    @property
-    def _detail(self) -> str:
-        named = [f"{spanned(part.calls, str)} {part.who}" for part in self.parts if part.who]
-        needed = [f"a limit has to allow {self.needed}"] if self.needed else []
-        said = (named if len(named) <= _DETAILED else []) + needed
-        return f" ({', '.join(said)})" if said else ""
-
-    @property
-    def _cost(self) -> str:
-        if not any(part.paid for part in self.parts):
-            return "no cost"
-        if self.cost is None:
+        named = [f"{ask.calls.words()} {ask.who}" for ask in self.asks if ask.who]
+        told = named if len(named) <= _DETAILED else []
+        told += [f"a limit has to allow {self.needed}"] if self.needed else []
+        detail = f" ({', '.join(told)})" if told else ""
+        tokens = f"about {whole.tokens.words(_counted)} tokens" if whole.tokens else "tokens not known"
+        if not any(ask.paid for ask in self.asks):
+            cost = "no cost"
+        elif whole.cost is not None:
+            cost = f"about {whole.cost.words('{:.2f}'.format)} USD without hidden reasoning"
+        else:
             unpriced = ", ".join(self.unpriced)
-            return f"the price of {unpriced} is not known" if unpriced else "cost not known"
-        return f"about {spanned(self.cost, '{:.2f}'.format)} USD without hidden reasoning"
+            cost = f"the price of {unpriced} is not known" if unpriced else "cost not known"
+        return f"{self.what}: {whole.calls.words()} calls{detail}; {tokens}; {cost}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the estimate as plain JSON types; ranges as ``[least, most]``."""
         parts = {
-            part.role: {"models": [model.name for model in part.models], "calls": part.calls.to_json()}
-            for part in self.parts
+            ask.role: {"models": [model.name for model in ask.models], "calls": [*ask.calls]}
+            for ask in self.asks
         }
-        return {
-            "what": self.what,
-            "parts": parts,
-            **{name: plain(getattr(self, name)) for name in _TOLD},
-        }
+        told = {name: plain(getattr(self, name)) for name in _TOLD}
+        return {"what": self.what, "parts": parts, **told}
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
         """Return the requests to models that are not free and their cost, both at most; ``None`` if not known."""
-        open_ = [(max(0, part.number[1] - paid.get(part.role, 0)), part) for part in self.parts if part.paid]
+        still = [
+            (max(0, ask.ends[1] - paid.get(ask.role, 0)), ask.prices[1]) for ask in self.asks if ask.paid
+        ]
         room = None if self.budget.calls is None else max(0, self.budget.calls - sum(paid.values()) - spent)
-        calls = _filled([(number, 1.0) for number, _ in open_], room)
+        calls = _filled([(number, 1.0) for number, _ in still], room)
+        number = None if calls == math.inf else round(calls)
         if self.cost is None:
-            return _whole(calls), None
-        cost = _filled([(number, part.prices[1]) for number, part in open_], room)
-        cost = cost if self.budget.cost is None else min(cost, self.budget.cost)
-        return _whole(calls), None if cost == math.inf else cost
+            return number, None
+        cost = min(_filled(still, room), math.inf if self.budget.cost is None else self.budget.cost)
+        return number, None if cost == math.inf else cost
 
-    def _sum(
+    def _priced(
         self,
-        parts: Sequence[Part],
-        each: Callable[[Part], tuple[float, float]],
+        asks: Sequence[Ask],
+        each: Callable[[Ask], tuple[float, float]],
         limit: float | None,
         digits: int | None = None,
     ) -> Span:
-        room = self.budget.calls
-        least = _filled([(part.number[0], -each(part)[0]) for part in parts], room)
-        most = _filled([(part.number[1], each(part)[1]) for part in parts], room)
-        ends = [abs(least), most] if limit is None else [min(abs(least), limit), min(most, limit)]
-        low, high = (end if end == math.inf else round(end, digits) for end in ends)
-        return Span(least=min(low, high), most=None if high == math.inf else high)
+        """Return what asks come to, by what one call of each takes at the least and at the most, within the limits."""
+        room, most = self.budget.calls, math.inf if limit is None else limit
+        low = abs(_filled([(ask.ends[0], -each(ask)[0]) for ask in asks], room))
+        high = _filled([(ask.ends[1], each(ask)[1]) for ask in asks], room)
+        low, high = (
+            end if end == math.inf else round(end, digits) for end in (min(low, most), min(high, most))
+        )
+        return Span(min(low, high), None if high == math.inf else high)
 
 
 def _filled(numbers: Sequence[tuple[float, float]], room: float | None) -> float:
@@ -234,17 +242,17 @@ def _filled(numbers: Sequence[tuple[float, float]], room: float | None) -> float
     return total
 
 
-def _whole(number: float) -> int | None:
-    return None if number == math.inf else round(number)
+def _counted(number: float) -> str:
+    """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
+    for size, name in ((1_000_000, " million"), (1000, " thousand")):
+        if number >= size:
+            return f"{number / size:.1f}{name}" if number < 10 * size else f"{number / size:.0f}{name}"
+    return f"{number:.0f}"
 
 
 def free(model: Model) -> bool:
     """Say whether a model runs here and costs nothing: the offline engine, or a classifier."""
     return model.offline or bool(model.classifier)
-
-
-def _price(model: Model, rate: Rate) -> float | None:
-    return 0.0 if free(model) else price_of(model, round(rate.input_tokens), round(rate.output_tokens))
 
 
 def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | None:
@@ -262,18 +270,120 @@ def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | Non
     return None if cost is None else float(cost)
 
 
-def spanned(span: Span, written: Callable[[float], str]) -> str:
-    """Return a range in words: ``3``, ``3 to 5``, ``3 or more``."""
-    least = written(span.least)
-    if span.most is None:
-        return f"{least} or more"
-    most = written(span.most)
-    return least if least == most else f"{least} to {most}"
+def ask_of(
+    role: str,
+    asker: Asker,
+    models: Sequence[Model],
+    cases: Sequence[Case],
+    number: tuple[int, int],
+    *,
+    examples: Sequence[Case] = (),
+    shown: int = 0,
+    who: str = "",
+    size: Size | None = None,
+) -> Ask:
+    """Return what asking a judge so many questions takes, at least and at most.
+
+    At the least, every question is one call with the prompt as it is. At the most, every prompt of the judge's
+    program is asked, a quarter of the calls is repeated for units left out, and all examples are shown.
+    """
+    if all(model.classifier for model in models):
+        return Ask(role=role, models=tuple(models), least=number[0], most=number[1], who=who)
+    basic = size or (size_of(asker, cases) if cases else Size())
+    return Ask(
+        role=role,
+        models=tuple(models),
+        least=number[0] * asker.judge.answer.presentations,
+        most=room_for(asker.judge, number[1], 1),
+        size=basic,
+        longest=with_examples(asker, cases, basic, examples, shown),
+        who=who,
+    )
 
 
-def counted(number: float) -> str:
-    """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
-    for size, name in ((1_000_000, " million"), (1000, " thousand")):
-        if number >= size:
-            return f"{number / size:.1f}{name}" if number < 10 * size else f"{number / size:.0f}{name}"
-    return f"{number:.0f}"
+def shared_out(ask: Ask, asker: Asker, verifier: Model | None, cases: Sequence[Case]) -> tuple[Ask, ...]:
+    """Return an ask as it is, or as two where ``verifier`` answers the frozen steps of the program that is asked.
+
+    The calls are shared out as they fall on a few cases, each ask with the size of its own prompts. What longer
+    prompts add, they add to the steps that are tuned.
+    """
+    own, frozen = CallContext.fresh(), CallContext.fresh()
+    answered = verifier is not None and tried(asker, some(cases), own, frozen)
+    counts = [context.ledger.spend().calls for context in (own, frozen)]
+    if verifier is None or not answered or not all(counts):
+        return (ask,)
+    share = counts[1] / sum(counts)
+    least, most = round(ask.least * share), None if ask.most is None else round(ask.most * share)
+    size = _for_all(Size.of(own.ledger.spend()), cases)
+    added = ((ask.longest or ask.size).input - ask.size.input) / (1 - share)
+    tuned = replace(
+        ask,
+        models=tuple(model for model in ask.models if model != verifier) or ask.models,
+        least=ask.least - least,
+        most=None if ask.most is None or most is None else ask.most - most,
+        size=size,
+        longest=size._replace(input=size.input + added),
+    )
+    return tuned, Ask(
+        role=f"{ask.role}, verifying",
+        models=(verifier,),
+        least=least,
+        most=most,
+        size=_for_all(Size.of(frozen.ledger.spend()), cases),
+        who=f"{ask.who} (verifiers)" if ask.who else "",
+    )
+
+
+def with_examples(
+    asker: Asker, cases: Sequence[Case], basic: Size, examples: Sequence[Case], shown: int
+) -> Size:
+    """Return the size of the prompt with as many examples as it may show, by what a few of them add."""
+    labelled = [case for case in examples if case.known]
+    few, shown = some(labelled), min(shown, len(labelled))
+    if not shown or not basic.input:
+        return basic
+    state = PromptState.of(asker.program)
+    for case in few:
+        for name, demo in asker.judge.demos(case).items():
+            state = state.with_demos(name, (*state.predictors[name].demos, demo))
+    more = replace(asker, program=state.apply(asker.judge.basic()))
+    added = size_of(more, cases).input - basic.input
+    return basic._replace(input=basic.input + shown * max(0.0, added / len(few)))
+
+
+def size_of(asker: Asker, cases: Sequence[Case]) -> Size:
+    """Return what one question takes on the mean of all cases (at least one): a few are asked of the offline engine."""
+    context, few = CallContext.fresh(), some(cases)
+    if not tried(asker, few, context):
+        return Size()
+    return _for_all(Size.of(context.ledger.spend(), len(few)), cases)
+
+
+def _for_all(size: Size, cases: Sequence[Case]) -> Size:
+    """Add what the inputs of all cases are longer or shorter than those of a few: one long case outweighs many."""
+    longer = _length(cases) - _length(some(cases))
+    return size._replace(input=max(0.0, size.input + longer))
+
+
+def _length(cases: Sequence[Case]) -> float:
+    return sum(count_tokens(text) for case in cases for text in strings(case.inputs)) / len(cases)
+
+
+def tried(
+    asker: Asker, cases: Sequence[Case], context: CallContext, frozen: CallContext | None = None
+) -> list[Verdict]:
+    """Return what is said if the offline engine answers once; nothing where the program cannot take its answers."""
+    offline = Model(temperature=0.0)
+    lm = connect(offline, context, asker.judge.role)
+    dry = replace(asker, lm=lm, frozen_lm=connect(offline, frozen or context), sampling=Sampling())
+    try:
+        with untraced():
+            return dry.ask_all(cases)
+    except JuristError:  # it is still worth counting
+        return []
+
+
+def some(cases: Sequence[Item], most: int = _RENDERED) -> list[Item]:
+    """Return a few cases (or whatever is asked about), evenly spread; by default enough to measure a prompt by."""
+    size, few = len(cases), min(most, len(cases))
+    return [cases[number * size // few] for number in range(few)]

@@ -23,8 +23,8 @@ from ..keeping.paying import PaidJob
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..text.attacks import Attack, suite
+from .estimate import some
 from .experiment import Experiment
-from .measuring import some
 
 AGAIN = "asked again"
 """The name of the case as it is, asked with other draws."""

@@ -15,10 +15,9 @@ from ...cases import Case, Label
 from ...errors import UsageError
 from ...evaluation.rows import Row
 from ...gold.goldset import Gold
-from ...jobs.estimate import Estimate
+from ...jobs.estimate import Estimate, ask_of
 from ...jobs.experiment import Experiment
 from ...jobs.looking import seen_by
-from ...jobs.measuring import part_of
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
 from ...programs.asking import Asker
@@ -178,9 +177,9 @@ class Detectors(Experiment):
         parts = []
         for name, one, plan in zip(self.names, self.contenders, self.plans, strict=True):
             number = len(plan.cases) * one.sampling.samples
-            parts.append(part_of(name, one.asker(), one.models, plan.cases, (number, number)))
+            parts.append(ask_of(name, one.asker(), one.models, plan.cases, (number, number)))
         what = f"{len(parts)} detector{'s' if len(parts) > 1 else ''} x {len(self.cases)} responses"
-        return Estimate(what=what, parts=tuple(parts), budget=self.budget)
+        return Estimate(what=what, asks=tuple(parts), budget=self.budget)
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Ask all detectors and score them."""

@@ -13,7 +13,7 @@ from ...engines.models import Model
 from ...errors import UsageError
 from ...gold.documents import Document
 from ...jobs.estimate import Estimate
-from ...jobs.foresee import sampled_items
+from ...jobs.foresee import foresee_items
 from ...jobs.generation import Generated, Generation
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.checks import items_of
@@ -84,7 +84,7 @@ def dialogue_counts(made: Generated, output: Path, rejects: Path) -> dict[str, A
 
 def sampled_dialogues(job: Generation) -> tuple[Estimate, list[AssistantTurn]]:
     """Return the estimate, and the assistant turns of the few dialogues that it was measured on. Sends nothing."""
-    seen, found = sampled_items(job)
+    seen, found = foresee_items(job)
     turns = sum(case.inputs["turns"] for case in job.cases)
     rows = [
         job.generator.row(case, item, 0)

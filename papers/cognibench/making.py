@@ -94,7 +94,7 @@ def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
     made, answers = sampled_dialogues(job)
     cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
     turns = sum(case.inputs["turns"] for case in job.cases)
-    return replace(made, parts=(*made.parts, judging(judge, turns, cases)))
+    return replace(made, asks=(*made.asks, judging(judge, turns, cases)))
 
 
 def _about(job: Generation, judge: LoadedJudge, made: Generated) -> dict[str, Any]:

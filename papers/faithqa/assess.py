@@ -14,9 +14,8 @@ from ...cases import Case
 from ...gold.readers import read
 from ...gold.typed_rows import read_typed
 from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
-from ...jobs.estimate import Part, Span
+from ...jobs.estimate import Ask, some
 from ...jobs.foresee import judging
-from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
@@ -122,14 +121,13 @@ class Assessment(AssessedModels[Assessed]):
             "facts": self.facts.fingerprint(),
         }
 
-    def judge_part(self, said: Replies) -> Part:
+    def judge_ask(self, said: Replies) -> Ask:
         """Return what marking takes: what code can check is not asked, and some responses' facts are."""
         cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), said, strict=True)]
         models = len(self.targets)
         marking = judging(self.judge, len(self.questions) * models, cases)
         checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
-        most = None if marking.calls.most is None else marking.calls.most + checked
-        return replace(marking, calls=Span(least=0, most=most))
+        return replace(marking, least=0, most=None if marking.most is None else marking.most + checked)
 
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]

@@ -13,7 +13,7 @@ from talks import conversing, docs
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
-from jurist.jobs.estimate import Estimate, Part, Rate, Span
+from jurist.jobs.estimate import Ask, Estimate, Size
 from jurist.papers.cognibench.dialogues import dialogue_job, sampled_dialogues
 from jurist.papers.cognibench.plans import DialogueSpec
 from jurist.programs.dialogue_checks import Range
@@ -85,27 +85,28 @@ def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None
     assert seen.calls.least <= spent["calls"] <= (seen.calls.most or 0)
 
 
-PRICED = Part(
+PRICED = Ask(
     role="judge",
     models=(Model(name="openai/gpt-4.1-mini", temperature=0.0),),
-    calls=Span(least=100, most=500),
-    rate=Rate(input_tokens=1000, output_tokens=100),
+    least=100,
+    most=500,
+    size=Size(input=1000, output=100),
 )
-FREE = Part(role="generator", models=(Model(),), calls=Span(least=10, most=30), rate=Rate(input_tokens=50))
+FREE = Ask(role="generator", models=(Model(),), least=10, most=30, size=Size(input=50))
 
 
 def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
-    seen = Estimate(what="it", parts=(FREE, PRICED))
+    seen = Estimate(what="it", asks=(FREE, PRICED))
     assert (seen.calls.least, seen.calls.most) == (110, 530)
-    assert (seen.tokens or Span(least=0, most=0)).to_json() == [110500, 551500]
-    alone = Estimate(what="it", parts=(PRICED,))
+    assert seen.tokens == (110500, 551500)
+    alone = Estimate(what="it", asks=(PRICED,))
     assert seen.cost == alone.cost
     assert seen.cost is not None
     assert (seen.cost.most or 0) == pytest.approx(5 * seen.cost.least)
     calls, cost = seen.left({"judge": 400, "generator": 30})
     assert calls == 100
     assert cost == pytest.approx(seen.cost.least)
-    held = Estimate(what="it", parts=(FREE, PRICED), budget=Budget(calls=120, cost=0.001))
+    held = Estimate(what="it", asks=(FREE, PRICED), budget=Budget(calls=120, cost=0.001))
     assert (held.calls.most, held.left({})[0], held.left({"generator": 30})[0]) == (120, 120, 90)
     assert held.cost is not None
     assert (held.cost.most, held.left({})[1]) == (0.001, 0.001)

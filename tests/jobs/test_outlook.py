@@ -12,9 +12,8 @@ from jurist.console.approving import Bill
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
-from jurist.jobs.estimate import Estimate, Span
+from jurist.jobs.estimate import Estimate, Span, size_of
 from jurist.jobs.foresee import foresee_compilation
-from jurist.jobs.measuring import rate_of
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
@@ -85,7 +84,7 @@ def test_a_run_is_estimated_by_rows_from_all_of_its_input(serve: Callable[..., A
 
 
 def spans(seen: Estimate) -> list[Span]:
-    return [part.calls for part in seen.parts]
+    return [part.calls for part in seen.asks]
 
 
 def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
@@ -210,19 +209,19 @@ def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
         return foresee_compilation(Plan(judge=judge, gold=gold, **given))
 
     mini, large = seen(None), seen(dear)
-    assert [part.role for part in large.parts] == [
+    assert [part.role for part in large.asks] == [
         *("optimizing", "optimizing, verifying", "proving", "proving, verifying")
     ]
-    assert [part.calls for part in mini.parts] == [part.calls for part in large.parts]
-    writing, verifying = large.parts[2:]
+    assert [part.calls for part in mini.asks] == [part.calls for part in large.asks]
+    writing, verifying = large.asks[2:]
     share = verifying.calls.least / (writing.calls.least + verifying.calls.least)
     assert 0.6 < share < 0.8  # two verifiers a question and its answers, as a few documents take
     assert (writing.models, verifying.models) == ((PRICED,), (dear,))
     split, asker = gold.split(0), load_judge("haluagent:basic", store=Store("compiled")).asker()
-    whole = rate_of(asker, (*split.train, *split.dev, *split.test)).input_tokens
-    shared = (1 - share) * writing.rate.input_tokens + share * verifying.rate.input_tokens
+    whole = size_of(asker, (*split.train, *split.dev, *split.test)).input
+    shared = (1 - share) * writing.size.input + share * verifying.size.input
     assert shared == pytest.approx(whole, rel=0.01)  # both by the length of all documents, not of a few
     assert mini.cost is not None
     assert large.cost is not None
     assert large.cost.least > mini.cost.least
-    assert writing.prices == mini.parts[2].prices
+    assert writing.prices == mini.asks[2].prices
