@@ -377,7 +377,7 @@ def gate(
         max_unusable=max_unusable,
         margin=margin,
         max_flip=max_flip,
-        attacked=field,
+        field=field,
         reference=reference,
     )
     place = store_of(store)

@@ -14,8 +14,8 @@ class SubmitOptions(JudgedRows):
         **JudgedRows.helps,
         "input": "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name",
         "output": "where the lines go: .jsonl, .csv or .parquet",
-        "max_calls": "never send one request more; the rows that are left wait for batch collect",
-        "max_cost": "send no more than this is estimated to pay for",
+        "calls": "never send one request more; the rows that are left wait for batch collect",
+        "cost": "send no more than this is estimated to pay for",
     }
 
     stopping: Literal["settled", "all"] = option(
@@ -44,8 +44,8 @@ class BatchOptions(Form):
 
 class CollectOptions(HardLimits, BatchOptions):
     helps: ClassVar[Mapping[str, str]] = {
-        "max_calls": "never send one request more, over all batches (default: as submitted)",
-        "max_cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",
+        "calls": "never send one request more, over all batches (default: as submitted)",
+        "cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",
     }
 
     wait: bool = flag("--wait", help="look again until everything is there")

@@ -9,7 +9,7 @@ from .options import option, positional
 
 
 class CompareOptions(ModelsOptions, ScoringOptions):
-    helps: ClassVar[Mapping[str, str]] = {"max_calls": "never make one call more, over all judges and models"}
+    helps: ClassVar[Mapping[str, str]] = {"calls": "never make one call more, over all judges and models"}
 
     judges: tuple[str, ...] = positional(
         "JUDGE[@VERSION]|JUDGE:basic",

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from .command import Command
 from .groups import (
+    AllLimits,
     Common,
     Limits,
     ModelOptions,
@@ -25,6 +26,7 @@ class CompileOptions(
     ModelOptions,
     VerifierPromptOptions,
     Limits,
+    AllLimits,
     Resume,
     SamplingOptions,
     SplitOptions,
@@ -32,7 +34,7 @@ class CompileOptions(
     Common,
 ):
     helps: ClassVar[Mapping[str, str]] = {
-        "max_calls": "never make one call more, the proof included (default: 4000)"
+        "calls": "never make one call more, the proof included (default: 4000)"
     }
 
     judge: str = positional("JUDGE", help="a built-in judge, or path/to/file.py:judge")
@@ -60,14 +62,8 @@ class CompileOptions(
         metavar="URL",
         help="address of that model (default: --api-base, where it is of the same provider)",
     )
-    prompt_api_key_env: str | None = option(
+    prompt_key_env: str | None = option(
         "--prompt-api-key-env", metavar="NAME", help="environment variable that holds the key of that model"
-    )
-    max_tokens_total: int | None = option(
-        "--max-tokens-total", metavar="N", help="stop before input and output tokens go over this"
-    )
-    max_seconds: float | None = option(
-        "--max-seconds", metavar="S", help="stop when this much time has passed"
     )
     adapter: str = option(
         "--adapter", "chat", choices=("chat", "json", "xml"), help="DSPy's prompt format (default: chat)"

@@ -15,21 +15,10 @@ def _limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
 
 
-class GateOptions(AttackedField, AskedOptions, ScoringOptions):
-    judge: str = asked_judge("what is to pass")
-    minimum: tuple[tuple[str, float], ...] = repeated(
-        "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
-    )
-    maximum: tuple[tuple[str, float], ...] = repeated(
-        "--max", type=_limit, metavar="METRIC=VALUE", help="the highest value that passes, of an error"
-    )
+class CriteriaOptions(AttackedField):
+    """What a judge must meet, beside the limits of its metrics."""
+
     sure: bool = flag("--sure", help="hold the worse end of the 95 %% interval against --min and --max")
-    not_worse_than: str | None = option(
-        "--not-worse-than",
-        metavar="@TAG|JUDGE@V|constant",
-        help="fail if the judge is shown to be worse than this one, or than the best constant answer (or: words, "
-        "neighbours)",
-    )
     margin: float | None = option(
         "--margin",
         metavar="M",
@@ -42,6 +31,22 @@ class GateOptions(AttackedField, AskedOptions, ScoringOptions):
         help="attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
     )
     max_unusable: float = allowed("--max-unusable", 0.05, "largest share of units without an answer")
+
+
+class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions):
+    judge: str = asked_judge("what is to pass")
+    minimum: tuple[tuple[str, float], ...] = repeated(
+        "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
+    )
+    maximum: tuple[tuple[str, float], ...] = repeated(
+        "--max", type=_limit, metavar="METRIC=VALUE", help="the highest value that passes, of an error"
+    )
+    not_worse_than: str | None = option(
+        "--not-worse-than",
+        metavar="@TAG|JUDGE@V|constant",
+        help="fail if the judge is shown to be worse than this one, or than the best constant answer (or: words, "
+        "neighbours)",
+    )
     junit: str | None = option("--junit", metavar="F.xml", help="write the checks as JUnit, for CI")
 
 

@@ -27,7 +27,7 @@ class GenerateOptions(ModelOptions, PaidOptions):
         "model": 'the generator: "offline" (default) or a DSPy model string',
         "temperature": "of the generator, 0 to 2 (default: 0.7)",
         "concurrency": "dialogues or rows in flight at once (default: 8)",
-        "max_calls": _LIMIT,
+        "calls": _LIMIT,
     }
 
     input: str = option(
@@ -96,7 +96,7 @@ class ItemsOptions(WritingOptions):
         "model": 'who writes: "offline" (default) or a DSPy model string',
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
         "concurrency": "documents in flight at once (default: 8)",
-        "max_calls": _LIMIT,
+        "calls": _LIMIT,
     }
 
     generator: str = positional(
@@ -126,7 +126,7 @@ class AssessOptions(LabellerOptions, Endpoint):
     helps: ClassVar[Mapping[str, str]] = {
         "temperature": "of the models, 0 to 2 (default: 0.7)",
         "concurrency": "answers in flight at once (default: 8)",
-        "max_calls": _LIMIT,
+        "calls": _LIMIT,
     }
 
     models: tuple[str, ...] = positional(

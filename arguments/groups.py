@@ -160,26 +160,31 @@ class SplitOptions(Options):
     )
 
 
-class Transport(Options):
-    """How long a request may take, and how many are in flight."""
+class TimeLimit(Options):
+    """How long a request may take."""
 
     timeout: float = option(
         "--timeout", 120.0, metavar="S", help="seconds one request may take (default: 120)"
     )
+
+
+class Transport(TimeLimit):
+    """The same, and how many are in flight."""
+
     concurrency: int = option(
         "--concurrency", 8, type=whole, metavar="N", help="rows in flight at once (default: 8)"
     )
 
 
-class Endpoint(Transport):
-    """How a model is reached and how it draws."""
+class Endpoint(TimeLimit):
+    """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
 
     rpm: int | None = option(
         "--rpm", type=whole, metavar="N", help="requests a minute to the model at most (default: as it bears)"
     )
     tpm: int | None = option("--tpm", type=whole, metavar="N", help="tokens a minute at most, estimated")
     api_base: str | None = option("--api-base", metavar="URL", help="address of an OpenAI-compatible server")
-    api_key_env: str | None = option(
+    key_env: str | None = option(
         "--api-key-env",
         metavar="NAME",
         help="environment variable that holds its key (default: the provider's)",
@@ -218,13 +223,13 @@ class VerifierOptions(Options):
 _MODEL = '"offline" (default), or a DSPy model string such as openai/gpt-4.1-mini'
 
 
-class ModelOptions(Endpoint):
+class ModelOptions(Endpoint, Transport):
     """Who answers."""
 
     model: str = option("--model", "offline", metavar="M", help=_MODEL)
 
 
-class ModelsOptions(Endpoint):
+class ModelsOptions(Endpoint, Transport):
     """Who answers, one after the other."""
 
     models: tuple[str, ...] = repeated("--model", metavar="M", help=f"{_MODEL}")
@@ -236,7 +241,7 @@ class ModelsOptions(Endpoint):
 
 
 class SamplingOptions(Options):
-    """Samples and threshold."""
+    """The settings of :class:`jurist.Sampling`."""
 
     samples: int | None = option(
         "--samples", metavar="K", help="independent draws per row (default: 1, or as proven)"
@@ -259,10 +264,19 @@ class StrictnessOptions(Options):
 
 
 class HardLimits(Options):
-    """Hard limits."""
+    """Hard limits, as of :class:`jurist.Budget`."""
 
-    max_calls: int | None = option("--max-calls", metavar="N", help="never make one call more")
-    max_cost: float | None = option("--max-cost", metavar="USD", help="stop before the cost goes over this")
+    calls: int | None = option("--max-calls", metavar="N", help="never make one call more")
+    cost: float | None = option("--max-cost", metavar="USD", help="stop before the cost goes over this")
+
+
+class AllLimits(HardLimits):
+    """All settings of :class:`jurist.Budget`."""
+
+    tokens: int | None = option(
+        "--max-tokens-total", metavar="N", help="stop before input and output tokens go over this"
+    )
+    seconds: float | None = option("--max-seconds", metavar="S", help="stop when this much time has passed")
 
 
 class Limits(HardLimits):

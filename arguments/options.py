@@ -2,7 +2,9 @@
 
 A group of options is a subclass of :class:`Options` whose fields are made by :func:`option`, :func:`flag` or
 :func:`positional`; a field's type says its choices, and how a number is read. ``Group.add(parser)`` declares them and
-``Group.of(arguments)`` reads them: one place for both, and what a command gets is typed.
+``Group.of(arguments)`` reads them: one place for both, and what a command gets is typed. What Python takes as an object
+(a budget, a model) is a subclass of the group of its options, so that a setting is declared once, and is read by the
+same ``of`` from the options of any command that has the group.
 """
 
 import argparse
@@ -13,7 +15,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Some options of a command; subclasses name them as fields, and several groups are mixed in as bases.
@@ -30,7 +32,8 @@ class Options:
     def add(cls, parser: argparse.ArgumentParser) -> None:
         """Declare the options: a command's own, then those of its groups in the order of its bases."""
         exclusive: dict[str, Any] = {}
-        for item in sorted(fields(cls), key=lambda item: _depth(cls, item.name)):
+        declared = (item for item in fields(cls) if item.metadata)
+        for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             name, alone, told = (item.metadata[key] for key in ("name", "exclusive", "told"))
             told = {**_read(cls, item.name), **told, "help": cls.helps.get(item.name, told["help"])}
             if alone and alone not in exclusive:
@@ -42,11 +45,18 @@ class Options:
                 place.add_argument(item.name, **told)
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Self:
-        """Read the options; those that may be repeated are tuples."""
-        values = {item.name: getattr(arguments, item.name) for item in fields(cls)}
+    def of(cls, given: object, **others: Any) -> Self:
+        """Read what ``given`` (parsed arguments, other options) has under the names of the fields, and ``others``.
+
+        Where it has nothing, or ``None``, the default holds; options that may be repeated are tuples.
+        """
+        values = {item.name: getattr(given, item.name, None) for item in fields(cls)} | others
         return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+            **{
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in values.items()
+                if value is not None
+            }
         )
 
 
@@ -90,7 +100,8 @@ def flag(name: str, *, help: str, exclusive: str = "") -> Any:
 def positional(metavar: str, *, help: str = "", **told: Any) -> Any:
     """Return a field that is an argument without a name."""
     about = {"metavar": metavar, "help": help or None, **told}
-    return field(metadata={"name": "", "exclusive": "", "told": about})
+    metadata = {"name": "", "exclusive": "", "told": about}
+    return field(default=None, metadata=metadata) if told.get("nargs") == "?" else field(metadata=metadata)
 
 
 class _Append(argparse.Action):

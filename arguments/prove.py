@@ -1,13 +1,13 @@
 """What ``prove`` takes."""
 
 from .command import Command
-from .groups import Endpoint, PaidOptions, RowOptions, VerifierOptions, port, whole
+from .groups import Endpoint, PaidOptions, RowOptions, Transport, VerifierOptions, port, whole
 from .groups import name as named
 from .options import flag, option, positional
 from .review import PORT
 
 
-class ProveOptions(RowOptions, Endpoint, VerifierOptions, PaidOptions):
+class ProveOptions(RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions):
     artifact: str = positional("JUDGE@VERSION")
     rows: str | None = option(
         "--rows",

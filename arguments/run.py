@@ -20,7 +20,7 @@ class JudgedRows(Limits, AskedOptions, RowOptions):
     """Which rows are judged, and where the lines go."""
 
     helps: ClassVar[Mapping[str, str]] = {
-        "max_calls": "never make one call more; the rows that are left wait for --resume",
+        "calls": "never make one call more; the rows that are left wait for --resume",
         "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",
     }
 

@@ -23,7 +23,7 @@ class DetectorOptions(
 ):
     helps: ClassVar[Mapping[str, str]] = {
         "gold": "labelled responses",
-        "max_calls": "never make one call more, over all lines and models",
+        "calls": "never make one call more, over all lines and models",
     }
 
     detectors: tuple[str, ...] = repeated(

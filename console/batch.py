@@ -101,8 +101,8 @@ def collect(options: CollectOptions) -> Result:
         given = _submitted(store)
         given = replace(
             given,
-            max_calls=options.max_calls or given.max_calls,
-            max_cost=options.max_cost or given.max_cost,
+            calls=options.calls or given.calls,
+            cost=options.cost or given.cost,
         )
         run = _run(store, given, bar)
         while (

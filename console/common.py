@@ -79,23 +79,12 @@ def start_of(options: Checkpoints, store: Store) -> Start:
 
 def budget_of(options: HardLimits) -> Budget:
     """Return the hard limits."""
-    return Budget(calls=options.max_calls, cost=options.max_cost)
+    return Budget.of(options)
 
 
 def model_of(options: Endpoint, name: str, seed: int) -> Model:
     """Return a model; what the options leave open is left to the judge that it is for."""
-    return Model(
-        name=name,
-        api_base=options.api_base,
-        temperature=options.temperature,
-        max_tokens=options.max_tokens,
-        timeout=options.timeout,
-        rpm=options.rpm,
-        tpm=options.tpm,
-        seed=seed,
-        structure=options.structure,
-        key_env=options.api_key_env,
-    )
+    return Model.of(options, name=name, seed=seed)
 
 
 def models_of(options: ModelsOptions, loaded: LoadedJudge, seed: int) -> list[Model]:
@@ -229,7 +218,7 @@ def target_of(options: AssessOptions, name: str) -> Model:
 
 def sampling_of(options: SamplingOptions) -> Sampling:
     """Return samples and threshold."""
-    return Sampling(samples=1 if options.samples is None else options.samples, threshold=options.threshold)
+    return Sampling.of(options)
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:

@@ -65,7 +65,7 @@ def run(options: CompileOptions) -> Result:
 
         def opened(paid: Mapping[str, int]) -> None:
             if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
-                agree(seen, paid, yes=options.yes, bounded=options.max_calls is not None)
+                agree(seen, paid, yes=options.yes, bounded=options.calls is not None)
             shown.enter_context(watch)
 
         compiled = compile_judge(
@@ -108,7 +108,7 @@ def _check_reference(reference: str) -> None:
 def _proposer(options: CompileOptions, samples: int) -> Model | None:
     """Return who writes prompts; ``None`` for the judge's model. It shares what names an endpoint of its provider."""
     if options.prompt_model is None:
-        if options.prompt_api_base or options.prompt_api_key_env:
+        if options.prompt_api_base or options.prompt_key_env:
             raise UsageError(
                 "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
                 hint="name the model that writes prompts",
@@ -119,7 +119,7 @@ def _proposer(options: CompileOptions, samples: int) -> Model | None:
     endpoint = replace(
         options,
         api_base=options.prompt_api_base if elsewhere else options.api_base,
-        api_key_env=options.prompt_api_key_env or (None if elsewhere else options.api_key_env),
+        key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
     )
     return default_temperature(model_of(endpoint, options.prompt_model, options.seed), samples)
 
@@ -147,12 +147,7 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
         model=model,
         prompt_model=_proposer(options, sampling.samples),
         verifier=verifier_model(options, options.timeout, options.seed),
-        budget=Budget(
-            calls=_DEFAULT_CALLS if options.max_calls is None else options.max_calls,
-            cost=options.max_cost,
-            tokens=options.max_tokens_total,
-            seconds=options.max_seconds,
-        ),
+        budget=Budget.of(options, calls=_DEFAULT_CALLS if options.calls is None else options.calls),
         seed=options.seed,
         shares=shares,
         sampling=sampling,

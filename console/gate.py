@@ -42,15 +42,7 @@ def _result(found: Gate, *, offline: bool) -> Result:
 
 
 def _criteria(options: GateOptions, reference: str) -> Criteria:
-    return Criteria(
-        limits=limits_of(options.minimum, options.maximum),
-        sure=options.sure,
-        max_unusable=options.max_unusable,
-        margin=options.margin,
-        max_flip=options.max_flip,
-        attacked=options.field,
-        reference=reference,
-    )
+    return Criteria.of(options, limits=limits_of(options.minimum, options.maximum), reference=reference)
 
 
 def _other(options: GateOptions) -> str:

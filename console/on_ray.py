@@ -112,8 +112,8 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         rejects=options.rejects or str(output.with_name(f"{output.stem}.rejected.jsonl")),
         resume=not options.retry_failed,
         fresh=False,
-        max_calls=share("max-calls", options.max_calls),
-        max_cost=None if options.max_cost is None else options.max_cost / shard.of,
+        calls=share("max-calls", options.calls),
+        cost=None if options.cost is None else options.cost / shard.of,
         rpm=share("rpm", options.rpm),
         tpm=share("tpm", options.tpm),
     )

@@ -89,7 +89,7 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
         if options.model is not None:
             return model_of(options, options.model, options.seed)
         model = model_on(known, options.api_base, options.timeout)
-        return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.api_key_env)
+        return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.key_env)
 
     verifier = verifier_model(options, options.timeout, options.seed)
     contenders = contenders_of(

@@ -33,6 +33,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..arguments.groups import AllLimits
 from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ _LOOKS = 25  # at what is outstanding; if none of it was asked for meanwhile, it
 _ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Budget:
+class Budget(AllLimits):
     """Limits of a job; ``None`` is no limit.
 
     Attributes:
@@ -54,11 +54,6 @@ class Budget:
         tokens: input and output tokens together.
         seconds: wall clock since the job (or its resumption) began.
     """
-
-    calls: int | None = None
-    cost: float | None = None
-    tokens: int | None = None
-    seconds: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""

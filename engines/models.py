@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from dspy.utils.exceptions import (
     LMUnsupportedFeatureError,
 )
 
+from ..arguments.groups import Endpoint as EndpointSettings
 from ..errors import UsageError
 from .channel import AsyncChannel, CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
@@ -36,7 +37,7 @@ from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
-from .structure import STRUCTURES, Structure, Terms
+from .structure import STRUCTURES, Terms
 from .window import Window
 
 OFFLINE = "offline"
@@ -45,8 +46,7 @@ _LOCAL_MODEL = "jurist/local"
 _log = logging.getLogger("jurist")
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(EndpointSettings):
     """Which model answers, and how it is reached.
 
     Attributes:
@@ -63,17 +63,8 @@ class Model:
         key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.
     """
 
-    name: str = OFFLINE
-    _: KW_ONLY
-    api_base: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    timeout: float = 120.0
-    rpm: int | None = None
-    tpm: int | None = None
+    name: str = field(default=OFFLINE, kw_only=False)
     seed: int = 0
-    structure: Structure = "auto"
-    key_env: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""

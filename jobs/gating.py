@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from ..arguments.gate import CriteriaOptions
 from ..cases import Case
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
@@ -57,25 +58,15 @@ def limits_of(
     return (*lowest, *(Limit(metric=name, value=value, lowest=False) for name, value in maximum))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Criteria:
+class Criteria(CriteriaOptions):
     """What a judge must meet."""
 
     limits: tuple[Limit, ...] = ()  # of metrics
-    sure: bool = False  # hold the worse end of the 95 % interval against the limits, not the value
-    max_unusable: float = 0.05  # the largest share of labelled units without an answer, 0 to 1
-    # by how much the judge may be worse than the other one: its interval must show that it is no more. By
-    # default it fails if it is shown to be worse
-    margin: float | None = None
-    max_flip: float | None = (
-        None  # the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it
-    )
-    attacked: str = ""  # the input that is attacked; empty: that whose text gets the answer
     reference: str = ""  # the name of the reference that it must not be worse than; empty: none
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing, and an input that nothing is said of."""
-        if self.attacked and self.max_flip is None:
+        if self.field and self.max_flip is None:
             raise UsageError("--field says what is attacked", hint="give --max-flip too")
         numbers = (*(one.value for one in self.limits), self.margin or 0.0)
         shares = (self.max_unusable, self.max_flip or 0.0)
@@ -154,7 +145,7 @@ class Gating(Experiment):
         if self.criteria.max_flip is None:
             return None
         gold = replace(self.gold, cases=self.cases)
-        field = self.criteria.attacked
+        field = self.criteria.field
         return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget, field=field)
 
     @cached_property

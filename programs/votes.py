@@ -14,10 +14,10 @@ can change any more, whatever the samples not yet drawn would say
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
+from ..arguments.groups import SamplingOptions
 from ..cases import Label, Value, Values
 from ..errors import UsageError
 
@@ -29,8 +29,7 @@ Probabilities = Literal["tokens", "votes"]
 or the votes of several samples alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
+class Sampling(SamplingOptions):
     """How often a case is asked, and how many votes make it positive.
 
     Attributes:
@@ -40,7 +39,6 @@ class Sampling:
     """
 
     samples: int = 1
-    threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
