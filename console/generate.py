@@ -21,12 +21,10 @@ from ..jobs.foresee import foresee_items
 from ..jobs.generation import Generated, Generation
 from ..jobs.writing import generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
-from ..papers.cognibench.describing import describe_labelled
-from ..papers.cognibench.dialogues import dialogue_counts, dialogue_job, sampled_dialogues
-from ..papers.cognibench.dynamics import Dynamics, plot_dynamics
-from ..papers.cognibench.dynamics import dynamics as dynamics_of
+from ..papers.cognibench.dialogues import DialogueSpec, dialogue_counts, dialogue_job, sampled_dialogues
 from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
-from ..papers.cognibench.plans import DialogueSpec
+from ..papers.cognibench.statistics import Dynamics, describe_labelled, plot_dynamics
+from ..papers.cognibench.statistics import dynamics as dynamics_of
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH

@@ -1,13 +1,14 @@
 """``jurist generate haluagent``, and what ``jurist compile`` prints of a generator."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..arguments.haluagent import HaluAgentOptions
 from ..cases import Case
 from ..evaluation.intervals import Share
+from ..evaluation.measured import objective_score
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled
@@ -15,8 +16,8 @@ from ..jobs.foresee import foresee_items
 from ..jobs.generation import Generation
 from ..jobs.writing import rejects_path
 from ..keeping.artifacts import Store
+from ..optimizers.board import Board, Candidate
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
-from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, total_line
 from ..report.table import Table, table
@@ -65,19 +66,41 @@ def compiled_parts(
 
     Table 3, on the documents that the search selected on, and what changed in the prompts.
     """
-    found, artifact = rounds_of(compiled.result.board, dev), compiled.artifact
+    artifact = compiled.artifact
+    found = _rounds(compiled.result.board, dev)
     diff = prompt_diff(artifact, store)
     rows = [
-        [str(one.number), *(f"{rate:.3f}" for rate in one.rates.values()), one.candidate]
-        + (["kept"] if one.candidate == compiled.result.best.id else [""])
-        for one in found
+        [str(number), *(f"{rate:.3f}" for rate in rates.values()), name]
+        + (["kept"] if name == compiled.result.best.id else [""])
+        for number, name, rates in found
     ]
     title = f"the best prompts of each round, on {len(dev)} dev passages (C-FAITH Table 3)"
-    rates = table(title, ("round", *found[0].rates, "candidate", ""), rows)
-    return [rates, *([Verbatim(diff)] if diff else [])], {
-        "rounds": [asdict(one) for one in found],
+    shown = table(title, ("round", *found[0][2], "candidate", ""), rows)
+    return [shown, *([Verbatim(diff)] if diff else [])], {
+        "rounds": [{"number": number, "candidate": name, "rates": rates} for number, name, rates in found],
         "diff": diff,
     }
+
+
+def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str, float]]]:
+    """Return number, best prompts and rates of each round, of those scored on as much of dev as the basic prompts.
+
+    Nothing is asked for it: a search keeps what every check said of everything that was written. A round whose best is
+    below that of the one before is there too: it is where the search ended.
+    """
+    ids = {case.id for case in dev}
+    whole = len(ids & board.outcomes(board.basic).keys())
+    best: dict[int, Candidate] = {}
+    for one in board.candidates.values():
+        if len(ids & board.outcomes(one).keys()) >= whole:
+            known = best.setdefault(one.step, one)
+            best[one.step] = max(known, one, key=lambda candidate: board.value(candidate, dev))
+    comparison, found = board.judge.comparison, []
+    for number, one in sorted(best.items()):
+        rows = [outcome.row for case_id, outcome in board.outcomes(one).items() if case_id in ids]
+        rates = {name: objective_score(rows, name, comparison) for name in comparison.metrics}
+        found.append((number, one.id, rates))
+    return found
 
 
 def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:

@@ -8,8 +8,7 @@ from typing import Any
 from ..arguments.generate import AssessOptions
 from ..gold.goldset import Gold
 from ..papers.haluagent.assess import Assessed, ItemAssessment, check_compares
-from ..papers.haluagent.authors import read_authors
-from ..papers.haluagent.items import FORMATS, Item, read_items
+from ..papers.haluagent.items import FORMATS, Item, read_authors, read_items
 from ..papers.haluagent.rates import paired
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.table import Table, table

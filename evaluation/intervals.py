@@ -257,6 +257,9 @@ def estimated(sums: Sums, of: Ratio, *, low: float = 0.0) -> Estimate:
 K = TypeVar("K", bound=Hashable)
 Parts: TypeAlias = Iterable[tuple[str, float, float]]
 """(group, part, whole) of every item; the share is the sum of parts over the sum of wholes."""
+R = TypeVar("R", bound=Hashable)
+Cell: TypeAlias = tuple[str, R, K, float, float]
+"""(group, row, column, part, whole) of what is counted in a cell of a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,6 +279,14 @@ class Share(Ranged):
 def shares(tables: Mapping[K, Parts], most: float = 1.0) -> dict[K, Share]:
     """Return every ratio with its interval: both of its sums are taken without each whole group."""
     return {name: _share(list(items), most) for name, items in tables.items()}
+
+
+def breakdown(cells: Iterable[Cell[R, K]], most: float = 1.0) -> dict[R, dict[K, Share]]:
+    """Return row -> column -> ratio; rows and columns in the order of their first cells."""
+    table: dict[R, dict[K, list[tuple[str, float, float]]]] = {}
+    for group, row, column, part, whole in cells:
+        table.setdefault(row, {}).setdefault(column, []).append((group, part, whole))
+    return {row: shares(columns, most) for row, columns in table.items()}
 
 
 def _share(items: Sequence[tuple[str, float, float]], most: float) -> Share:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...cases import Case
 from ...errors import GoldError
-from ...evaluation.intervals import Share, shares
+from ...evaluation.intervals import Share
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...gold.goldset import Gold
 from ...gold.readers import read
@@ -26,7 +26,7 @@ from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
 from ...text.json_lines import plain
 from ...text.wording import count_words
-from .describing import label_sets
+from .statistics import label_sets, label_shares
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
 DIALOGUES = "dialogues"
@@ -166,12 +166,7 @@ def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated
     known_sets = label_sets(closed(judge.judge.answer).positive)
     sets = {name: known_sets[name] for name in MEASURES}
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
-    raw = shares(
-        {
-            name: [(g, float(x in hit), 1.0) for g, x in said if x in among]
-            for name, (hit, among) in sets.items()
-        }
-    )
+    raw = label_shares(answers, closed(judge.judge.answer).positive)
     return {
         name: Measure(
             raw=raw[name],

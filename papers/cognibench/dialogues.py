@@ -1,11 +1,15 @@
-"""Conversations for CogniBench: as many as are planned for each document, by the generator of dialogues."""
+"""Conversations for CogniBench: what is wished for, the dialogues to make of each document, and their writing.
 
+Which dialogues are made is a pure function of documents, spec and seed: adding a document changes no other dialogue.
+"""
+
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ...engines.channel import CallContext
 from ...engines.meter import Budget
@@ -18,10 +22,104 @@ from ...jobs.generation import Generated, Generation
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.checks import items_of
 from ...programs.dialogue import dialogue_generator
+from ...programs.dialogue_checks import Range
 from ...programs.state import PromptState
 from ...programs.votes import Sampling
-from .plans import DialogueSpec, plans
+from ...text.wording import chinese_share
 from .turns import AssistantTurn, answers_of
+
+Language: TypeAlias = Literal["auto", "en", "zh"]
+_TURNS, _WORDS = Range(3, 3), Range(40, 200)
+_NAMES = {"en": "English", "zh": "Chinese"}
+_MIXED = 0.1  # a document with less of a language than this has none of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogueSpec:
+    """How the dialogues should be."""
+
+    turns: Range = _TURNS  # exchanges of user and assistant; drawn from the range for each dialogue
+    words: Range = _WORDS  # length of every assistant message; each Chinese character is a word
+    topics: tuple[str, ...] = ()  # one dialogue for each document and topic; empty: its own title or topic
+    language: Language = "auto"  # ``auto`` is the document's
+    copies: int = 1  # dialogues for each document and topic
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no dialogue."""
+        if self.copies < 1:
+            raise UsageError(f"{self.copies} dialogues a document are none", hint="give 1 or more")
+        if any(not topic.strip() for topic in self.topics):
+            raise UsageError("a topic is empty", hint="separate the topics by single commas")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One dialogue to be made."""
+
+    id: str  # the document's id, with a number where a document has several
+    document: Document  # what it is grounded in
+    topic: str  # what it is about; may be empty
+    turns: int  # how many exchanges
+    words: Range  # how long every assistant message
+    language: str  # ``en`` or ``zh``
+    draw: int  # the sample number of all its calls: other dialogues are other draws
+
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of the dialogue generator."""
+        document = self.document
+        return {
+            "id": self.id,
+            "group": document.id,
+            "title": document.title,
+            "topic": self.topic,
+            "language": self.language,
+            "reference": document.text,
+            "turns": self.turns,
+            "words": str(self.words),
+            "source": document.source,
+            "draw": self.draw,
+        }
+
+
+def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> tuple[Plan, ...]:
+    """Return the dialogues to make, document by document; refuse ids that meet, and another language."""
+    found = []
+    for document in documents:
+        _check_language(document, spec.language)
+        topics = spec.topics or (document.title or document.topic,)
+        several = len(topics) * spec.copies > 1
+        for number in range(len(topics) * spec.copies):
+            topic = topics[number // spec.copies]
+            name = f"{document.id}-{number + 1}" if several else document.id
+            parts = map(str, (seed, document.id, topic, number % spec.copies))
+            digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
+            chance = int.from_bytes(digest[:8], "big") >> 1  # 63 bits: the upper 31 are the draw
+            found.append(
+                Plan(
+                    id=name,
+                    document=document,
+                    topic=topic,
+                    turns=spec.turns.low + chance % (spec.turns.high - spec.turns.low + 1),
+                    words=spec.words,
+                    language=document.language if spec.language == "auto" else spec.language,
+                    draw=chance >> 32,
+                )
+            )
+    names = Counter(plan.id for plan in found)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice is not None:  # a document called ``a-1`` beside two dialogues about ``a``
+        raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
+    return tuple(found)
+
+
+def _check_language(document: Document, language: Language) -> None:
+    """Refuse a dialogue in another language than its document: whether it uses the document is told by its words."""
+    share = chinese_share(document.text)
+    if (language == "zh" and share < _MIXED) or (language == "en" and share > 1 - _MIXED):
+        raise UsageError(
+            f"{document.source or document.id} is not written in {_NAMES[language]}",
+            hint="leave --language out: a dialogue is in the language of its document, or it could not be checked",
+        )
 
 
 def dialogue_job(

@@ -17,7 +17,7 @@ from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from .dataset import write_dataset
 from .dialogues import sampled_dialogues, turns_in
-from .dynamics import Dynamics
+from .statistics import Dynamics
 from .turns import AssistantTurn, check_judge, label
 
 Step = Callable[[], None]

@@ -4,14 +4,13 @@ Shapes of Tables 3, 4, 9, 10 and 11 and of Figure 4. Captions of Tables 10 and 1
 depends on a missing query, response or article is response evaluation.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from ...evaluation.contrasts import Contrast, contrast, corrected
-from ...evaluation.intervals import Share, shares
+from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.metrics import Metric, pair_sums
 from ...evaluation.ratios import mean
 from ...evaluation.rows import Row
@@ -44,14 +43,23 @@ class Breakdown:
     def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
         """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
         given = [one for one in model.responses if one.question.task in self.tasks and one.score is not None]
-        counted: dict[tuple[int, str, str], list[tuple[str, float, float]]] = defaultdict(list)
-        for one, row, column, part, whole in self.counts(given):
-            key = self.tasks.index(one.question.task), " ".join((one.question.task, *row)), column
-            counted[key].append((_group(one), part, whole))
-        found: dict[str, dict[str, Share]] = defaultdict(dict)
-        for (_, row, column), share in shares({key: counted[key] for key in sorted(counted)}).items():
-            found[row][column] = share.of_scale(TOP) if column == "score" else share
-        return dict(found)
+        cells: Iterator[Cell[tuple[int, str], str]] = (
+            (
+                _group(one),
+                (self.tasks.index(one.question.task), " ".join((one.question.task, *row))),
+                column,
+                part,
+                whole,
+            )
+            for one, row, column, part, whole in self.counts(given)
+        )
+        return {
+            name: {
+                column: share.of_scale(TOP) if column == "score" else share
+                for column, share in sorted(row.items())
+            }
+            for (_, name), row in sorted(breakdown(cells).items())
+        }
 
     def to_json(self, model: Assessed) -> dict[str, Any]:
         """Return a model's shares as JSON values."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...cases import Case
-from ...evaluation.intervals import Share, shares
+from ...evaluation.intervals import Share, breakdown, shares
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...jobs.generation import Generated, Generation
 from ...jobs.writing import generate, rejects_path
@@ -27,10 +27,8 @@ from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge
 from ...programs.verdicts import Verdict
 from ...text.json_lines import plain
-from .aggregate import Statistics, aggregate, questions_of
-from .authors import authors_lines
-from .duplicates import NearDuplicates
-from .items import item_line
+from .aggregate import NearDuplicates, Statistics, aggregate, questions_of
+from .items import authors_lines, item_line
 
 _BLOCKS: Final = 1000
 """Documents are drawn in at most as many blocks, so that the interval takes no more memory for more of them."""
@@ -98,18 +96,16 @@ def _acceptance(checks: Sequence[str], verified: Path) -> dict[str, Share]:
 
     More documents than blocks are drawn block by block (the method of random groups).
     """
-    sums: dict[str, Counter[tuple[str, int]]] = {name: Counter() for name in ("overall", *checks)}
+    sums: Counter[tuple[str, str, bool]] = Counter()
     for row in chain(_rows(verified), _rows(rejects_path(verified))):
         failed = {reason.split(":")[0] for reason in row.get("reasons", ())}
         block = str(zlib.crc32(row["group"].encode("utf-8", "surrogatepass")) % _BLOCKS)
-        for name, counts in sums.items():
-            counts[block, int(not failed if name == "overall" else name not in failed)] += 1
-    return shares(
-        {
-            name: [(block, float(passed * count), float(count)) for (block, passed), count in counts.items()]
-            for name, counts in sums.items()
-        }
+        sums.update([(block, "overall", not failed), *((block, name, name not in failed) for name in checks)])
+    cells = (
+        (block, "", name, float(passed * count), float(count))
+        for (block, name, passed), count in sums.items()
     )
+    return breakdown(cells).get("", {}) or shares(dict.fromkeys(("overall", *checks), ()))
 
 
 def _aggregated(verified: Path, topics: Mapping[str, str], seed: int) -> Statistics:

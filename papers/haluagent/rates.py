@@ -15,7 +15,7 @@ import numpy as np
 
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
-from ...evaluation.intervals import Jackknife, Share, leaving_out, shares
+from ...evaluation.intervals import Cell, Jackknife, Share, breakdown, leaving_out
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.ratios import Counted, quotient
 from ...evaluation.rows import Row
@@ -59,33 +59,33 @@ def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None
     answered = [one for one in found if one.hallucinated is not None]
     by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
     present = {name: ones for name, ones in by_format.items() if ones}
-    generative = by_format["generative"]
-    judged = [one for one in answered if isinstance(one.item, TrueFalse)]
-    tables = {
-        **{f"format/{name}": _counted(ones) for name, ones in present.items()},
-        **{f"type/{kind}": _counted(one for one in generative if one.item.type == kind) for kind in TYPES},
-        "error/false_negative": _counted(one for one in judged if not _correct(one)),
-        "error/false_positive": _counted(one for one in judged if _correct(one)),
-    }
-    measured = shares(tables)
-
-    def part(head: str) -> dict[str, Share]:
-        return {
-            name.split("/", 1)[1]: share
-            for name, share in measured.items()
-            if name.startswith(head) and share.of
-        }
-
+    tables = breakdown(_cells(answered))
     silent = Counter(one.item.format for one in found if one.hallucinated is None and not one.failed)
+
+    def columns(table: str, names: Sequence[str]) -> dict[str, Share]:
+        row = tables.get(table, {})
+        return {name: row[name] for name in names if name in row}
+
     return Rates(
-        formats=part("format/"),
+        formats=columns("formats", FORMATS),
         overall=_overall(list(present.values())),
-        types=part("type/"),
-        errors=part("error/"),
-        corrected=_corrected(generative, calibration),
+        types=columns("types", TYPES),
+        errors=columns("errors", ("false_negative", "false_positive")),
+        corrected=_corrected(by_format["generative"], calibration),
         unanswered={name: silent[name] for name in FORMATS},
         failed=sum(one.failed for one in found),
     )
+
+
+def _cells(answered: Iterable[Found]) -> Iterator[Cell[str, str]]:
+    """Yield every answer in the table of formats, and in that of the types or of the errors of its format."""
+    for one in answered:
+        group, wrong, item = _group(one), float(bool(one.hallucinated)), one.item
+        yield group, "formats", item.format, wrong, 1.0
+        if isinstance(item, TrueFalse):
+            yield group, "errors", "false_positive" if item.correct else "false_negative", wrong, 1.0
+        elif item.format == "generative":
+            yield group, "types", item.type, wrong, 1.0
 
 
 def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
@@ -108,14 +108,6 @@ def _rows(found: Iterable[Found]) -> Iterator[tuple[Item, Row]]:
         if one.hallucinated is not None:
             said = _SOUND.domain[one.hallucinated]
             yield one.item, Row(id=one.item.id, group=_group(one), gold=_SOUND.domain[:1], predicted=(said,))
-
-
-def _correct(one: Found) -> bool:
-    return isinstance(one.item, TrueFalse) and one.item.correct
-
-
-def _counted(found: Iterable[Found]) -> list[tuple[str, float, float]]:
-    return [(_group(one), float(bool(one.hallucinated)), 1.0) for one in found]
 
 
 def _group(one: Found) -> str:

@@ -15,10 +15,8 @@ from jurist.errors import GoldError
 from jurist.evaluation.intervals import shares
 from jurist.gold.goldset import Gold
 from jurist.gold.readers import read
-from jurist.papers.cognibench.authors_format import label_entries
-from jurist.papers.cognibench.dataset import write_dataset
-from jurist.papers.cognibench.describing import describe_labelled
-from jurist.papers.cognibench.dynamics import dynamics
+from jurist.papers.cognibench.dataset import label_entries, write_dataset
+from jurist.papers.cognibench.statistics import describe_labelled, dynamics
 from jurist.papers.cognibench.turns import Labelled, answers_of, labelled_gold
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.signatures.cognibench import LABELS

@@ -12,7 +12,7 @@ from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.plans import DialogueSpec, Plan, plans
+from jurist.papers.cognibench.dialogues import DialogueSpec, Plan, plans
 from jurist.programs.asking import Asker
 from jurist.programs.dialogue import DIALOGUE, dialogue_generator
 from jurist.programs.dialogue_checks import CHECKS, Range

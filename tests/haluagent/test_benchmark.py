@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.paired import mcnemar
-from jurist.papers.haluagent.aggregate import Statistics, aggregate, questions_of
-from jurist.papers.haluagent.authors import authors_lines, choice_prompt, read_authors
-from jurist.papers.haluagent.duplicates import NearDuplicates
-from jurist.papers.haluagent.items import Choice, Question, TrueFalse, item_line, read_items
+from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate, questions_of
+from jurist.papers.haluagent.assess import read_choice, read_truth
+from jurist.papers.haluagent.items import (
+    Choice,
+    Question,
+    TrueFalse,
+    authors_lines,
+    choice_prompt,
+    item_line,
+    read_authors,
+    read_items,
+)
 from jurist.papers.haluagent.rates import Found, paired, rates
-from jurist.papers.haluagent.replies import read_choice, read_truth
 from jurist.programs.haluagent.checks import alike, leaks, occurs, problems
 from jurist.signatures.haluagent import DEFINITIONS, TYPES, definition
 

@@ -6,7 +6,7 @@ from fakes import reply
 from loopback import answer
 
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.plans import DialogueSpec, Plan, plans
+from jurist.papers.cognibench.dialogues import DialogueSpec, Plan, plans
 from jurist.programs.dialogue_checks import Exchange, Range
 
 MILL = (

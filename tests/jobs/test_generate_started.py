@@ -14,8 +14,7 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
 from jurist.jobs.estimate import Ask, Estimate, Size
-from jurist.papers.cognibench.dialogues import dialogue_job, sampled_dialogues
-from jurist.papers.cognibench.plans import DialogueSpec
+from jurist.papers.cognibench.dialogues import DialogueSpec, dialogue_job, sampled_dialogues
 from jurist.programs.dialogue_checks import Range
 
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
