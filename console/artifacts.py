@@ -29,7 +29,7 @@ from ..report.differing import Side, paired_test, prompt_difference, score_rows,
 from ..report.disagreements import disagreement_cell, disagreement_words
 from ..report.history import basic_state, curve
 from ..report.robustness import robustness_about, robustness_table
-from ..report.scores import confusion_table, metric_cell
+from ..report.scores import confusion_counts, metric_cell
 from ..report.table import Table, table
 from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
@@ -91,7 +91,11 @@ def show(options: ShowOptions) -> Result:
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
     if options.confusion:
         data["confusion"] = counts = _confusion(artifact, store)
-        body += [confusion_table(f"{name} on the sealed test", one) for name, one in counts.items()]
+        body += [
+            part.table
+            for name, one in counts.items()
+            for part in confusion_counts(f"{name} on the sealed test", one)
+        ]
         body += [] if counts else [f"{artifact.ref} keeps no classes that could be taken for each other"]
     if not (body or options.json):
         judge = judge_of(artifact, store)

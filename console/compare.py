@@ -6,19 +6,19 @@ from ..arguments.compare import CompareOptions
 from ..errors import UsageError
 from ..evaluation.paired import wide
 from ..gold.writing import check_files
-from ..jobs.comparing import Comparison, compare
+from ..jobs.comparing import compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
 from ..report.densities import draw_densities
+from ..report.document import flat
 from ..report.plotting import check_drawable
-from ..report.scores import OFFLINE, joint_spend_line
+from ..report.views import comparison_sections
 from .approving import agree
 from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_json
-from .compared import sheets
-from .printing import Part, Result, remark
+from .printing import Result, remark
 from .strata import People
 
 _DEVIATION = "mean_deviation"
@@ -50,7 +50,7 @@ def run(options: CompareOptions) -> Result:
         if options.plot:
             _plot(answers, options.plot)
             remark(f"drew {options.plot}")
-    return Result(data=found, body=_body(comparison, people))
+    return Result(data=found, body=flat(comparison_sections(found, *people.lines())))
 
 
 def asked(
@@ -91,19 +91,6 @@ def _notes(experiment: Experiment, tests: int) -> list[str]:
     alone = len(experiment.contenders) == 1
     told = [wide(groups)] if alone else look.limits(experiment.cases, comparison, single)
     return [said for said in (*notes, look.words, *told) if said]
-
-
-def _body(comparison: Comparison, people: People) -> Sequence[Part]:
-    tests = comparison.tests
-    warnings = dict.fromkeys(text for one in tests for text in one.warnings)
-    return [
-        *sheets(comparison),
-        *people.lines(),
-        *(one.words for one in tests),
-        *(f"warning: {warning}" for warning in warnings),
-        joint_spend_line([one.spend for one in comparison.contenders]),
-        *([OFFLINE] if all(one.model == "offline" for one in comparison.contenders) else []),
-    ]
 
 
 def _check_plot(experiment: Experiment, path: str) -> None:

@@ -16,9 +16,9 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import DEFAULT
 from ..report.scores import OFFLINE, spend_line
 from ..report.table import Table, records, table
+from ..report.views import decision_row
 from .approving import agree
 from .common import budget_of, gold_of, judge_of, models_of, progress, start_of, store_of, write_json
-from .compared import decision_row
 from .printing import Part, Result
 
 _DETECTORS = ("cognibench:basic", "detector:basic")
@@ -146,7 +146,7 @@ def _tests(result: Detection) -> Table:
         f"decisions on the macro F1 of sentences: {TEST} on the same sentences, Holm; "
         "unanswered ones count as wrong",
         [
-            decision_row(one, "macro F1", {"only one right": count})
+            decision_row(one.to_json(), "macro F1", {"only one right": count})
             for one, count in zip(result.tests, counts, strict=True)
         ],
     )

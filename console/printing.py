@@ -9,6 +9,7 @@ from typing import Any, TextIO, TypeAlias
 
 from ..arguments.groups import Form
 from ..errors import printable
+from ..report.document import Plot
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
 
@@ -19,8 +20,9 @@ class Verbatim(str):
     __slots__ = ()
 
 
-Part: TypeAlias = Table | Verbatim | str
-"""A table, text as it is, or a paragraph whose lines may break at words."""
+_Printed: TypeAlias = Table | Verbatim | str
+Part: TypeAlias = Table | Plot | Verbatim | str
+"""A table, text as it is, a paragraph whose lines may break at words, or a plot, which no command prints."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,7 @@ def rendered(result: Result, form: Form) -> str:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
     write = _markdown if form.markdown else _html if form.html else _text
     # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
-    return printable("".join(write(part) for part in result.body if part))
+    return printable("".join(write(part) for part in result.body if part and not isinstance(part, Plot)))
 
 
 def remark(text: str) -> None:
@@ -61,7 +63,7 @@ def _width(stream: TextIO) -> int | None:
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
-def _text(part: Part) -> str:
+def _text(part: _Printed) -> str:
     if isinstance(part, Table):
         return as_text(part, _width(sys.stdout)) + "\n"
     if isinstance(part, Verbatim):
@@ -69,7 +71,7 @@ def _text(part: Part) -> str:
     return "\n".join(folded(part, _width(sys.stdout))) + "\n"
 
 
-def _markdown(part: Part) -> str:
+def _markdown(part: _Printed) -> str:
     if isinstance(part, Table):
         return as_markdown(part) + "\n"
     if isinstance(part, Verbatim):
@@ -77,7 +79,7 @@ def _markdown(part: Part) -> str:
     return escape_markdown(part) + "\n\n"
 
 
-def _html(part: Part) -> str:
+def _html(part: _Printed) -> str:
     if isinstance(part, Table):
         return as_html(part)
     tag = "pre" if isinstance(part, Verbatim) else "p"

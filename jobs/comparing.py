@@ -19,9 +19,8 @@ from ..evaluation.repeats import Consistency, Spread, consistency, spread
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
-from ..report.figures import score_parts
-from ..report.notebook import html_of
-from ..report.references import reference_tables
+from ..report.document import flat
+from ..report.views import comparison_sections, html_of
 from ..text.json_lines import plain, plain_fields
 from .experiment import Answers
 from .looking import ALPHA, Look
@@ -86,34 +85,23 @@ class Comparison:
         said = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
 
-    @property
-    def _scores(self) -> dict[str, dict[str, dict[str, float]]]:
-        return {
-            one.name: {name: one.scores[name].to_json() for name in self.metrics} for one in self.contenders
-        }
-
     def to_frame(self) -> Any:
         """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.
         """
-        return score_frame(self._scores)
+        scores = {
+            one.name: {name: one.scores[name].to_json() for name in self.metrics} for one in self.contenders
+        }
+        return score_frame(scores)
 
     def _repr_html_(self) -> str:
-        title = f"{self.gold}: {self.cases} cases, asked {self.repeats} times"
-        return html_of(
-            [
-                title,
-                *score_parts(self._scores, self.metric, self.gold),
-                *reference_tables(self.references, self.metric),
-                *(one.words for one in self.tests),
-            ]
-        )
+        return html_of(flat(comparison_sections(self.to_json())))
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {**plain_fields(self, "contenders", "metrics"), "judges": plain(self.contenders)}
+        return {**plain_fields(self, "contenders"), "judges": plain(self.contenders)}
 
 
 def compare(

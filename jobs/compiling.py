@@ -35,7 +35,7 @@ from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
 from ..programs.votes import Sampling
-from ..report.notebook import artifact_html
+from ..report.views import artifact_html
 from .foresee import foresee_compilation
 from .looking import Proving, prompt_of, proof_of
 from .parting import check_showable

@@ -11,16 +11,10 @@ from ..evaluation.measured import Measured, Score, measure, narrow
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.verdicts import Verdict
-from ..report.figures import score_parts
-from ..report.notebook import html_of
-from ..report.references import reference_tables
-from ..report.scores import counts_line, spend_line
-from ..report.table import table
+from ..report.document import flat
+from ..report.views import evaluation_sections, html_of
 from ..text.json_lines import plain_fields
 from .experiment import Answers, Experiment
-
-_WORST = 5
-"""Disagreements that a notebook shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,20 +74,7 @@ class Evaluation:
         return score_frame({self.judge: self.measured.score_card()})
 
     def _repr_html_(self) -> str:
-        card = self.measured.to_card()
-        title = f"{self.judge} on {self.gold}: {self.cases} cases"
-        worst = [[one.source or one.id, one.wrong] for one in self.disagreements[:_WORST]]
-        return html_of(
-            [
-                title,
-                *score_parts({self.judge: card["scores"]}, self.measured.metric, self.gold),
-                *reference_tables(self.references, self.measured.metric),
-                *self.warnings,
-                counts_line(self.judge, card["counts"]),
-                *([table("the worst disagreements", ["row", "difference"], worst)] if worst else []),
-                spend_line(self.spend),
-            ]
-        )
+        return html_of(flat(evaluation_sections(self.to_json())))
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric."""

@@ -18,8 +18,8 @@ from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.proofs import other_conditions, proven_rows
 from ..programs.judge import Judge
-from ..report.notebook import html_of
 from ..report.table import Table, table
+from ..report.views import html_of
 from ..runs.found import Found, found_in, stamp_of
 from .looking import unseen
 

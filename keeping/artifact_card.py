@@ -48,7 +48,7 @@ class Artifact:
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: file -> what was measured of it later, whose own seal holds.
-        as_html: what a notebook shows of one; set by :mod:`~jurist.report.notebook`, which stands above this.
+        as_html: what a notebook shows of one; set by :mod:`~jurist.report.views`, which stands above this.
     """
 
     as_html: ClassVar[Callable[[Artifact], str] | None] = None

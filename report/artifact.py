@@ -25,18 +25,25 @@ from ..programs.judge import Judge
 from ..programs.votes import Sampling
 from .disagreements import disagreement_words
 from .document import Document, Facts, Lines, Part, Section, Tone
-from .figures import TAKEN, class_table, confusion_counts, score_parts, search_parts
-from .history import basic_state
+from .history import basic_state, search_parts
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
-from .references import reference_tables
 from .reliability import reliability_parts
 from .robustness import robustness_about, robustness_table
-from .scores import OFFLINE, counts_line, spend_line
+from .scores import (
+    OFFLINE,
+    class_table,
+    confusion_counts,
+    counts_line,
+    reference_tables,
+    score_parts,
+    spend_line,
+)
 from .succession import against_before
 from .sureness import sure_parts
 from .table import Table, table
 from .unmeasured import unmeasured
+from .views import TAKEN
 from .wording import prompt_changes
 
 _HEADLINES: Mapping[str, tuple[str, Tone]] = {

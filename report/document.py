@@ -1,11 +1,14 @@
-"""A report as a value: sections of tables, plots, counts, changed texts and cases; :mod:`.page` shows it."""
+"""A report as a value: sections of tables, plots, counts, changed texts and cases.
+
+:mod:`.page` shows all of it; a terminal and a notebook show the parts of a result, see :func:`flat`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from .table import Table
+from .plotting import Kind, Series, element
+from .table import Table, table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
@@ -13,13 +16,21 @@ Tone: TypeAlias = Literal["good", "bad", "open"]
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot."""
+    """A plot; it is drawn when it is looked at."""
 
     title: str  # above it
-    # the ``<svg>`` element, made by :func:`.plotting.element`: the only markup of a report that is not
-    # escaped
-    svg: str = field(repr=False)
     words: str  # what it shows, for those who do not see it
+    name: str  # one word, for the identifiers in it
+    series: Sequence[Series]
+    x: str  # the names of the axes
+    y: str
+    kind: Kind = "line"
+    labels: Sequence[str] = ()
+
+    @property
+    def svg(self) -> str:
+        """The ``<svg>`` element: the only markup of a report that is not escaped."""
+        return element(self.series, name=self.name, x=self.x, y=self.y, kind=self.kind, labels=self.labels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +41,13 @@ class Counts:
     corner: str  # what rows and columns are
     columns: tuple[str, ...]  # the names of the columns
     rows: Mapping[str, tuple[int, ...]]  # name of the row -> counts, one a column
+
+    @property
+    def table(self) -> Table:
+        """The same without colours."""
+        return table(
+            self.title, [self.corner, *self.columns], [[name, *row] for name, row in self.rows.items()]
+        )
 
     @property
     def shares(self) -> Mapping[str, tuple[float, ...]]:
@@ -112,3 +130,16 @@ class Document:
 def text_of(value: Any) -> str:
     """Return a value for people to read: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def flat(sections: Iterable[Section]) -> list[Table | Plot | str]:
+    """Return what a terminal and a notebook show of sections, in their order: no cases to browse."""
+    shown: list[Table | Plot | str] = []
+    for part in (part for section in sections for part in section.parts):
+        if isinstance(part, Lines):
+            shown += part.texts
+        elif isinstance(part, Counts):
+            shown.append(part.table)
+        elif isinstance(part, Table | Plot):
+            shown.append(part)
+    return shown

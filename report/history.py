@@ -10,6 +10,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.locating import judge_of
 from ..programs.state import PromptState
+from .document import Plot
 from .plotting import Series
 
 _ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
@@ -112,3 +113,28 @@ def basic_state(artifact: Artifact, store: Store) -> PromptState:
         if first is None
         else PromptState.from_json(first["prompt"])
     )
+
+
+def search_parts(artifact: Artifact) -> list[Plot]:
+    """Return score against calls of the search that made an artifact; nothing where no candidate has a score."""
+    if not any(row.get("dev", {}).get("value") is not None for row in artifact.history):
+        return []
+    found = curve(artifact)
+    chosen = (
+        f"; {found.chosen[1]:.3f} became the artifact, found after {found.chosen[0]:.0f} calls"
+        if found.chosen
+        else ""
+    )
+    words = (
+        f"the basic prompt at {found.basic:.3f}, {len(found.tried)} candidates, "
+        f"the best at {found.best[-1][1]:.3f} after {found.best[-1][0]:.0f} calls{chosen}"
+    )
+    plot = Plot(
+        title="score against calls",
+        words=words,
+        name="search",
+        kind="step",
+        series=found.series,
+        **found.names,
+    )
+    return [plot]

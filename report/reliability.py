@@ -5,7 +5,7 @@ from typing import Any
 
 from ..evaluation.calibration import ece_by_luck
 from .document import Part, Plot
-from .plotting import Series, element
+from .plotting import Series
 from .scores import number_cell
 from .table import table
 
@@ -19,8 +19,14 @@ def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
         for system, about in found.items()
     ]
     ideal = Series(name="as probable as said", points=((0.0, 0.0), (1.0, 1.0)), style="dashed")
-    svg = element([*lines, ideal], name="reliability", x="probability of being positive", y="share positive")
-    yield Plot(title="reliability: how often it is so when it says so", svg=svg, words="see the table below")
+    yield Plot(
+        title="reliability: how often it is so when it says so",
+        words="see the table below",
+        name="reliability",
+        series=[*lines, ideal],
+        x="probability of being positive",
+        y="share positive",
+    )
     rows = [
         [
             system,

@@ -9,12 +9,10 @@ from typing import Any
 
 from ..errors import JuristError, UsageError, why
 from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_of
-from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
-from .items import items_report
 from .judged import case_value, note_json
-from .references import reference_tables
-from .scores import counts_line, joint_spend_line, metric_cell
+from .scores import counts_line, interval_plot, joint_spend_line, metric_cell
 from .table import table
+from .views import comparison_sections, evaluation_sections
 
 _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wrong", "bad", "not judged as people judged it"),
@@ -23,6 +21,10 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wavering", "open", "the judge's own samples differ"),
     ("judged", "good", "it has a verdict"),
 )
+_FEW = 12
+"""Values of a field up to which they are counted; a field of more is free text."""
+_KIND = "format"
+"""The field that items are told apart by, where they have it."""
 _RUN = {"id", "status", "units"}
 _ENDS = ("value", "low", "high")
 
@@ -61,13 +63,13 @@ def _no_result(path: Path) -> JuristError:
 def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
     metric, judge = data["metric"], data["judge"]
     value = data["scores"][metric]
-    wrong = len(data["disagreements"])
-    left = f" {data['left_out']} cases were left out because the judge was compiled on them."
     cases = [_disagreement(judge, one) for one in data["disagreements"]]
-    parts = [
-        *confusion_counts(judge, data["confusion"]),
-        *class_table("each class against the rest", data["classes"]),
-    ]
+    browsed = Section(
+        name="cases",
+        title="The disagreements",
+        intro="The worst first; of equals, those that the judge's own samples agreed on most.",
+        parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),) if cases else (),
+    )
     return Document(
         subject=judge,
         about=f"on {data['gold']}, answered by {data['model']}; from {path.name}",
@@ -75,29 +77,9 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
         tone="open",
         lead=(
             f"Over all cases of the same kind it is likely to be between {value['low']:.3f} and {value['high']:.3f} "
-            f"(95 % interval). {wrong} of {data['cases']} cases are not judged as people judged them."
-            + (left if data["left_out"] else ""),
+            "(95 % interval).",
         ),
-        sections=(
-            Section(
-                name="scores",
-                title="Scores",
-                parts=(
-                    *score_parts({judge: data["scores"]}, metric, data["gold"]),
-                    *reference_tables(data.get("references"), metric),
-                    Lines(texts=tuple(f"Warning: {text}." for text in data.get("warnings") or ())),
-                    Lines(texts=(counts_line(judge, data["counts"]),)),
-                ),
-            ),
-            Section(name="classes", title="What was taken for what", intro=TAKEN, parts=tuple(parts)),
-            Section(
-                name="cases",
-                title="The disagreements",
-                intro="The worst first; of equals, those that the judge's own samples agreed on most.",
-                parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),) if cases else (),
-            ),
-            _cost([data["spend"]]),
-        ),
+        sections=(*evaluation_sections(data, worst=0), browsed),
     )
 
 
@@ -115,6 +97,7 @@ def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
     judges, tests, metric = data["judges"], data["tests"], data["metric"]
+    counted = Lines(texts=tuple(counts_line(one["name"], one["counts"]) for one in judges))
     shown = [one for one in tests if one["verdict"] in ("better", "worse")]
     headline = f"{metric} of {len(judges)} judges"
     if len(tests) == 1:
@@ -122,11 +105,6 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
         headline = f"{one['first']} is {one['verdict']} {'than' if shown else 'from'} {one['second']}"
     elif tests:
         headline = f"{len(shown)} of {len(tests)} differences are shown"
-    warnings = dict.fromkeys(f"Warning: {text}" for one in tests for text in one["warnings"])
-    parts = [
-        *score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"]),
-        *reference_tables(data.get("references"), metric),
-    ]
     return Document(
         subject=" and ".join(one["name"] for one in judges),
         about=f"on {data['gold']}, {data['cases']} cases, asked {data['repeats']} time(s); from {path.name}",
@@ -134,35 +112,10 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
         tone="good" if shown else "open",
         lead=tuple(one["words"] for one in tests),
         sections=(
-            Section(name="scores", title="Scores", parts=tuple(parts)),
-            Section(
-                name="answers",
-                title="Answers",
-                parts=(
-                    Lines(texts=tuple(counts_line(one["name"], one["counts"]) for one in judges)),
-                    *_consistency(judges),
-                    *([Lines(texts=tuple(warnings))] if warnings else []),
-                ),
-            ),
-            _cost([one["spend"] for one in judges]),
+            *comparison_sections(data),
+            Section(name="counts", title="What was answered", parts=(counted,)),
         ),
     )
-
-
-def _consistency(judges: Sequence[Mapping[str, Any]]) -> list[Part]:
-    """Return how far the answers of repeats agree; nothing where everything was asked once."""
-    rows = [
-        [one["name"], f"{found['agreement']:.1%}", f"{found['unanimous']:.1%}"]
-        for one in judges
-        if (found := one.get("consistency"))
-    ]
-    return (
-        [table("asked again", ["judge", "agree with the mode", "cases all agree on"], rows)] if rows else []
-    )
-
-
-def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
-    return Section(name="cost", title="What it cost", parts=(Lines(texts=(joint_spend_line(spends),)),))
 
 
 def _run(path: Path, text: str) -> Document:
@@ -171,13 +124,13 @@ def _run(path: Path, text: str) -> Document:
         if not rows or not all(isinstance(row, Mapping) and "id" in row and len(row) > 1 for row in rows):
             raise _no_result(path)
         if not all(row.keys() >= _RUN for row in rows):
-            return items_report(path, rows)
+            return _items(path, rows)
         judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _no_result(path) from error
     ended = Counter(str(row["status"]) for row in rows)
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
-    usable = ended["verdict"]
+    usable, spent = ended["verdict"], joint_spend_line([row.get("usage") or {} for row in rows])
     others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
         subject=judge,
@@ -198,7 +151,7 @@ def _run(path: Path, text: str) -> Document:
                 title="The rows",
                 parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),),
             ),
-            _cost([row.get("usage") or {} for row in rows]),
+            Section(name="cost", title="What it cost", parts=(Lines(texts=(spent,)),)),
         ),
     )
 
@@ -224,6 +177,46 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
         units=units,
         notes=[note_json(row["judge"], row, min(shares, default=None))],
     )
+
+
+def _items(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
+    """Return the report of rows with an ``id`` each."""
+    kinds = tuple(Counter(str(row.get(_KIND, "item")) for row in rows))
+    cases = Cases(
+        systems=(),
+        kinds=tuple((kind, "open", "items of this format") for kind in kinds),
+        units={},
+        cases=[_item(row) for row in rows],
+    )
+    return Document(
+        subject=path.name,
+        about="a file of items",
+        headline=f"{len(rows)} items",
+        tone="open",
+        lead=(),
+        sections=(
+            Section(name="content", title="What is in it", parts=tuple(_counts(rows))),
+            Section(name="cases", title="The items", parts=(cases,)),
+        ),
+    )
+
+
+def _item(row: Mapping[str, Any]) -> dict[str, Any]:
+    inputs = [[name, _on_a_line(value)] for name, value in row.items() if name not in ("id", "group")]
+    kind = str(row.get(_KIND, "item"))
+    return case_value(str(row["id"]), [kind], group=str(row.get("group") or ""), inputs=inputs)
+
+
+def _counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    """Yield how often each value of a field occurs, of the fields that have few."""
+    for name in dict.fromkeys(name for row in rows for name in row):
+        found = Counter(_on_a_line(row[name]) for row in rows if name in row)
+        if 1 < len(found) <= min(_FEW, len(rows) // 2):
+            yield table("", [name, "items"], [[value, count] for value, count in found.most_common()])
+
+
+def _on_a_line(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _any(path: Path, data: Mapping[str, Any]) -> Document:

@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import plural
+from .document import Counts, Plot
+from .plotting import Series
 from .table import Table, table
 
+Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Who was scored -> metric -> value, low and high of the interval, worst and best case."""
 OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
 
 
@@ -24,7 +28,7 @@ def metric_cell(score: Mapping[str, float] | None) -> str:
     return text
 
 
-def scores_table(title: str, parts: Mapping[str, Mapping[str, Mapping[str, float]]], metric: str) -> Table:
+def scores_table(title: str, parts: Scores, metric: str) -> Table:
     """Return one row a metric and one column a program; the judge's own metric is marked."""
     names = list(next(iter(parts.values())))
     rows = [
@@ -37,12 +41,72 @@ def scores_table(title: str, parts: Mapping[str, Mapping[str, Mapping[str, float
     return table(title, ["metric [95 % interval]", *parts], rows)
 
 
-def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """Return gold -> judged -> units as a table; ``name`` says who judged."""
-    columns = list(next(iter(counts.values())))
-    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
+def score_parts(
+    scores: Scores, metric: str, where: str, title: str = "", shown: Sequence[str] = ()
+) -> list[Plot | Table]:
+    """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all."""
+    full = scores_table(title, scores, metric)
+    shared = [
+        name
+        for name in shown or list(next(iter(scores.values())))
+        if all(-1 <= own[name][end] <= 1 for own in scores.values() for end in ("low", "value", "high"))
+    ]
+    return [
+        *([interval_plot("scores", f"{' and '.join(scores)} on {where}", scores, shared)] if shared else []),
+        full,
+    ]
+
+
+def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) -> Plot:
+    """Return the estimates ``shown`` of everybody below each other, each with its interval."""
+    drawn = [
+        Series(
+            name=who,
+            points=tuple((place, own[one]["value"]) for place, one in enumerate(shown)),
+            low=tuple(own[one]["low"] for one in shown),
+            high=tuple(own[one]["high"] for one in shown),
+        )
+        for who, own in found.items()
+    ]
+    words = "; ".join(
+        f"{one}: " + ", ".join(f"{who} {metric_cell(own[one])}" for who, own in found.items())
+        for one in shown
+    )
+    axis = "value, with its 95 % interval"
+    return Plot(
+        title=title, words=words, name=name, series=drawn, x=axis, y="", kind="intervals", labels=shown
+    )
+
+
+def confusion_counts(name: str, counts: Mapping[str, Mapping[str, int]]) -> list[Counts]:
+    """Return gold -> judged -> units as a table, by who judged; nothing where there are none."""
+    if not counts:
+        return []
     title = f"{name}: what people said (rows) and what the judge said (columns)"
-    return table(title, ["gold", *columns], rows)
+    rows = {gold: tuple(judged.values()) for gold, judged in counts.items()}
+    return [Counts(title=title, corner="gold", columns=tuple(next(iter(counts.values()))), rows=rows)]
+
+
+def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the scores of each class, given as JSON values; nothing where there are no classes."""
+    rows = [
+        [one["label"], one["gold"], *(metric_cell(one[name]) for name in ("precision", "recall", "f1"))]
+        for one in classes
+    ]
+    columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
+    return [table(title, columns, rows)] if rows else []
+
+
+def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
+    """Return what answers without a language model reach, and people; nothing where there is none of them."""
+    found = card or {}
+    rows = [
+        [name, one["answer"], metric_cell({**one, "value": one["score"]})]
+        for name in ("constant", "words", "neighbours", "people")
+        if (one := found.get(name))
+    ]
+    title = f"references{where}: what needs no language model reaches, and people where several rated"
+    return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..programs.judge import Judge
 from .document import Part, Plot
 from .judged import SYSTEMS
-from .plotting import Series, element
+from .plotting import Series
 from .table import table
 from .votes import Proof, calibration, cuts, drawn_fully, thresholds
 
@@ -31,9 +31,10 @@ def _cuts(judge: Judge, proof: Proof) -> Iterator[Part]:
         Series(name=system, points=tuple((one.recall, one.precision) for one in some))
         for system, some in found.items()
     ]
-    svg = element(series, name="cuts", x="recall", y="precision")
     words = "by the probability that a unit must have at least; see the table below"
-    yield Plot(title="precision against recall", svg=svg, words=words)
+    yield Plot(
+        title="precision against recall", words=words, name="cuts", series=series, x="recall", y="precision"
+    )
     rows = [
         [system, f"{one.least:.2f}", one.found, f"{one.precision:.3f}", f"{one.recall:.3f}"]
         for system, some in found.items()
@@ -52,9 +53,14 @@ def _calibration(judge: Judge, proof: Proof) -> Iterator[Part]:
     if not lines:
         return
     ideal = Series(name="as sure as right", points=((0.0, 0.0), (1.0, 1.0)), style="dashed")
-    svg = element([*lines, ideal], name="calibration", x="share of the votes", y="share right")
-    title = "how often it is right when so many samples agree"
-    yield Plot(title=title, svg=svg, words="see the table below")
+    yield Plot(
+        title="how often it is right when so many samples agree",
+        words="see the table below",
+        name="calibration",
+        series=[*lines, ideal],
+        x="share of the votes",
+        y="share right",
+    )
     rows = [
         [system, f"{one.share:.2f}", one.units, f"{one.right:.3f}"]
         for system, sure in found.items()
@@ -73,7 +79,12 @@ def _thresholds(judge: Judge, proof: Proof, samples: int) -> Iterator[Part]:
         for name in names
     ]
     rows = [[needed, *(f"{values[name]:.3f}" for name in names)] for needed, values in found.items()]
-    svg = element(series, name="thresholds", x="votes that are needed", y="value on the sealed test")
-    words = "see the table below"
-    yield Plot(title="precision and recall by the votes that are needed", svg=svg, words=words)
+    yield Plot(
+        title="precision and recall by the votes that are needed",
+        words="see the table below",
+        name="thresholds",
+        series=series,
+        x="votes that are needed",
+        y="value on the sealed test",
+    )
     yield table("", ["votes needed", *names], rows)

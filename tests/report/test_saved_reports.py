@@ -5,12 +5,14 @@ import gzip
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small import claims, cli, ok, write_jsonl
+from small import claims, ok, write_jsonl
 
+import jurist
 from jurist.errors import JuristError
 from jurist.report.saved import saved_report
 
@@ -33,24 +35,36 @@ def page(path: str) -> tuple[str, Any]:
     return text, json.loads(gzip.decompress(base64.b64decode(packed[0]))) if packed else None
 
 
-def test_an_evaluation(gold: Path) -> None:
-    found = cli("evaluate", "fect:basic", "--gold", gold, "--output", "r.json", "--json").json
-    text, cases = page("r.json")
-    for one in found["scores"].values():
-        assert f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" in text
-    assert [case["id"] for case in cases["cases"]] == [one["id"] for one in found["disagreements"]]
-    assert f"{len(found['disagreements'])} of 42 cases" in text
+CELL = re.compile(r"<t[dh][^>]*>([^<]*)</t[dh]>")
 
 
-def test_a_comparison(gold: Path) -> None:
-    argv = ("fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--output", "r.json")
-    found = cli("compare", *argv, "--json").json
+@pytest.mark.parametrize(
+    ("argv", "python"),
+    [
+        (("evaluate", "fect:basic", "--worst", 0), lambda gold: jurist.evaluate("fect:basic", gold)),
+        (
+            ("compare", "fect:basic", "fect-3d:basic", "--repeats", 2),
+            lambda gold: jurist.compare(["fect:basic", "fect-3d:basic"], gold=gold, repeats=2),
+        ),
+    ],
+    ids=["evaluate", "compare"],
+)
+def test_terminal_notebook_and_page_show_the_same_cells_and_json_is_that_of_python(
+    gold: Path, argv: tuple[object, ...], python: Callable[[Path], Any]
+) -> None:
+    ok(*argv, "--gold", gold, "--output", "r.json")
+    terminal = [html.unescape(cell) for cell in CELL.findall(ok(*argv, "--gold", gold, "--html").out)]
     text, cases = page("r.json")
-    assert cases is None
-    for one in found["judges"]:
-        assert f"{one['name']}: {one['counts']['units']['answered']} units answered" in text
-    for test in found["tests"]:
-        assert test["words"] in text
+    assert [cell for cell in CELL.findall(text) if cell in terminal] == terminal
+    found, data = python(gold), json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert set(terminal) <= {html.unescape(cell) for cell in CELL.findall(found._repr_html_())}
+    same = {name: data[name] for name in found.to_json() if name != "spend"}
+    assert json.loads(json.dumps({**found.to_json(), "spend": None})) == {**same, "spend": None}
+    assert (
+        [case["id"] for case in cases["cases"]] == [one["id"] for one in data["disagreements"]]
+        if cases
+        else True
+    )
 
 
 def test_a_run(gold: Path) -> None:

@@ -1,0 +1,275 @@
+"""What a result shows, from its JSON alone: the same sections in a terminal, in a notebook and on a page.
+
+Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`), and a terminal has no plots.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import plural
+from ..keeping.artifact_card import Artifact
+from .document import Lines, Plot, Section
+from .history import search_parts
+from .plotting import COLOURS
+from .render import as_html, escape_html
+from .scores import (
+    OFFLINE,
+    class_table,
+    confusion_counts,
+    counts_line,
+    joint_spend_line,
+    number_cell,
+    reference_tables,
+    score_parts,
+    spend_line,
+)
+from .table import Table, records, table
+
+TAKEN = (
+    "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
+)
+"""What has to be said of such a table on a page."""
+_SHOWN = 240
+"""Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
+_STYLE = ";".join(
+    [
+        "max-width:44em;margin:0;--ink:currentColor;--rule:rgb(128 128 128/.5)",
+        *(f"--series-{number}:{colour}" for number, colour in enumerate(COLOURS, 1)),
+    ]
+)
+"""What a plot takes for the colours of a page: a notebook has its own, light or dark."""
+
+
+def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Section, ...]:
+    """Return what one judge on gold shows, with so many of the worst disagreements."""
+    judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
+    why = "left out because the judge was compiled on them or on near copies of them"
+    left = f", {data['left_out']} {why}" if data["left_out"] else ""
+    title = f"{judge} on {data['gold']}: {plural(data['cases'], 'case')}{left}"
+    lines = (
+        counts_line(judge, data["counts"]),
+        f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
+        *(f"warning: {said}" for said in data.get("warnings") or ()),
+    )
+    return (
+        Section(
+            name="scores",
+            title="Scores",
+            parts=(
+                *score_parts({judge: data["scores"]}, metric, data["gold"], title),
+                *reference_tables(data.get("references"), metric, " on the same cases"),
+            ),
+        ),
+        Section(
+            name="classes",
+            title="What was taken for what",
+            intro=TAKEN,
+            parts=(
+                *class_table("each class against the rest", data["classes"]),
+                *confusion_counts(judge, data["confusion"]),
+            ),
+        ),
+        Section(name="worst", title="The worst", parts=_disagreements(wrong, max(0, worst))),
+        Section(name="answers", title="Answers", parts=(Lines(texts=lines),)),
+        cost_section([data["spend"]], offline=data["model"] == "offline"),
+    )
+
+
+def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table, ...]:
+    rows = [
+        [
+            one["source"] or one["id"],
+            _short(one["wrong"]),
+            _short(one["reasoning"] or one["error"]) or "-",
+            "; ".join(f"{name}: {_short(value)}" for name, value in one["inputs"].items()),
+        ]
+        for one in wrong[:most]
+    ]
+    title = f"the worst disagreements, {len(rows)} of {len(wrong)}"
+    columns = ["row", "difference", "reasoning", "inputs"]
+    return (table(title, columns, rows, layout="records"),) if rows else ()
+
+
+def _short(value: Any) -> str:
+    flat = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 3].rstrip() + "..."
+
+
+def cost_section(spends: Sequence[Mapping[str, Any]], *, offline: bool = False) -> Section:
+    """Return what several have spent together."""
+    line = spend_line(spends[0]) if len(spends) == 1 else joint_spend_line(spends)
+    texts = (line, *([OFFLINE] if offline else []))
+    return Section(name="cost", title="What it cost", parts=(Lines(texts=texts),))
+
+
+def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, ...]:
+    """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions, smallest effects."""
+    judges, tests = data["judges"], data["tests"]
+    metrics = data.get("metrics") or list(judges[0]["scores"])
+    plots = score_parts(
+        {one["name"]: one["scores"] for one in judges}, data["metric"], data["gold"], "", metrics
+    )[:-1]
+    warnings = dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"])
+    return (
+        Section(
+            name="scores",
+            title="Scores",
+            parts=(
+                *plots,
+                *(_score_table(data, metric) for metric in metrics),
+                _interval_table(data, metrics),
+                *reference_tables(data.get("references"), data["metric"], " on the same cases"),
+            ),
+        ),
+        Section(name="answers", title="Answers", parts=(_answer_table(data),)),
+        Section(name="tests", title="Decisions", parts=_test_tables(data) if tests else ()),
+        Section(
+            name="words",
+            title="In words",
+            parts=(Lines(texts=(*notes, *(one["words"] for one in tests), *warnings)),)
+            if tests or notes
+            else (),
+        ),
+        cost_section(
+            [one["spend"] for one in judges], offline=all(one["model"] == "offline" for one in judges)
+        ),
+    )
+
+
+def _score_table(data: Mapping[str, Any], metric: str) -> Table:
+    """Rows are models, columns are judges, cells are mean and sd, as in the paper's tables."""
+    judges, models = (list(dict.fromkeys(one[name] for one in data["judges"])) for name in ("judge", "model"))
+    cells: dict[tuple[str, str], list[str]] = {}
+    for one in data["judges"]:
+        runs = one["repeats"][metric]
+        mean = f"{runs['mean']:.3f}" + ("" if runs["sd"] is None else f" ± {runs['sd']:.3f}")
+        cells.setdefault((one["model"], one["judge"]), []).append(mean)
+    rows = [[model, *("; ".join(cells.get((model, judge), ["-"])) for judge in judges)] for model in models]
+    over = f" (mean ± sd over {data['repeats']} repeats)" if data["repeats"] > 1 else ""
+    why = "left out because a judge was compiled on them or on near copies of them"
+    left = f", {data['left_out']} {why}" if data["left_out"] else ""
+    return table(f"{metric}{over}; {data['gold']}: {data['cases']} cases{left}", ["model", *judges], rows)
+
+
+def _interval_table(data: Mapping[str, Any], metrics: Sequence[str]) -> Table:
+    columns = ["judge", "metric", "mean", "95 % over cases (by group)"]
+    if data["repeats"] > 1:
+        columns.append(f"95 % over {data['repeats']} repeats (t)")
+    missing = any(one["counts"]["coverage"] < 1.0 for one in data["judges"])
+    rows = []
+    for one in data["judges"]:
+        for metric in metrics:
+            score, runs = one["scores"][metric], one["repeats"][metric]
+            row = [one["name"], metric, f"{runs['mean']:.3f}", _range(score["low"], score["high"])]
+            if runs["low"] is not None:
+                row.append(_range(runs["low"], runs["high"]))
+            if missing:
+                row.append(f"{score['worst']:.3f} to {score['best']:.3f}")
+            rows.append(row)
+    last = ["if all were answered"] if missing else []
+    return table("intervals: with other rows, and asked again", [*columns, *last], rows)
+
+
+def _answer_table(data: Mapping[str, Any]) -> Table:
+    several = data["repeats"] > 1
+    agreement = ["agree with the mode", "cases all agree on"] if several else []
+    rows = [
+        [
+            one["name"],
+            *(f"{found[name]:.1%}" for name in ("agreement", "unanimous") if (found := one["consistency"])),
+            *(one["counts"]["units"][name] for name in ("answered", "abstained", "failed")),
+            one["spend"]["calls"],
+            one["spend"]["input_tokens"] + one["spend"]["output_tokens"],
+            f"{one['spend']['cost']:.4f}",
+        ]
+        for one in data["judges"]
+    ]
+    return table(
+        "self-consistency, answers of units and spending" if several else "answers of units and spending",
+        ["judge", *agreement, "answered", "abstained", "failed", "calls", "tokens", "USD"],
+        rows,
+    )
+
+
+def _test_tables(data: Mapping[str, Any]) -> tuple[Table, Table]:
+    tests, metric = data["tests"], data["metric"]
+    decisions = [
+        decision_row(
+            one,
+            metric,
+            {"units only one has right": f"{found['c']} / {found['b']}"} if (found := one["mcnemar"]) else {},
+        )
+        for one in tests
+    ]
+    smallest = [
+        {
+            "first": one["first"],
+            "against": one["second"],
+            "differing units": f"{one['smallest']['discordant']} of {one['smallest']['units']}",
+            "in correct units": number_cell(one["smallest"]["correct"], ".1%"),
+            f"in {metric}": number_cell(one["smallest"]["metric"]),
+        }
+        for one in tests
+    ]
+    title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
+    small = tests[0]["smallest"]
+    return (
+        records(f"{title}; unanswered units count as wrong", decisions),
+        records(
+            f"the smallest true difference that {small['units']} units can show "
+            f"({small['power']:.0%} power at level {small['alpha']:.2g}, Student's t)",
+            smallest,
+        ),
+    )
+
+
+def decision_row(one: Mapping[str, Any], metric: str, counts: Mapping[str, str]) -> dict[str, str]:
+    """Return who was held against whom, what is shown, both values and their difference, ``counts``, and p."""
+    ends = _range(one["low"], one["high"], "+.3f")
+    return {
+        "first": one["first"],
+        "against": one["second"],
+        "decision": one["verdict"],
+        metric: f"{one['values'][0]:.3f}, {one['values'][1]:.3f}",
+        "difference [interval]": f"{one['difference']:+.3f} {ends} at {100.0 * one['level']:.4g} %",
+        **counts,
+        "p": f"{one['p']:.3g}",
+        "p after Holm": f"{one['p_holm']:.3g}",
+    }
+
+
+def _range(low: float, high: float, form: str = ".3f") -> str:
+    return f"[{low:{form}}, {high:{form}}]"
+
+
+def artifact_html(artifact: Artifact, note: str = "") -> str:
+    """Return an artifact's scores, decision, cost and search as one HTML element."""
+    card, parts = artifact.card, list[Table | Plot | str]()
+    decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
+    if scores and decision:  # a bundle of another tool has no proof
+        parts += score_parts(scores, decision.get("metric", ""), "the sealed test")
+        parts.append(f"decision: {decision.get('words', '')}")
+        parts += [f"warning: {warning}" for warning in decision.get("warnings") or ()]
+    if spend:
+        tried = (card.get("optimizer") or {}).get("candidates", len(artifact.history))
+        parts.append(f"{spend_line(spend)}; {tried} candidates")
+    kept = f"artifact: {artifact.ref} in {artifact.path}{note}"
+    return html_of([*parts, kept, *search_parts(artifact)])
+
+
+Artifact.as_html = artifact_html
+
+
+def html_of(parts: Iterable[Table | Plot | str]) -> str:
+    """Return tables, plots and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
+    return f"<div>{''.join(map(_html, parts))}</div>"
+
+
+def _html(part: Table | Plot | str) -> str:
+    if isinstance(part, Table):
+        return as_html(part)
+    if isinstance(part, Plot):
+        said = escape_html(f"{part.title}: {part.words}")
+        return f'<figure role="img" aria-label="{said}" style="{_STYLE}">{part.svg}</figure>'
+    return f"<p>{escape_html(part)}</p>"
