@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from jurist.engines.models import Model
-from jurist.engines.offline.conditions import instruction_of
+from jurist.engines.offline.filler import instruction_of
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge

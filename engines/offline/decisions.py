@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text.terms import neutralise, shorten
 from .criteria import shifts_for
-from .echo import marked
 from .features import NAMES, Scene, read_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import fit, softmax
@@ -23,6 +23,19 @@ from .shapes import Shape
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
+_SPAN: Final = re.compile(r"<(\w+)>(.*?)</\1>", re.S)
+NO_TEXT: Final = (
+    "This engine scores how texts overlap and does not write text; use a language model for this field."
+)
+_QUOTE_LIMIT: Final = 160
+_REASON_LIMIT: Final = 300
+_REASON_NAMES: Final = frozenset({
+    "reasoning", "rationale", "explanation", "justification", "analysis", "thought", "thoughts", "why", "reason",
+    "feedback", "comment", "推理", "理由", "解释", "分析",
+})  # fmt: skip
+_QUOTE_NAMES: Final = frozenset(
+    {"evidence", "quote", "span", "citation", "support_text", "evidence_quote", "引用", "证据"}
+)
 _QUESTION: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user|问题|提问")
 
 
@@ -172,7 +185,7 @@ def _gold(
         label = find(_tagged(value, shape)[0][1] if isinstance(value, Mapping) else value)
         return [(0, label)] if label is not None and units else []
     if shape.kind == "echo":
-        return marked(str(value), [unit.text for unit in units], labels)
+        return _echoed(str(value), [unit.text for unit in units], labels)
     values = value if isinstance(value, list) else []
     if shape.kind == "tags":
         places = {unit.number: i for i, unit in enumerate(units)}
@@ -246,3 +259,41 @@ def _reasons(model: _Model, x: NDArray[np.float64], chosen: int, p: NDArray[np.f
     gain = np.round((model.weights[chosen] - model.weights[rival])[:-1] * x[:-1], 9)
     order = np.argsort(-gain, kind="stable")
     return tuple(NAMES[i] for i in order[:3] if gain[i] > 0.0)
+
+
+def _echoed(text: str, units: Sequence[str], labels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return (unit place, label index) pairs of a demonstration; a span goes to the next unit of its text."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for label, body in _SPAN.findall(unescape(text)):
+        place = next((n for n in range(start, len(units)) if unescape(units[n]) == body.strip()), None)
+        if place is not None and label in labels:
+            found.append((place, labels.index(label)))
+            start = place + 1
+    return found
+
+
+def explain(decisions: Sequence[Decision]) -> str:
+    """Return one line: the verdicts, the best quote of the first unsupported unit, what decided."""
+    if not decisions:
+        return "There is nothing to judge: the judged field is empty."
+    doubtful = min(decisions, key=lambda d: d.support)
+    quote = shorten(doubtful.quote, _QUOTE_LIMIT)
+    about = f"unit {doubtful.unit.number} " if len(decisions) > 1 else ""
+    found = (
+        f'Closest evidence for {about or "it"}: "{quote}".'
+        if quote
+        else f"No evidence shares a word with {about or 'it'}."
+    )
+    why = f" Decided by {', '.join(doubtful.reasons)}." if doubtful.reasons else ""
+    return shorten(neutralise(f"{found}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
+
+
+def text_value(name: str, decisions: Sequence[Decision]) -> str:
+    """Return the text of a free-text field by its name: an explanation, a quote, or an honest refusal."""
+    lowered = name.lower()
+    if {lowered, lowered.split("_")[-1], lowered.split("_")[0]} & _REASON_NAMES:
+        return explain(decisions)
+    if lowered in _QUOTE_NAMES and decisions:
+        return neutralise(shorten(decisions[0].quote, _REASON_LIMIT)) or NO_TEXT
+    return NO_TEXT

@@ -33,8 +33,7 @@ class OfflineEngine:
         self.seed = seed
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OfflineEngine:
-        """Return self: DSPy copies programs, and a copy must not become another engine."""
-        return self
+        return self  # DSPy copies programs, and a copy must not become another engine
 
     def dump_state(self) -> dict[str, Any]:
         """Return the arguments that make an equal engine."""
@@ -55,7 +54,9 @@ class OfflineEngine:
                 "the offline engine reads typed requests, not prompts, and got a prompt alone",
                 hint=f"ask through jurist.engines.adapters.adapter(NAME), NAME one of {', '.join(ADAPTERS)}",
             )
-        system = _system_text(request)
+        system = request.system or ""
+        if not isinstance(system, str):
+            system = "\n".join(str(getattr(part, "text", "")) for part in system)
         messages = [(message.role, message.text or "") for message in request.messages]
         rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
         heat = float(request.config.temperature or 0.0)
@@ -79,13 +80,6 @@ class AsyncOfflineEngine(OfflineEngine):
     async def complete(self, request: Request) -> Response:
         """Answer one request, exactly as the synchronous engine does."""
         return OfflineEngine.complete(self, request)
-
-
-def _system_text(request: Request) -> str:
-    system = request.system
-    if system is None or isinstance(system, str):
-        return system or ""
-    return "\n".join(str(getattr(part, "text", "")) for part in system)
 
 
 def _digest(seed: int, system: str, messages: list[tuple[str, str]], draw: int | None) -> int:

@@ -73,67 +73,54 @@ class Reading:
 def read_units(scene: Scene) -> Reading:
     """Measure all units of a case (cached by its texts)."""
     evidence = index_evidence(scene.evidence)
-    context = (term_set(scene.ask), term_set(scene.history))
-    rows: list[dict[str, float]] = []
-    quotes: list[str] = []
+    ask, history = term_set(scene.ask), term_set(scene.history)
+    rows, quotes = list[dict[str, float]](), list[str]()
     for unit in scene.units:
-        unit = unit[:LONGEST]
-        row, quote = _one(unit, evidence)
-        wanted = term_set(unit)
-        row["ask_sim"] = _share(wanted, context[0])
-        row["history_sim"] = _share(wanted, context[1])
-        rows.append(row)
+        row, quote = _measured(unit[:LONGEST], evidence)
+        wanted = term_set(unit[:LONGEST])
+        rows.append({**row, "ask_sim": _share(wanted, ask), "history_sim": _share(wanted, history)})
         quotes.append(quote)
-    _neighbours(rows)
-    matrix = np.array([[row.get(name, 0.0) for name in NAMES] for row in rows], dtype=np.float64)
-    matrix = matrix.reshape(len(rows), len(NAMES))
-    return Reading(matrix=matrix, quotes=tuple(quotes))
-
-
-def _neighbours(rows: list[dict[str, float]]) -> None:
-    """Add what depends on the other units of the same response: position and their coverage."""
     covs = [row["cov_all"] for row in rows]
-    mean = sum(covs) / len(covs) if covs else 0.0
-    for i, row in enumerate(rows):
-        row["position"] = i / (len(rows) - 1) if len(rows) > 1 else 0.0
-        row["first"] = float(i == 0 and len(rows) > 1)
-        row["last"] = float(i == len(rows) - 1 and len(rows) > 1)
+    mean, several = (sum(covs) / len(covs) if covs else 0.0), len(rows) > 1
+    for place, row in enumerate(rows):  # what depends on the other units of the same response
+        row["position"] = place / (len(rows) - 1) if several else 0.0
+        row["first"] = float(place == 0 and several)
+        row["last"] = float(place == len(rows) - 1 and several)
         row["mean_cov"] = mean
         row["rel_cov"] = row["cov_all"] - mean
-        row["prev_cov"] = covs[i - 1] if i else mean
-        row["next_cov"] = covs[i + 1] if i + 1 < len(rows) else mean
+        row["prev_cov"] = covs[place - 1] if place else mean
+        row["next_cov"] = covs[place + 1] if place + 1 < len(rows) else mean
+    matrix = np.array([[row.get(name, 0.0) for name in NAMES] for row in rows], dtype=np.float64)
+    return Reading(matrix=matrix.reshape(len(rows), len(NAMES)), quotes=tuple(quotes))
 
 
 def _share(wanted: frozenset[str], known: frozenset[str]) -> float:
     return len(wanted & known) / len(wanted) if wanted and known else 0.0
 
 
-def _one(unit: str, evidence: Evidence) -> tuple[dict[str, float], str]:
+def _measured(unit: str, evidence: Evidence) -> tuple[dict[str, float], str]:
+    """Return the features of a unit, and the evidence sentence that fits it best."""
     lowered = unit.lower()
     named = side_of(lowered[:30])
     side: Side = named if named in evidence.parts else ""
-    own = evidence.of(side)
-    wanted = _content(term_set(unit), side)
+    own, wanted = evidence.of(side), term_set(unit)
+    if side:  # a claim's frame ("The customer said that") need not be repeated by the conversation
+        wanted = wanted - _FRAME or wanted
     best, place = own.best(wanted)
     quote = own.lines[place] if place >= 0 else ""
     row = {
         **_coverage(unit, wanted, own, best, place),
         **_wording(lowered, evidence),
         **_shape(unit, lowered),
+        **_numbers_and_names(unit, evidence),
+        **_contradiction(lowered, quote.lower(), best),
+        **_dialogue(lowered, own),
     }
-    row.update(_numbers_and_names(unit, evidence))
-    row.update(_contradiction(lowered, quote.lower(), best))
-    row.update(_dialogue(lowered, own))
     if side:
         row["is_chat"] = 1.0
         row["any_cov"] = evidence.coverage(wanted)
         row["other_side"] = max(0.0, evidence.best(wanted)[0] - best)
     return row, quote
-
-
-def _content(wanted: frozenset[str], side: Side) -> frozenset[str]:
-    """Drop a claim's frame ("The customer said that"): the conversation need not repeat it."""
-    return (wanted - _FRAME or wanted) if side else wanted
 
 
 def _coverage(

@@ -3,7 +3,9 @@
 It states nothing of its own. A question is a sentence of the document with a year or a number left out; its answer is
 what stood there, and a wrong one has another figure in the same place. A conversation tells the document's own
 sentences. Queries are set phrases around what was given. Where this gives nothing, the field stays empty, which whoever
-asked counts. Fields are known by their names; instructions and demonstrations change nothing.
+asked counts. Fields are known by their names; instructions and demonstrations change nothing. What a query sets and
+what it lacks is read where its words leave little doubt, in English and Chinese (data/filler.toml); conditions put in
+other words are not found.
 """
 
 import json
@@ -20,7 +22,6 @@ from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import neutralise, numbers
 from ...text.wording import count_words, is_chinese
-from .conditions import answerable, conditions, elements, missing_parts
 from .decisions import Manner
 from .request import Ask
 
@@ -36,6 +37,16 @@ _LONGEST: Final = 300  # characters of a sentence that a gap is made in
 _LAST_YEAR: Final = 2020  # no year that is made up lies after it
 _YEARS: Final = (-23, -17, -12, -9, -6, 4, 7, 11, 16)
 _FACTORS: Final = (0.4, 0.5, 0.6, 0.7, 1.3, 1.5, 1.8, 2.5)
+
+_LABEL: Final = re.compile(
+    r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d*)[ \t]*[:：]", re.I | re.M
+)
+_PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
+_CLAUSE: Final = re.compile(r"[^\0,.;:?!，。；：？！\n]+")
+_HEAD: Final = re.compile(
+    r"(?:\s|(?:and|or|the|of|about|it|that|which|must|on|to|for|have|has|be|set)\b|请|并|关于|的|要求)+", re.I
+)
+_TAIL: Final = re.compile(r"(?:\s|\b(?:and|or|that|which|of|the|to|set)|的)+$", re.I)
 
 Kind = Literal["year", "number"]
 Values = dict[str, Any]
@@ -126,7 +137,7 @@ _TYPES: Final[Mapping[Kind, str]] = {"year": "spatiotemporal", "number": "attrib
 
 def _item(ask: Ask, manner: Manner) -> Values:
     """Write a question with its answer and the sentence that they come from."""
-    document = _longest(ask)
+    document = max(ask.values.values(), key=len, default="")
     found = gaps(document)
     if not found:
         return {}
@@ -172,7 +183,9 @@ def _turn(ask: Ask, manner: Manner) -> Values:
     lines = [
         one.text for one in split(reference) if count_words(one.text) >= 4 and not one.text.startswith("#")
     ]
-    low, high = _length(ask.values.get("length", ""))
+    low, high = _USUAL_LENGTH
+    if wish := _LENGTH.search(ask.values.get("length", "")):
+        low, high = int(wish[1]), max(int(wish[1]), int(wish[2] or wish[1]))
     asked = ask.values.get("user_message", "")
     if asked:
         return {"assistant_message": _joined(_nearest(lines, asked, low, high))}
@@ -180,7 +193,10 @@ def _turn(ask: Ask, manner: Manner) -> Values:
     start = manner.rng.randrange(min(3, len(left))) if manner.temperature > 0 and left else 0
     told = _told([*left[start:], *left[:start]], low, high)
     said = _joined([line for line in lines if line in told])
-    question = _next_question(ask.values.get("topic", ""), reference, dialogue)
+    words, topic = _words(reference), ask.values.get("topic", "")
+    question = next((text for text in words["going_on"] if text not in dialogue), "")
+    if not dialogue.strip():
+        question = words["opening"].format(topic=topic) if topic else words["opening_alone"]
     return {"user_message": question, "assistant_message": said}
 
 
@@ -199,19 +215,6 @@ def _nearest(lines: Sequence[str], asked: str, low: int, high: int) -> list[str]
     worth = {line: sum(evidence.weight(term) for term in sorted(wanted & term_set(line))) for line in lines}
     kept = _told(sorted(lines, key=lambda line: -worth[line]), low, high)
     return [line for line in lines if line in kept]
-
-
-def _next_question(topic: str, reference: str, dialogue: str) -> str:
-    """Return the user's next message: an opening, then one that was not said before; empty when all were."""
-    words = _words(reference)
-    if not dialogue.strip():
-        return str(words["opening"].format(topic=topic) if topic else words["opening_alone"])
-    return next((str(text) for text in words["going_on"] if text not in dialogue), "")
-
-
-def _length(wish: str) -> tuple[int, int]:
-    match = _LENGTH.search(wish)
-    return (int(match[1]), max(int(match[1]), int(match[2] or match[1]))) if match else _USUAL_LENGTH
 
 
 def _joined(lines: Sequence[str]) -> str:
@@ -258,18 +261,79 @@ def _of_language(ask: Ask) -> dict[str, Any]:
     return found
 
 
+@dataclass(frozen=True)
+class Condition:
+    """A condition that a query sets: its category and the words of the query that set it, from ``start`` on."""
+
+    category: str
+    anchor: str
+    start: int
+
+
+def instruction_of(query: str) -> str:
+    """Return what a query asks, without the material that it brings along under labels."""
+    first = _LABEL.search(query)
+    return query[: first.start()].strip() if first else query.strip()
+
+
+def missing_parts(query: str) -> list[str]:
+    """Return what stands in a query as an empty label, or is left out of numbered ones."""
+    labels = list(_LABEL.finditer(query))
+    ends = [*(label.start() for label in labels[1:]), len(query)]
+    missing, numbers = set(), set()
+    for label, end in zip(labels, ends, strict=False):
+        name = _PARTS.get(label["name"], label["name"].lower())
+        numbers |= {int(label["number"])} if label["number"] else set()
+        if not query[label.end() : end].strip():
+            missing.add(f"{name} {label['number']}".strip())
+    gaps = set(range(1, max(numbers, default=0) + 1)) - numbers
+    return sorted(missing | {f"article {number}" for number in gaps})
+
+
+def conditions(query: str) -> list[Condition]:
+    """Return the conditions of a query in its order: what the rules read, and the subject or quality that is left."""
+    asked = instruction_of(query)
+    left, found = asked, list[Condition]()
+    language = "chinese" if is_chinese(asked) else "english"
+    for rule in _DATA["condition"]:
+        for match in re.finditer(rule[language], left):
+            start, anchor = _trimmed(match)
+            if anchor and "\0" not in match[0]:
+                found.append(Condition(rule["category"], anchor, start))
+                left = left[: match.start()] + "\0" * len(match[0]) + left[match.end() :]
+    for clause in _CLAUSE.finditer(left):
+        start, anchor = _trimmed(clause)
+        if len(anchor) > 1:
+            subject = not any(one.category == "subject" for one in found)
+            found.append(Condition("subject" if subject else "qualifier", anchor, start))
+    return sorted(found, key=lambda one: one.start)
+
+
+def _trimmed(match: re.Match[str]) -> tuple[int, str]:
+    """Return where the words of a match begin and what they are, without those at its edges that set nothing."""
+    head = _HEAD.match(match[0])
+    start = head.end() if head else 0
+    return match.start() + start, _TAIL.sub("", match[0][start:])
+
+
 def _query(ask: Ask, manner: Manner) -> Values:
     """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
     query = ask.values["query"]
-    missing, words = missing_parts(query), _words(query)
-    found = [] if missing else conditions(query)
+    missing, words, every = missing_parts(query), _words(query), conditions(query)
+
+    def anchors(*categories: str) -> list[str]:
+        return [one.anchor for one in every if one.category in categories]
+
     return {
-        **elements(query),
+        "subject": anchors("subject"),
+        "action": anchors("action"),
+        "context": anchors("location", "time"),
         "missing": missing,
         "constraints": [
-            {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)} for one in found
+            {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)}
+            for one in ([] if missing else every)
         ],
-        "answerable": answerable(query),
+        "answerable": bool(every) and not missing,
         "reason": ", ".join(f"the {part} is missing" for part in missing),
         "response": words["sorry"].format(parts=" and the ".join(missing)) if missing else words["unknown"],
     }
@@ -278,10 +342,6 @@ def _query(ask: Ask, manner: Manner) -> Values:
 _QUERY_FIELDS: Final = frozenset(
     {"missing", "subject", "action", "context", "constraints", "answerable", "reason", "response"}
 )
-
-
-def _longest(ask: Ask) -> str:
-    return max(ask.values.values(), key=len, default="")
 
 
 def _listed(text: str) -> list[str]:

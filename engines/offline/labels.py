@@ -56,6 +56,11 @@ _TESTS: Final = tuple(
     for row in _DATA["test"]
 )
 _DEFINED: Final = {name: re.compile(pattern) for name, pattern in _DATA["definition"].items()}
+_DEFINITIONS: Final = {
+    "offtopic": Meaning(offtopic=1.0),
+    "unsupported": Meaning(support=-1.0),
+    "supported": Meaning(support=1.0),
+}
 _GOES_BEYOND: Final = Meaning(support=-0.25, cognitive=1.0)
 _STATES_FACTS: Final = Meaning(support=0.25, cognitive=-1.0)
 # Beside labels of facts, what goes beyond the evidence shares its words least of all.
@@ -65,10 +70,7 @@ _BESIDE_FACTS: Final = Meaning(support=-1.0, cognitive=1.0)
 def meaning_of(name: str) -> Meaning:
     """Return the meaning of a label name (or of a boolean field's name being true)."""
     lowered = name.strip().lower()
-    for cue, meaning in _NAMES:
-        if cue.search(lowered):
-            return meaning
-    return _UNKNOWN
+    return next((meaning for cue, meaning in _NAMES if cue.search(lowered)), _UNKNOWN)
 
 
 def definition_of(label: str, instruction: str) -> str:
@@ -87,38 +89,14 @@ def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Mea
     for other in labels:
         if other != label:
             text = re.split(rf"(?<!\w){re.escape(other.lower())}(?!\w)", text)[0]
-    if _DEFINED["offtopic"].search(text):
-        return Meaning(offtopic=1.0)
-    if _DEFINED["unsupported"].search(text):
-        return Meaning(support=-1.0)
-    return Meaning(support=1.0) if _DEFINED["supported"].search(text) else _UNKNOWN
+    name = next((name for name, cue in _DEFINED.items() if cue.search(text)), "")
+    return _DEFINITIONS.get(name, _UNKNOWN)
 
 
 def field_truth(field_name: str) -> Meaning:
     """Return what ``True`` (or ``yes``) means for a field; an unknown name means supported."""
     meaning = meaning_of(field_name)
     return meaning if meaning.known and meaning.group != "other" else Meaning(support=1.0)
-
-
-def _truths(name: str, description: str) -> tuple[Meaning, Meaning]:
-    """Return what a boolean field's being true means, and its being false."""
-    lowered = name.strip().lower()
-    for cue, about, yes, no in _TESTS:
-        if re.search(cue, lowered) and re.search(about, description.lower()):
-            return yes, no
-    truth = field_truth(name)
-    return truth, _opposite(truth)
-
-
-def _tier(meaning: Meaning) -> Meaning:
-    """Return the meaning of a tier among nothing but tiers: what goes beyond the evidence is measured by less of it."""
-    holds = meaning.support > 0
-    return Meaning(
-        support=meaning.support / 2,
-        clash=meaning.clash,
-        bar=float(holds),
-        loose=float(holds and meaning.strength <= 0),
-    )
 
 
 def _opposite(meaning: Meaning) -> Meaning:
@@ -131,20 +109,32 @@ def meanings(
     labels: tuple[str, ...], field_name: str, instruction: str, description: str = ""
 ) -> tuple[Meaning, ...]:
     """Return the meaning of each label of a field, in order."""
-    lowered = tuple(label.lower() for label in labels)
+    lowered, named = tuple(label.lower() for label in labels), tuple(map(meaning_of, labels))
     if set(lowered) <= {"true", "false"} or set(lowered) <= {"yes", "no"} or set(lowered) <= {"是", "否"}:
-        yes, no = _truths(field_name, description)
+        yes = field_truth(field_name)
+        no = _opposite(yes)
+        for cue, about, holds, fails in _TESTS:
+            if re.search(cue, field_name.strip().lower()) and re.search(about, description.lower()):
+                yes, no = holds, fails
+                break
         return tuple(yes if label in ("true", "yes", "是") else no for label in lowered)
-    named = tuple(meaning_of(label) for label in labels)
     if len(labels) > 2 and all(one.cognitive > 0 and one.support for one in named):
-        return tuple(_tier(one) for one in named)
+        # Nothing but tiers: what goes beyond the evidence is measured by less of it.
+        return tuple(
+            Meaning(
+                support=one.support / 2,
+                clash=one.clash,
+                bar=float(one.support > 0),
+                loose=float(one.support > 0 and one.strength <= 0),
+            )
+            for one in named
+        )
     found = []
-    typing = any(meaning_of(label) == Meaning(cognitive=1.0) for label in labels)
-    seven = any(meaning_of(label).cognitive > 0 for label in labels)
-    beside = {meaning_of(label).group for label in labels} >= {"supported", "unsupported"}
+    typing = Meaning(cognitive=1.0) in named
+    seven = any(one.cognitive > 0 for one in named)
+    beside = {one.group for one in named} >= {"supported", "unsupported"}
     denied = field_truth(field_name).support < 0
-    for label in labels:
-        meaning = meaning_of(label)
+    for label, meaning in zip(labels, named, strict=True):
         if denied and label.lower() in ("yes", "no", "是", "否"):
             meaning = _opposite(meaning)  # beside a third answer, too, yes is that what the field names is so
         if typing and re.search("fact|事实|客观", label.lower()):

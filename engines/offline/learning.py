@@ -40,16 +40,6 @@ def softmax(scores: Array) -> Array:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _example_weights(gold: NDArray[np.int64], sizes: Array, member: Array) -> Array:
-    """Weigh examples: ones from the same case share, verdict groups and labels are evened out."""
-    each = sizes**-_SHARE
-    of = member.argmax(axis=1)
-    per_label = np.bincount(gold, weights=each, minlength=len(of))
-    per_group = member.T @ per_label
-    even = (per_group[of[gold]] ** -_BALANCE) * (per_label[gold] / per_group[of[gold]]) ** -_WITHIN
-    return np.asarray(each * even * (each.sum() / (each * even).sum()), dtype=np.float64)
-
-
 def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: tuple[str, ...]) -> Array:
     """Return the weights of each label: prior + a part shared by its verdict group + a part of its own.
 
@@ -62,7 +52,12 @@ def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: t
     names = sorted(set(groups))
     member = np.array([[float(group == name) for name in names] for group in groups])
     target = np.eye(labels)[gold]
-    weight = _example_weights(gold, sizes, member)[:, None]
+    # Units of one case share its weight, and verdict groups and labels are evened out.
+    each, of = sizes**-_SHARE, member.argmax(axis=1)
+    per_label = np.bincount(gold, weights=each, minlength=labels)
+    per_group = member.T @ per_label
+    even = (per_group[of[gold]] ** -_BALANCE) * (per_label[gold] / per_group[of[gold]]) ** -_WITHIN
+    weight = (each * even * (each.sum() / (each * even).sum()))[:, None]
     bound = 0.5 * float(np.linalg.norm(x * np.sqrt(weight), 2) ** 2) * (1.0 + float(member.sum(axis=0).max()))
     step = 1.0 / (bound + max(_SHARED, _OWN))
     base = x @ prior.T

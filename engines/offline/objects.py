@@ -11,21 +11,19 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...text.evidence import term_set
 from ...text.lexicons import STOP_WORDS
 from ...text.terms import neutralise
 from .criteria import shifts_for
-from .decisions import Decision, Task, drawn, given, scene_of
-from .features import NAMES, Scene, read_units
+from .decisions import NO_TEXT, Decision, Task, drawn, given, scene_of, text_value
+from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_weights
-from .learning import Readout, chance, design, learn, vocabulary
+from .learning import Array, Readout, chance, learn, vocabulary
 from .request import Demo, Field
 from .roles import Roles, Unit, split_lines
-from .scores import levels_of, prior_of, share_of, to_levels
+from .scores import columns, levels_of, prior_of, share_of, to_levels
 from .shapes import Part
-from .words import NO_TEXT, text_value
 
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
@@ -38,12 +36,12 @@ _WORD: Final = re.compile(r"[\w'’-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class _Model:
-    """What is learned for one field: the size of candidates, which are chosen, and what is said of them."""
+    """What is learned for one field."""
 
-    level: int | None
-    words: tuple[str, ...]
-    chosen: Readout
-    said: Mapping[tuple[str, int], Readout]
+    level: int | None  # the size of candidates
+    words: tuple[str, ...]  # the columns of words
+    chosen: Readout  # which are chosen
+    about: Mapping[str, tuple[Readout, ...]]  # part -> a readout for each of its labels, or one
 
 
 def decide_objects(task: Task, field: Field) -> list[Decision]:
@@ -52,67 +50,52 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
     scene = _scene(task.ask.values, task.roles, model.level)
     if not scene.units:
         return []
-    reading = read_units(scene)
-    x = design(reading.matrix, scene.units, model.words)
-    decisions = []
-    for place, p in enumerate(chance(model.chosen.odds(x))):
-        if drawn([float(p), 1.0 - float(p)], task.manner) == 0:
-            decisions.append(
-                Decision(
-                    unit=Unit(number=place + 1, text=scene.units[place]),
-                    label="found",
-                    support=float(p),
-                    holds=True,
-                    quote=reading.quotes[place],
-                    reasons=model.chosen.reasons(x[place], high=True),
-                )
-            )
-    return decisions
+    x, quotes = columns(scene, model.words), read_units(scene).quotes
+    return [
+        Decision(
+            unit=Unit(number=place + 1, text=scene.units[place]),
+            label="found",
+            support=float(p),
+            holds=True,
+            quote=quotes[place],
+            reasons=model.chosen.reasons(x[place], high=True),
+        )
+        for place, p in enumerate(chance(model.chosen.odds(x)))
+        if drawn([float(p), 1.0 - float(p)], task.manner) == 0
+    ]
 
 
 def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return an object for each decision: the span, and what is said of it."""
     model = _model(field, task.ask.instruction, task.ask.demos, task.roles)
-    scene = _scene(task.ask.values, task.roles, model.level)
+    x = columns(_scene(task.ask.values, task.roles, model.level), model.words)
+    first = next((part for part in field.shape.parts if part.role == "text"), None)
     found = []
     for decision in decisions:
-        place = decision.unit.number - 1
-        x = design(read_units(scene).matrix, scene.units, model.words)[place : place + 1]
-        texts = [part for part in field.shape.parts if part.role == "text"]
-        value: dict[str, Any] = {}
+        row, value = x[decision.unit.number - 1 : decision.unit.number], dict[str, Any]()
         for part in field.shape.parts:
-            if part.role == "text":
-                value[part.name] = _text(part, decision, first=part is texts[0])
-            elif part.role == "number":
+            if part.role == "number":
                 value[part.name] = decision.unit.number
+            elif part is first:
+                value[part.name] = neutralise(decision.unit.text)
+            elif part.role == "text":
+                text = text_value(part.name, [decision])
+                value[part.name] = text if text != NO_TEXT else neutralise(decision.quote)
             else:
-                value[part.name] = _said(task, part, model, x)
+                value[part.name] = _said(task, part, model.about[part.name], row)
         found.append(value)
     return found
 
 
-def _text(part: Part, decision: Decision, *, first: bool) -> str:
-    if first:
-        return neutralise(decision.unit.text)
-    told = text_value(part.name, [decision])
-    return told if told != NO_TEXT else neutralise(decision.quote)
-
-
-def _said(task: Task, part: Part, model: _Model, x: NDArray[np.float64]) -> Any:
-    odds = [float(model.said[part.name, place].odds(x)[0]) for place in range(_readings(part))]
-    p = [float(chance(np.array(one))) for one in odds]
+def _said(task: Task, part: Part, readouts: Sequence[Readout], x: Array) -> Any:
+    p = [float(chance(readout.odds(x)[0])) for readout in readouts]
     if part.role == "flag":
         return drawn([p[0], 1.0 - p[0]], task.manner) == 0
     if part.role == "label":
         return part.values[drawn(p, task.manner)]
-    spread = model.said[part.name, 0].spread
-    share = to_levels(p[0], spread, levels_of(part), part.low, part.high, task)
+    share = to_levels(p[0], readouts[0].spread, levels_of(part), part.low, part.high, task)
     value = part.low + share * (part.high - part.low)
     return round(value) if part.whole else round(value, 3)
-
-
-def _readings(part: Part) -> int:
-    return len(part.values) if part.role == "label" else 1
 
 
 def _scene(values: Mapping[str, str], roles: Roles, level: int | None) -> Scene:
@@ -158,7 +141,7 @@ class _Shown:
     """One demonstration at one level: its scene, and which candidate stands for which of its objects."""
 
     scene: Scene
-    matched: tuple[tuple[int, Mapping[str, Any]], ...]
+    matched: Mapping[int, Mapping[str, Any]]
     likeness: float
     objects: int
 
@@ -167,35 +150,28 @@ class _Shown:
 def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles) -> _Model:
     level, shown = _best_level(field, demos, roles)
     words = vocabulary([text for one in shown for text in one.scene.units])
-    width = len(NAMES) + 1 + len(words)
-    rows = [design(read_units(one.scene).matrix, one.scene.units, words) for one in shown]
-    gold = [dict(one.matched) for one in shown]
-    target = [
-        float(place in found)
-        for one, found in zip(shown, gold, strict=True)
-        for place in range(len(one.scene.units))
-    ]
+    rows = [columns(one.scene, words) for one in shown]
+    target = [float(place in one.matched) for one in shown for place in range(len(one.scene.units))]
     prior = prior_of(field.name, instruction, field.description)
     if not meaning_of(field.name).known:
         prior = np.zeros(len(prior))
         prior[-1] = _LIKELY
-    chosen = learn(rows, target, prior, words)
-    picked = [row[place] for row, found in zip(rows, gold, strict=True) for place in found]
-    values = [found[place] for found in gold for place in found]
-    said = {}
+    matches = [
+        (row[place : place + 1], value)
+        for one, row in zip(shown, rows, strict=True)
+        for place, value in one.matched.items()
+    ]
+    about: dict[str, tuple[Readout, ...]] = {}
     for part in field.shape.parts:
-        for place, start in enumerate(_priors(part, instruction)):
-            kept = [
-                (row, told)
-                for row, value in zip(picked, values, strict=True)
-                if (told := _target(part, place, value)) is not None
-            ]
-            told_x = np.array([row for row, _ in kept]).reshape(len(kept), width)
-            said[part.name, place] = learn([told_x], [told for _, told in kept], start, words)
-    return _Model(level=level, words=words, chosen=chosen, said=said)
+        told = [(x, value[part.name]) for x, value in matches if value.get(part.name) is not None]
+        about[part.name] = tuple(
+            learn([x for x, _ in told], [_target(part, place, value) for _, value in told], start, words)
+            for place, start in enumerate(_priors(part, instruction))
+        )
+    return _Model(level=level, words=words, chosen=learn(rows, target, prior, words), about=about)
 
 
-def _priors(part: Part, instruction: str) -> list[NDArray[np.float64]]:
+def _priors(part: Part, instruction: str) -> list[Array]:
     """Return the prior weights of each readout that a part takes: one per label, one for a flag or a score."""
     if part.role == "label":
         known = meanings(tuple(map(str, part.values)), part.name, instruction)
@@ -203,13 +179,10 @@ def _priors(part: Part, instruction: str) -> list[NDArray[np.float64]]:
     return [prior_of(part.name, instruction)] if part.role in ("flag", "score") else []
 
 
-def _target(part: Part, place: int, value: Mapping[str, Any]) -> float | None:
-    said = value.get(part.name)
-    if said is None:
-        return None
+def _target(part: Part, place: int, value: Any) -> float:
     if part.role == "label":
-        return float(str(said) == str(part.values[place]))
-    return float(bool(said)) if part.role == "flag" else share_of(float(said), part.low, part.high)
+        return float(str(value) == str(part.values[place]))
+    return float(bool(value)) if part.role == "flag" else share_of(float(value), part.low, part.high)
 
 
 def _best_level(field: Field, demos: tuple[Demo, ...], roles: Roles) -> tuple[int | None, list[_Shown]]:
@@ -231,15 +204,15 @@ def _match(field: Field, demo: Demo, roles: Roles, level: int) -> _Shown | None:
     if not isinstance(value, list) or text is None:
         return None
     scene = _scene(dict(demo.inputs), roles, level)
-    left, matched, likeness = set(range(len(scene.units))), [], 0.0
+    left, matched, likeness = set(range(len(scene.units))), dict[int, Mapping[str, Any]](), 0.0
     for item in (item for item in value if isinstance(item, Mapping)):
         alike = [(_alike(scene.units[place], str(item.get(text, ""))), -place) for place in left]
         overlap, place = max(alike, default=(0.0, 0))
         likeness += overlap
         if overlap >= _ALIKE:
             left.discard(-place)
-            matched.append((-place, item))
-    return _Shown(scene=scene, matched=tuple(matched), likeness=likeness, objects=len(value))
+            matched[-place] = item
+    return _Shown(scene=scene, matched=matched, likeness=likeness, objects=len(value))
 
 
 def _alike(one: str, other: str) -> float:

@@ -10,7 +10,6 @@ import itertools
 import math
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,10 +17,11 @@ from typing import Final
 
 from ...text.lexicons import hits
 from ...text.terms import is_cjk, latin_names, numbers
-from .criteria import BANK, RIVALS, Criterion, active, instruction_sentences
+from .criteria import BANK, RIVALS, active, instruction_sentences
 from .labels import meaning_of
 from .request import Ask
 
+_CRITERIA: Final = {criterion.name: criterion for criterion in BANK}
 _DEFAULT: Final = "Decide whether the claim is supported by the evidence."
 _DEFAULT_ZH: Final = "判断声明是否有证据支持。"
 _TRIES: Final = 60
@@ -43,9 +43,8 @@ class Story:
 
     basic: str  # the current instruction, or ""
     scored: tuple[tuple[str, float], ...]  # instructions with their scores, best first
-    errors: tuple[
-        tuple[str, str], ...
-    ]  # a claim; "over" if something unsupported was let pass, "under", or ""
+    # a claim; "over" if something unsupported was let pass, "under", or ""
+    errors: tuple[tuple[str, str], ...]
     examples: str  # text that must never be copied into an instruction
 
 
@@ -56,6 +55,12 @@ class _Plan:
     kept: str
     criteria: tuple[str, ...]
     taken: tuple[str, ...] = ()
+
+    def text(self, *, chinese: bool) -> str:
+        """Return the instruction."""
+        gap, joint = "" if chinese else " ", "\n" if "\n" in self.kept else "" if chinese else " "
+        stated = ((_CRITERIA[name].chinese if chinese else _CRITERIA[name].english) for name in self.criteria)
+        return f"{self.kept}{joint}{gap.join([*self.taken, *stated])}".strip()
 
 
 def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
@@ -68,19 +73,16 @@ def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
         base = _DEFAULT_ZH if is_cjk(story.examples) else _DEFAULT
     chinese = is_cjk(base)
     shown = {normal(text) for text in (story.basic, *(text for text, _ in story.scored))}
-    for plan in itertools.chain(_plans(story, base, temperature, rng), _every_plan(base)):
-        text = _render(plan, chinese=chinese)
+    every = (
+        _Plan(kept=base, criteria=_compatible(names))
+        for size in (1, 2, 3)
+        for names in itertools.combinations(_CRITERIA, size)
+    )
+    for plan in itertools.chain(_plans(story, base, temperature, rng), every):
+        text = plan.text(chinese=chinese)
         if normal(text) not in shown:
             return text
     return base  # every subset of the bank was shown already
-
-
-def advice(ask: Ask, temperature: float, rng: random.Random) -> dict[str, str]:
-    """Return one criterion per module name that the request lists, as advice (DSPy's SIMBA)."""
-    names = re.findall(r"[\"']([\w.\[\]]+)[\"']", ask.values.get("module_names", ""))
-    story = read_story({name: text for name, text in ask.values.items() if name != "module_names"})
-    order = _order(story, (), temperature, rng)
-    return {name: _sentence(order[i % len(order)], chinese=False) for i, name in enumerate(names)}
 
 
 def normal(text: str) -> str:
@@ -94,7 +96,9 @@ def read_story(values: dict[str, str]) -> Story:
     for name, text in values.items():
         about = "instruction" in name.lower() or name.lower().startswith("scored")
         found = _SCORED.findall(text) if about else []
-        scored += [(_packed(body), float(score)) for body, score in found]
+        for body, score in found:
+            lines = (line.rstrip() for line in body.strip().splitlines() if line.strip())
+            scored.append(("\n".join(lines), float(score)))
         if about and not found and not _OF_HISTORY.search(name.lower()):
             basic = basic or text.strip()
         elif not found:
@@ -107,10 +111,6 @@ def read_story(values: dict[str, str]) -> Story:
         errors=tuple((error["text"], _direction(error["gold"], error["said"])) for error in errors),
         examples=examples,
     )
-
-
-def _packed(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip().splitlines() if line.strip())
 
 
 def _direction(gold: str, said: str) -> str:
@@ -178,13 +178,6 @@ def _compatible(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _every_plan(base: str) -> Iterator[_Plan]:
-    names = [criterion.name for criterion in BANK]
-    for size in (1, 2, 3):
-        for chosen in itertools.combinations(names, size):
-            yield _Plan(kept=base, criteria=_compatible(chosen))
-
-
 @lru_cache(maxsize=16)
 def _worth(story: Story) -> dict[str, float]:
     """Return how useful each criterion looks, in about [-4, 4].
@@ -192,37 +185,27 @@ def _worth(story: Story) -> dict[str, float]:
     The share of reported errors that call for it, plus the mean score of the instructions that state
     it above that of those that do not, relative to the highest score.
     """
-    wanted = _needs(story)
     errors = max(1, len(story.errors))
     scale = max((abs(score) for _, score in story.scored), default=1.0) or 1.0
     stated = [(dict(active(text)), score) for text, score in story.scored]
+    marked = [(_marks(claim), direction) for claim, direction in story.errors]
     worth: dict[str, float] = {}
-    for criterion in BANK:
-        with_it = [score for names, score in stated if criterion.name in names]
-        without = [score for names, score in stated if criterion.name not in names]
+    for name, criterion in _CRITERIA.items():
+        with_it = [score for names, score in stated if name in names]
+        without = [score for names, score in stated if name not in names]
         gain = sum(with_it) / len(with_it) - sum(without) / len(without) if with_it and without else 0.0
-        worth[criterion.name] = wanted[criterion.name] / errors + 4.0 * gain / scale
-    return worth
-
-
-def _needs(story: Story) -> Counter[str]:
-    """Return how strongly the reported errors call for each criterion (0 or more, one per error)."""
-    wanted: Counter[str] = Counter()
-    for claim, direction in story.errors:
-        marks = _marks(claim)
-        for criterion in BANK:
+        # A criterion that answers to the claim's wording does not answer to the direction of an error alone.
+        worded = bool(criterion.feature) and not criterion.feature.startswith("cov_")
+        wanted = 0
+        for marks, direction in marked:
             if criterion.fixes and direction and criterion.fixes != direction:
                 continue
             if criterion.feature in marks:
-                wanted[criterion.name] += 2
-            elif criterion.fixes == direction and direction and not _signalled(criterion):
-                wanted[criterion.name] += 1
-    return wanted
-
-
-def _signalled(criterion: Criterion) -> bool:
-    """Whether a criterion answers to a mark of the claim's wording (others only answer to the direction)."""
-    return bool(criterion.feature) and not criterion.feature.startswith("cov_")
+                wanted += 2
+            elif criterion.fixes == direction and direction and not worded:
+                wanted += 1
+        worth[name] = wanted / errors + 4.0 * gain / scale
+    return worth
 
 
 def _marks(claim: str) -> frozenset[str]:
@@ -247,17 +230,5 @@ def _order(story: Story, stated: tuple[str, ...], temperature: float, rng: rando
     if temperature > 0:
         for name in value:
             value[name] -= math.log(-math.log(rng.random() or 1e-12)) * temperature * 0.5
-    names = [c.name for c in BANK if c.name not in stated]
-    return sorted(names, key=lambda name: -round(value[name], 9)) or [c.name for c in BANK]
-
-
-def _sentence(name: str, *, chinese: bool) -> str:
-    criterion = next(c for c in BANK if c.name == name)
-    return criterion.chinese if chinese else criterion.english
-
-
-def _render(plan: _Plan, *, chinese: bool) -> str:
-    gap = "" if chinese else " "
-    extra = gap.join([*plan.taken, *(_sentence(name, chinese=chinese) for name in plan.criteria)])
-    joint = "\n" if "\n" in plan.kept else gap
-    return f"{plan.kept}{joint}{extra}".strip()
+    names = [name for name in _CRITERIA if name not in stated]
+    return sorted(names, key=lambda name: -round(value[name], 9)) or list(_CRITERIA)

@@ -49,11 +49,20 @@ def read_request(request: TypedRequest) -> Ask:
     """Read a typed request."""
     signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
     inputs, outputs, instruction = _declared(signature)
+    groups = (signature.input_fields, signature.output_fields)
+    # The demonstrations that the prompt shows, in its order: incomplete ones first.
+    whole = [demo for demo in request.demos if all(demo.get(name) is not None for name in signature.fields)]
+    parts = [
+        demo
+        for demo in request.demos
+        if any(demo.get(name) is None for name in signature.fields)
+        and all(any(name in demo for name in group) for group in groups)
+    ]
     return Ask(
         inputs=inputs,
         outputs=outputs,
         instruction=instruction,
-        demos=tuple(_demo(signature, demo) for demo in _shown(request)),
+        demos=tuple(_demo(signature, demo) for demo in (*parts, *whole)),
         values=dict(_texts(signature, request.inputs)),
     )
 
@@ -73,17 +82,6 @@ def _field(name: str, info: Any) -> Field:
     lines = [line.strip() for line in f"{said}\n{bounds}".splitlines()]
     description = "\n".join(line for line in lines if line)
     return Field(name=name, description=description, shape=shape_of(info, description))
-
-
-def _shown(request: TypedRequest) -> Iterator[Mapping[str, Any]]:
-    """Yield the demonstrations that the prompt shows, in its order: incomplete ones first."""
-    fields = request.signature.fields
-    whole = [all(demo.get(name) is not None for name in fields) for demo in request.demos]
-    for demo, complete in zip(request.demos, whole, strict=True):
-        groups = (request.signature.input_fields, request.signature.output_fields)
-        if not complete and all(any(name in demo for name in group) for group in groups):
-            yield demo
-    yield from (demo for demo, complete in zip(request.demos, whole, strict=True) if complete)
 
 
 def _texts(signature: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Final
 
 from ...text.terms import sentences
-from .echo import unwrapped
 from .request import Ask, Field
 
 # Ranked: an earlier line wins over a later one; fields of the same line are read together.
@@ -29,6 +28,7 @@ _JUDGED: Final = (
     "model_answer 回复 回答 答案 摘要 总结",
 )
 _NUMBERED: Final = re.compile(r"^[ \t]*(?:(\d{1,5})[.)、:：][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)", re.M)
+_WRAPPED: Final = re.compile(r"<>(.*)</>", re.S)
 _PLURAL: Final = ("sentences", "statements", "claims", "units", "lines", "items", "constraints", "criteria")
 _LIST_KINDS: Final = ("labels", "tags", "bools", "indices", "texts")
 
@@ -66,33 +66,26 @@ def _rank(field: Field, table: tuple[str, ...]) -> int:
 def assign_roles(ask: Ask) -> Roles:
     """Assign roles from the declared fields; the values only break ties (numbered lines, length)."""
     fields = [field for field in ask.inputs if field.name in ask.values] or list(ask.inputs)
-    per_unit = any(field.shape.kind in _LIST_KINDS for field in ask.outputs)
-    numbered = [
-        f for f in fields if per_unit and len(_NUMBERED.findall(ask.values.get(f.name, "")[:4000])) > 0
-    ]
-    judged_ranks = {f.name: _rank(f, _JUDGED) for f in fields}
-    evidence_ranks = {f.name: _rank(f, _EVIDENCE) for f in fields}
-    claimants = [
-        f for f in fields if judged_ranks[f.name] < 10 and evidence_ranks[f.name] >= judged_ranks[f.name]
-    ]
-    pool = [f for f in numbered if f in claimants] or claimants
-    judged = min(pool, key=lambda f: judged_ranks[f.name]).name if pool else ""
-    rest = [f for f in fields if f.name != judged]
-    best = min((evidence_ranks[f.name] for f in rest), default=99)
-    evidence = [f.name for f in rest if evidence_ranks[f.name] == best and best < 99]
+    judged_ranks = {field.name: _rank(field, _JUDGED) for field in fields}
+    evidence_ranks = {field.name: _rank(field, _EVIDENCE) for field in fields}
+    claimants = [name for name, rank in judged_ranks.items() if rank < 10 and evidence_ranks[name] >= rank]
+    numbered = []
+    if any(field.shape.kind in _LIST_KINDS for field in ask.outputs):
+        numbered = [name for name in claimants if _NUMBERED.search(ask.values.get(name, "")[:4000])]
+    judged = min(numbered or claimants, key=lambda name: judged_ranks[name], default="")
+    rest = [field.name for field in fields if field.name != judged]
+    best = min((evidence_ranks[name] for name in rest), default=99)
+    evidence = [name for name in rest if evidence_ranks[name] == best and best < 99]
     if not evidence and rest:
-        evidence = [max(rest, key=lambda f: len(ask.values.get(f.name, ""))).name]
-    others = [f for f in rest if f.name not in evidence]
-    if not judged:
-        described = min(others, key=lambda f: judged_ranks[f.name], default=None)
-        if described is not None:
-            judged = described.name if judged_ranks[described.name] < 99 else others[-1].name
-        elif evidence:
-            judged = evidence.pop()
+        evidence = [max(rest, key=lambda name: len(ask.values.get(name, "")))]
+    others = [name for name in rest if name not in evidence]
+    if not judged and others:
+        described = min(others, key=lambda name: judged_ranks[name])
+        judged = described if judged_ranks[described] < 99 else others[-1]
+    elif not judged and evidence:
+        judged = evidence.pop()
     return Roles(
-        evidence=tuple(evidence),
-        judged=judged,
-        context=tuple(f.name for f in others if f.name != judged),
+        evidence=tuple(evidence), judged=judged, context=tuple(name for name in others if name != judged)
     )
 
 
@@ -121,7 +114,8 @@ def split_units(text: str) -> tuple[Unit, ...]:
             Unit(number=number, text=text[start:end].strip())
             for (number, _, start), end in zip(marks, ends, strict=True)
         )
-    return _units([unwrapped(line) for line in _lines(text)])
+    lines = _lines(text)
+    return _units([found[1].strip() if (found := _WRAPPED.fullmatch(line)) else line for line in lines])
 
 
 def split_lines(text: str) -> tuple[Unit, ...]:

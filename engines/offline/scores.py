@@ -13,49 +13,52 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...text.evidence import term_set
 from .criteria import shifts_for
 from .decisions import Decision, Task, decide, drawn, given, scene_of
 from .features import NAMES, Scene, read_units
 from .labels import definition_of, meanings, prior_weights
-from .learning import BIAS_COLUMN, Readout, chance, design, learn, vocabulary
+from .learning import BIAS_COLUMN, Array, Readout, chance, design, learn, vocabulary
 from .request import Ask, Demo, Field
 from .roles import Roles, Unit, assign_roles
 from .shapes import Part, Shape
 
 _GRID: Final = 100  # steps of a scale without levels
-_PRIOR_LABEL: Final = (
-    -2.0,
-    4.0,
-    4.0,
-)  # bias, the label is named in the text, the words of its definition are
+_PRIOR_LABEL: Final = (-2.0, 4.0, 4.0)
+"""Weights of the bias, that the label is named in the text, and that the words of its definition are."""
 _MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("one", "two"), ("left", "right"), ("甲", "乙"))
 _PRIOR_TIE: Final = (-1.0, 0.0)  # of the size of the difference, and bias: a tie if they are about even
 _TARGETS: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
+def columns(scene: Scene, words: Sequence[str], extra: Array | None = None) -> Array:
+    """Return the columns of a scene's units."""
+    return design(read_units(scene).matrix, scene.units, words, extra)
+
+
 def decide_score(task: Task, field: Field) -> list[Decision]:
     """Score the whole claim; the decision's ``support`` is where on the scale, 0 to 1."""
-    scene, units = scene_of(task.ask.values, task.roles, per_unit=False)
+    shape, scene = field.shape, _whole(task.ask.values, task.roles)
     words, readout = _score_readout(field, task.ask.instruction, task.ask.demos, task.roles)
-    reading = read_units(scene)
-    x = design(reading.matrix, scene.units, words)
+    x = columns(scene, words)
     at = float(chance(readout.odds(x))[0])
-    shape = field.shape
     support = to_levels(at, readout.spread, shape.levels or levels_of(shape), shape.low, shape.high, task)
-    value = shape.low + support * (shape.high - shape.low)
-    return [
-        Decision(
-            unit=units[0],
-            label=f"{round(value, 3):g}",
-            support=support,
-            holds=support >= 0.5,
-            quote=reading.quotes[0],
-            reasons=readout.reasons(x[0], high=support >= 0.5),
-        )
-    ]
+    label = f"{round(shape.low + support * (shape.high - shape.low), 3):g}"
+    return [_decision(scene, x, readout, label, support, holds=support >= 0.5)]
+
+
+def _decision(
+    scene: Scene, x: Array, readout: Readout, label: str, support: float, *, holds: bool
+) -> Decision:
+    return Decision(
+        unit=Unit(number=1, text=scene.units[0]),
+        label=label,
+        support=support,
+        holds=holds,
+        quote=read_units(scene).quotes[0],
+        reasons=readout.reasons(x[0], high=holds),
+    )
 
 
 def levels_of(scale: Shape | Part) -> tuple[float, ...]:
@@ -70,9 +73,8 @@ def to_levels(
 ) -> float:
     """Return one level as a share of the range: the nearest to ``at``, or, above temperature 0, one that is drawn."""
     shares = [share_of(level, low, high) for level in levels]
-    return shares[
-        drawn([float(np.exp(-(((share - at) / spread) ** 2) / 2.0)) for share in shares], task.manner)
-    ]
+    likely = [float(np.exp(-(((share - at) / spread) ** 2) / 2.0)) for share in shares]
+    return shares[drawn(likely, task.manner)]
 
 
 def share_of(value: float, low: float, high: float) -> float:
@@ -80,10 +82,11 @@ def share_of(value: float, low: float, high: float) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
-def prior_of(name: str, instruction: str, description: str = "") -> NDArray[np.float64]:
+def prior_of(name: str, instruction: str, description: str = "") -> Array:
     """Return the weights of "what the name says is so" against its being not so; the last is the bias."""
-    known = meanings(("True", "False"), name, instruction, description)
-    yes, no = prior_weights(known, shifts_for(instruction))
+    yes, no = prior_weights(
+        meanings(("True", "False"), name, instruction, description), shifts_for(instruction)
+    )
     return np.asarray(yes - no, dtype=np.float64)
 
 
@@ -95,43 +98,29 @@ def _whole(values: Mapping[str, str], roles: Roles) -> Scene:
 def _score_readout(
     field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
 ) -> tuple[tuple[str, ...], Readout]:
-    shown = [(demo, given(demo, field.name)) for demo in demos]
-    scored = [(demo, float(value)) for demo, value in shown if _is_number(value)]
-    scenes = [_whole(dict(demo.inputs), roles) for demo, _ in scored]
+    scenes, target = [], []
+    for demo in demos:
+        value = given(demo, field.name)
+        if isinstance(value, str):
+            value = float(value) if re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", value) else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            scenes.append(_whole(dict(demo.inputs), roles))
+            target.append(share_of(float(value), field.shape.low, field.shape.high))
     words = vocabulary([scene.units[0] for scene in scenes])
-    rows = [design(read_units(scene).matrix, scene.units, words) for scene in scenes]
-    target = [share_of(value, field.shape.low, field.shape.high) for _, value in scored]
-    return words, learn(rows, target, prior_of(field.name, instruction, field.description), words)
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return not isinstance(value, bool)
+    prior = prior_of(field.name, instruction, field.description)
+    return words, learn([columns(scene, words) for scene in scenes], target, prior, words)
 
 
 def decide_several(task: Task, field: Field) -> list[Decision]:
     """Decide on every label; a decision holds if the label is given."""
-    scene, units = scene_of(task.ask.values, task.roles, per_unit=False)
+    scene = _whole(task.ask.values, task.roles)
     words, readouts = _label_readouts(field, task.ask.instruction, task.ask.demos, task.roles)
-    reading = read_units(scene)
     decisions = []
     for label, readout in zip(field.shape.labels, readouts, strict=True):
         x = _label_columns(scene, label, task.ask.instruction, words)
         p = float(chance(readout.odds(x))[0])
         holds = drawn([p, 1.0 - p], task.manner) == 0
-        decisions.append(
-            Decision(
-                unit=units[0],
-                label=label if holds else f"not {label}",
-                support=p,
-                holds=holds,
-                quote=reading.quotes[0],
-                reasons=readout.reasons(x[0], high=holds),
-            )
-        )
+        decisions.append(_decision(scene, x, readout, label if holds else f"not {label}", p, holds=holds))
     return decisions
 
 
@@ -140,22 +129,22 @@ def _label_readouts(
     field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
 ) -> tuple[tuple[str, ...], tuple[Readout, ...]]:
     shown = [(demo, given(demo, field.name)) for demo in demos]
-    labelled = [(demo, {str(label) for label in value}) for demo, value in shown if isinstance(value, list)]
+    labelled = [(demo, set(map(str, value))) for demo, value in shown if isinstance(value, list)]
     scenes = [_whole(dict(demo.inputs), roles) for demo, _ in labelled]
     words = vocabulary([scene.units[0] for scene in scenes])
     prior = np.concatenate([np.zeros(len(NAMES)), _PRIOR_LABEL])
     readouts = []
     for label in field.shape.labels:
         rows = [_label_columns(scene, label, instruction, words) for scene in scenes]
-        readouts.append(learn(rows, [float(label in said) for _, said in labelled], prior, words))
+        readouts.append(learn(rows, [float(label in labels) for _, labels in labelled], prior, words))
     return words, tuple(readouts)
 
 
-def _label_columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> NDArray[np.float64]:
+def _label_columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> Array:
     held = term_set(scene.units[0])
     own = (term_set(re.sub(r"[_-]+", " ", label)), _definition(label, instruction))
     extra = np.array([[len(wanted & held) / len(wanted) if wanted else 0.0 for wanted in own]])
-    return design(read_units(scene).matrix, scene.units, words, extra)
+    return columns(scene, words, extra)
 
 
 @lru_cache(maxsize=256)
@@ -170,31 +159,24 @@ def decide_preference(task: Task, field: Field) -> list[Decision]:
         return decide(task, replace(field, shape=Shape(kind="label", labels=field.shape.labels)))
     roles = _candidate_roles(task.ask, pair)
     words, better, even = _preference_readouts(field, task.ask.instruction, task.ask.demos, pair, roles)
-    values = task.ask.values
-    x = _difference(values, pair, roles, words)
+    x = _difference(task.ask.values, pair, roles, words)
     odds = better.odds(x)
     tie = float(chance(even.odds(_size(odds)))[0]) if "tie" in field.shape.labels else 0.0
     p = float(chance(odds)[0])
-    said = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
-    label = field.shape.labels[drawn([said[name] for name in field.shape.labels], task.manner)]
-    chosen = pair[int(label == "second")]
-    return [
-        Decision(
-            unit=Unit(number=1, text=values.get(chosen, "")),
-            label=label,
-            support=said[label],
-            holds=label == "first",
-            quote=read_units(_whole(values, replace(roles, judged=chosen))).quotes[0],
-            reasons=better.reasons(x[0], high=label != "second"),
-        )
-    ]
+    likely = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
+    label = field.shape.labels[drawn([likely[name] for name in field.shape.labels], task.manner)]
+    scene = _whole(task.ask.values, replace(roles, judged=pair[int(label == "second")]))
+    decision = _decision(scene, x, better, label, likely[label], holds=label == "first")
+    return [replace(decision, reasons=better.reasons(x[0], high=label != "second"))]
 
 
 def candidates_of(inputs: Sequence[Field]) -> tuple[str, str] | None:
     """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
     names = [field.name for field in inputs]
     for first, second in combinations(names, 2):
-        parts = (_name_parts(first), _name_parts(second))
+        parts = [
+            [part for part in re.split(r"_+|(?<=\D)(?=\d)", name.lower()) if part] for name in (first, second)
+        ]
         if len(parts[0]) == len(parts[1]):
             apart = [pair for pair in zip(*parts, strict=True) if pair[0] != pair[1]]
             if len(apart) == 1 and apart[0] in _MARKS:
@@ -202,10 +184,6 @@ def candidates_of(inputs: Sequence[Field]) -> tuple[str, str] | None:
             if len(apart) == 1 and apart[0][::-1] in _MARKS:
                 return second, first
     return (names[-2], names[-1]) if len(names) > 1 else None
-
-
-def _name_parts(name: str) -> list[str]:
-    return [part for part in re.split(r"_+|(?<=\D)(?=\d)", name.lower()) if part]
 
 
 def _candidate_roles(ask: Ask, pair: tuple[str, str]) -> Roles:
@@ -224,15 +202,12 @@ def _candidate_roles(ask: Ask, pair: tuple[str, str]) -> Roles:
 
 def _difference(
     values: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
-) -> NDArray[np.float64]:
-    columns = []
-    for name in pair:
-        scene = _whole(values, replace(roles, judged=name))
-        columns.append(design(read_units(scene).matrix, scene.units, words))
-    return np.asarray(columns[0] - columns[1], dtype=np.float64)
+) -> Array:
+    first, second = (columns(_whole(values, replace(roles, judged=name)), words) for name in pair)
+    return np.asarray(first - second, dtype=np.float64)
 
 
-def _size(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _size(odds: Array) -> Array:
     return np.column_stack([np.abs(odds), np.ones(len(odds))])
 
 
@@ -242,11 +217,11 @@ def _preference_readouts(
 ) -> tuple[tuple[str, ...], Readout, Readout]:
     """Return the shared words, the readout of the better candidate, and that of a tie."""
     shown = [(dict(demo.inputs), str(given(demo, field.name))) for demo in demos]
-    told = [(values, label) for values, label in shown if label in _TARGETS]
-    words = vocabulary([values.get(name, "") for values, _ in told for name in pair])
+    labelled = [(values, label) for values, label in shown if label in _TARGETS]
+    words = vocabulary([values.get(name, "") for values, _ in labelled for name in pair])
     prior = prior_of("supported", instruction)
     prior[BIAS_COLUMN] = 0.0  # it is the same for both
-    rows = [_difference(values, pair, roles, words) for values, _ in told]
-    better = learn(rows, [_TARGETS[label] for _, label in told], prior, words)
-    ties = [float(label == "tie") for _, label in told]
+    rows = [_difference(values, pair, roles, words) for values, _ in labelled]
+    better = learn(rows, [_TARGETS[label] for _, label in labelled], prior, words)
+    ties = [float(label == "tie") for _, label in labelled]
     return words, better, learn([_size(better.left_out)], ties, np.array(_PRIOR_TIE))

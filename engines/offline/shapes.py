@@ -7,18 +7,15 @@ as ``one of: a; b; c``.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 import dspy
 from pydantic import TypeAdapter
 
-from .echo import is_echo
-from .pieces import wording_kind
-
 Kind = Literal[
-    "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "score", "objects",
+    "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "objects",
     "preference", "map", "text",
 ]  # fmt: skip
 Schema = Mapping[str, Any]
@@ -26,6 +23,7 @@ Schema = Mapping[str, Any]
 _PREFERENCE: Final = frozenset({"first", "second", "tie"})
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
 _RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
+_CLOSING: Final = re.compile(r"</\w+>")
 _LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
 
 
@@ -95,8 +93,8 @@ def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
     if schema.get("type") in ("integer", "number"):
         low, high = _range(schema, description)
         return Shape(kind="score", low=low, high=high, whole=schema["type"] == "integer")
-    if is_echo(description, described):
-        return Shape(kind="echo", labels=described)
+    if len(described) > 1 and any(tag[2:-1] in described for tag in _CLOSING.findall(description)):
+        return Shape(kind="echo", labels=described)  # sentences in tags: one of the labels is shown as a tag
     return Shape(kind="label", labels=described) if len(described) > 1 else Shape(kind="text")
 
 
@@ -112,12 +110,9 @@ def _listed(item: Schema, definitions: Schema, described: tuple[str, ...]) -> Sh
         case "string":
             return Shape(kind="texts")
     shape = _object(item, definitions, described, "tags")
-    roles = [part.role for part in shape.parts]
-    if shape.kind == "text" or "number" in roles:
+    if shape.kind == "text" or any(part.role == "number" for part in shape.parts):
         return shape
-    sorts = [wording_kind(label) for label in shape.labels]
-    pieces = {"text", "label", "flag"} <= set(roles) and len(sorts) > 1 and None not in sorts
-    return Shape(kind="pieces" if pieces else "objects", labels=shape.labels, parts=shape.parts)
+    return replace(shape, kind="objects")
 
 
 def _object(schema: Schema, definitions: Schema, described: tuple[str, ...], kind: Kind) -> Shape:

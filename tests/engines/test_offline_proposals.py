@@ -124,20 +124,6 @@ def test_gepa_gets_an_instruction() -> None:
     assert len(found["judge"]) > len(BASIC)
 
 
-def test_simba_gets_advice_for_each_module() -> None:
-    class Offer(dspy.Signature):
-        """Offer feedback."""
-
-        module_names: list[str] = dspy.InputField()
-        discussion: str = dspy.OutputField()
-        module_advice: dict[str, str] = dspy.OutputField()
-
-    with dspy.context(lm=MODEL, adapter=adapter("chat")):
-        answer = dspy.Predict(Offer)(module_names=["judge", "tier"])
-    assert set(answer.module_advice) == {"judge", "tier"}
-    assert "does not write text" in answer.discussion
-
-
 def test_a_sentence_does_not_end_where_its_line_ends() -> None:
     text = "Write the replies\nonly, without explanations. Be short.\n- one rule\n- another\n\nThe end"
     assert instruction_sentences(text) == [

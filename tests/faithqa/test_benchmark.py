@@ -9,7 +9,7 @@ import pydantic
 import pytest
 from small import cli, ok, read_jsonl
 
-from jurist.engines.offline.conditions import missing_parts
+from jurist.engines.offline.filler import missing_parts
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import SHARES, plan_rows, statistics

@@ -9,7 +9,7 @@ import pytest
 from loopback import Loopback, field_of
 from small import cli, ok, read_jsonl, write_jsonl
 
-from jurist.engines.offline.conditions import missing_parts
+from jurist.engines.offline.filler import missing_parts
 
 MAPPED = [
     {"category": "action", "anchor": "Name", "text": "it names something"},

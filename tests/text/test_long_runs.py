@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jurist.engines.offline.conditions import _LABEL
+from jurist.engines.offline.filler import _LABEL
 from jurist.engines.offline.objects import _clauses
 from jurist.engines.offline.shapes import _RANGE, _one_of
 from jurist.gold.documents import read_documents
