@@ -5,8 +5,15 @@ from tempfile import TemporaryDirectory
 
 from ..arguments.new import NewOptions
 from ..errors import UsageError
-from ..exports.incoming import IncomingPrompt, read_prompt
-from ..exports.judge_file import Asked, judge_source, labels_asked, preference_asked, score_asked
+from ..exports.incoming import (
+    Asked,
+    IncomingPrompt,
+    judge_source,
+    labels_asked,
+    preference_asked,
+    read_prompt,
+    score_asked,
+)
 from ..programs.catalogue import find
 from .common import write_text
 from .printing import Result

@@ -1,4 +1,4 @@
-"""Where a compiled judge goes: one module for each target system.
+"""Where a compiled judge goes: each target system is a class.
 
 Every export is stamped with the artifact's hash. Imports DSPy only when
 something is exported.
@@ -11,23 +11,16 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
-from .autoevals import Autoevals
-from .deepeval import DeepEval
 from .dspy_module import DSPyModule
-from .inspect_ai import Inspect
-from .langchain import LangChain
-from .langfuse import Langfuse
+from .hubs import LangChain, Langfuse, MLflow
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
-from .mlflow import MLflow
 from .openai_batch import OpenAIBatch
-from .opik import Opik
 from .parity import variables
-from .phoenix import Phoenix
+from .portable_file import PythonFile
 from .prompt import Prompt, prompt_of
 from .promptfoo import Promptfoo
-from .pydantic_evals import PydanticEvals
-from .python_file import PythonFile
+from .scorers import Autoevals, DeepEval, Inspect, Opik, Phoenix, PydanticEvals
 from .target import Exporter, Row, Subject, Target
 
 if TYPE_CHECKING:

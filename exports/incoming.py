@@ -1,17 +1,23 @@
-"""A prompt that somebody has, as an instruction and the names of its inputs.
+"""A prompt that somebody has, read from its file and written as the Python file of a judge.
 
-Its variables are ``{{name}}`` or, where there are none of these, ``{name}``; templates with logic are refused. Which
-files are read, :mod:`jurist.exports.prompt_files` says.
+What is read: text and Markdown; JSON messages with ``role`` and ``content``, alone or as ``messages`` or ``template``
+of an object (MLflow's prompt, exports of jurist); a prompt of LangChain, alone or as the ``manifest`` that LangSmith
+keeps, also one that is followed by a model; a promptfoo configuration in YAML or JSON, in which a ``rubricPrompt`` is
+the judge and else the one prompt, and jurist's own in CommonJS. Its variables are ``{{name}}`` or, where there are none
+of these, ``{name}``; templates with logic are refused.
 """
 
 import json
 import keyword
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..errors import UsageError
-from .prompt_files import templates_of
+from ..errors import UsageError, why
+from ..gold.decoding import unreadable
+from .messages import FORMAT
 
 _DOUBLE = re.compile(r"\{\{\{?\s*([A-Za-z_][\w.]*)\s*\}?\}\}")
 _SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
@@ -70,3 +76,254 @@ def _named(pattern: re.Pattern[str], text: str, path: Path) -> str:
         return f"⟦{name}⟧"
 
     return pattern.sub(mark, text)
+
+
+Style: TypeAlias = Literal["literal", "f-string", "mustache", "jinja2", ""]
+_SPEC = re.compile(r"^const spec = (\{.*\});$", re.MULTILINE)
+_SPOKEN: Final = {"System": "system", "Human": "user", "AI": "assistant"}
+
+
+class Template(NamedTuple):
+    """One message."""
+
+    role: str  # ``system``, ``user`` or ``assistant``
+    text: str  # with its variables
+    style: Style = ""  # how they are written; empty for either, ``literal`` for ``⟦name⟧``
+
+
+def templates_of(path: Path) -> list[Template]:
+    """Read a prompt file."""
+    try:
+        text = path.read_text("utf-8-sig", "surrogateescape")
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"
+        ) from error
+    if wrong := unreadable(text, str(path), 1):
+        raise UsageError(wrong.message, hint=wrong.hint)
+    content = _structured(text, path)
+    if isinstance(content, Mapping) and isinstance(content.get("manifest"), Mapping):
+        content = content["manifest"]
+    if not isinstance(content, Mapping):
+        return _plain(content, path)
+    if content.get("lc"):
+        return _langchain(content, path)
+    if content.get("format") == FORMAT:
+        return [
+            Template(str(one["role"]), _placed(str(one["content"]), content), "literal")
+            for one in content["messages"]
+        ]
+    if judged := _rubric(content) or content.get("prompts"):
+        return _promptfoo(judged, path)
+    return _plain(content.get("messages") or content.get("template"), path)
+
+
+def _plain(content: Any, path: Path, style: Style = "") -> list[Template]:
+    if isinstance(content, str):
+        return [Template("user", content, style)]
+    if isinstance(content, list) and content and all(_is_message(one) for one in content):
+        return [Template(str(one["role"]), str(one["content"]), style) for one in content]
+    raise UsageError(
+        f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
+    )
+
+
+def _structured(text: str, path: Path) -> Any:
+    suffix = path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise UsageError(
+                f"{path} is not YAML: {' '.join(str(error).split())[:120]}", hint="correct it"
+            ) from error
+    if suffix in (".cjs", ".js"):
+        found = _SPEC.search(text)
+        if not found:
+            raise UsageError(f"{path} is a program of its own", hint="name the prompt file that it reads")
+        return {**json.loads(found[1]), "format": FORMAT}
+    if suffix != ".json":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is not JSON: {error}", hint="correct it, or give it another suffix"
+        ) from error
+
+
+def _placed(text: str, exported: Mapping[str, Any]) -> str:
+    for one in exported["inputs"]:
+        text = text.replace(one["placeholder"], f"⟦{one['name']}⟧")
+    return text
+
+
+def _is_message(one: Any) -> bool:
+    return (
+        isinstance(one, Mapping) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
+    )
+
+
+def _langchain(content: Mapping[str, Any], path: Path) -> list[Template]:
+    kwargs = content.get("kwargs") or {}
+    if isinstance(first := kwargs.get("first"), Mapping):  # a prompt, and the model that answers it
+        return _langchain(first, path)
+    if isinstance(template := kwargs.get("template"), str):
+        return [Template("user", template, kwargs.get("template_format", "f-string"))]
+    return [_langchain_message(one, path) for one in kwargs.get("messages", ())]
+
+
+def _langchain_message(one: Any, path: Path) -> Template:
+    kind, kwargs = str((one.get("id") or [""])[-1]), one.get("kwargs") or {}
+    inner = (kwargs.get("prompt") or {}).get("kwargs") or {}
+    role = next((role for name, role in _SPOKEN.items() if kind.startswith(name)), "")
+    template = inner.get("template") if inner else kwargs.get("content")
+    if not role or not isinstance(template, str):
+        raise UsageError(
+            f"{path} has a message of the kind {kind!r}", hint="give system, human and AI messages"
+        )
+    return Template(role, template, inner.get("template_format", "f-string") if inner else "literal")
+
+
+def _rubric(content: Mapping[str, Any]) -> Any:
+    """Return the prompt with which promptfoo's own judge is asked, if the configuration has one."""
+    given = content.get("defaultTest")
+    options = given.get("options") if isinstance(given, Mapping) else None
+    return options.get("rubricPrompt") if isinstance(options, Mapping) else None
+
+
+def _promptfoo(prompts: Any, path: Path) -> list[Template]:
+    listed = prompts if isinstance(prompts, list) else [prompts]
+    if listed and all(_is_message(one) for one in listed):
+        return _plain(listed, path, "mustache")
+    if len(listed) != 1:
+        raise UsageError(f"{path} has {len(listed)} prompts, and a judge is one", hint="leave one in it")
+    one = listed[0].get("raw") or listed[0].get("id") if isinstance(listed[0], Mapping) else listed[0]
+    if isinstance(one, str) and one.startswith("file://"):
+        return templates_of(path.parent / one.removeprefix("file://"))
+    try:
+        found = json.loads(str(one))
+    except ValueError:
+        found = None
+    return _plain(found if isinstance(found, Sequence) else str(one), path, "mustache")
+
+
+_SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)
+_FILE = '''"""{title}: a judge made from {source}."""
+{imports}
+import dspy
+
+import jurist
+
+
+class {name}(dspy.Signature):
+    """{instruction}"""
+
+{inputs}
+    {output}: {annotation}
+
+
+judge = jurist.Judge(name="{judge}", signature={name}, {arguments})
+'''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a judge answers, as its file says it."""
+
+    names: Sequence[str]  # for the output field; the first that is no input is taken
+    annotation: str  # its type, and its default
+    arguments: str  # of ``jurist.Judge``; ``{unit}`` is the input that is judged
+    words: str  # for people
+
+
+def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
+    """Return one of some labels."""
+    chosen = list(positive) or [labels[-1]] if labels else []
+    if len(set(labels)) < 2 or len(set(labels)) != len(labels) or not all(one.strip() for one in labels):
+        raise UsageError(
+            f"{', '.join(labels) or 'nothing'} are no labels", hint="give two or more, as --labels yes,no"
+        )
+    if not set(chosen) < set(labels):
+        raise UsageError(
+            f"{', '.join(chosen)} does not part the labels {', '.join(labels)}",
+            hint="let --positive name some of them, and not all",
+        )
+    return Asked(
+        names=("label", "verdict", "decision", "judged_label"),
+        annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
+        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}",
+        words=f"labels {', '.join(labels)}; found is {', '.join(chosen)}; compiled for balanced_accuracy",
+    )
+
+
+def score_asked(scale: str) -> Asked:
+    """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
+    found = _SCALE.fullmatch(scale.strip())
+    if not found or float(found[1]) >= float(found[2]):
+        raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
+    low, high = found[1], found[2]
+    kind = "float" if "." in low + high else "int"
+    return Asked(
+        names=("score", "rating", "grade", "judged_score"),
+        annotation=f"{kind} = dspy.OutputField(ge={low}, le={high})",
+        arguments="unit={unit}",
+        words=f"a score from {low} to {high}",
+    )
+
+
+def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
+    """Return which of two inputs is better: ``first``, ``second`` or ``tie``."""
+    if len(set(pair)) != 2 or len(pair) != 2 or not set(pair) <= set(inputs):
+        raise UsageError(
+            f"{', '.join(pair) or 'nothing'} are not two inputs of the prompt",
+            hint=f"let --prefer name two of {', '.join(inputs)}",
+        )
+    first, second = pair
+    return Asked(
+        names=("better", "preferred", "preference", "judged_better"),
+        annotation='Literal["first", "second", "tie"] = dspy.OutputField()',
+        arguments=f'answer=jurist.Preference(first="{first}", second="{second}")',
+        words=f"which of {first} (first) and {second} (second) is better",
+    )
+
+
+def judge_source(name: str, source: str, prompt: IncomingPrompt, asked: Asked, unit: str = "") -> str:
+    """Return the text of the file."""
+    judged = unit or prompt.inputs[-1]
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")
+    if judged not in prompt.inputs:
+        raise UsageError(
+            f"{judged!r} is no input of the prompt", hint=f"use one of {', '.join(prompt.inputs)}"
+        )
+    return _FILE.format(
+        title=name,
+        source=re.sub(r'["\\]', "'", source),
+        imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
+        name="".join(part.capitalize() for part in name.split("-")),
+        instruction=_docstring(prompt.instruction),
+        inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
+        output=next(one for one in asked.names if one not in prompt.inputs),
+        annotation=asked.annotation,
+        judge=name,
+        arguments=asked.arguments.replace("{unit}", _quoted(judged)),
+    )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _docstring(text: str) -> str:
+    """Return a text for a docstring of a class: dedenting it gives the text back.
+
+    Line ends become newlines, tabs spaces, and lines of spaces empty, as they would be in any instruction.
+    """
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs()
+    safe = plain.replace("\\", "\\\\")
+    safe = re.sub(r'"{3,}|"+\Z', lambda found: found[0].replace('"', '\\"'), safe)
+    lines = safe.split("\n")
+    return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])

@@ -1,24 +1,27 @@
 """One Python file with a whole judge, that needs no jurist: the prompt, the reader of replies and the vote.
 
 What such a file adds to :class:`~jurist.exports.portable_judge.PortableJudge` is a few lines for who calls it: a plain
-function, or a scorer of an evaluation framework (:mod:`jurist.exports.scorer_file`).
+function, or a scorer of an evaluation framework (:mod:`jurist.exports.scorers`).
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import sys
+from collections.abc import Callable, Sequence
+from functools import cache
 from string import Template
 from types import ModuleType
 from typing import Any, ClassVar
 
 from ..errors import UsageError
 from ..programs.votes import majority
-from .bundle import portable_source
 from .contents import contents
 from .prompt import prompt_of
-from .target import Subject, Target
+from .target import Messages, Row, Subject, Target
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 """
@@ -110,3 +113,94 @@ def _unreadable(subject: Subject) -> UsageError:
         f"the replies of {subject.judge.name} cannot be read without jurist's own code",
         hint="export it to messages, or run it with jurist",
     )
+
+
+@cache
+def portable_source() -> str:
+    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, and all it needs."""
+    from ..programs import votes
+    from ..programs.answers import portable, sentences
+    from ..text import escaping, replies
+    from . import portable_judge
+
+    functions = (votes.majority, votes._sides, votes.decide, sentences.shown, sentences.numbered)
+    return bundle(escaping, replies, *functions, portable, portable_judge)
+
+
+def bundle(*parts: ModuleType | Callable[..., object]) -> str:
+    """Return one source of modules and functions, with every import of the standard library at its top."""
+    imports: set[str] = set()
+    bodies: list[str] = []
+    defined: set[str] = set()
+    for part in parts:
+        source = inspect.getsource(part)
+        kept, names = _body(source, imports)
+        if names & defined:
+            raise ValueError(f"{part.__name__} defines {', '.join(sorted(names & defined))} again")
+        defined |= names
+        bodies.append(kept)
+    top = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))
+    return "\n\n\n".join([top, *bodies])
+
+
+def _body(source: str, imports: set[str]) -> tuple[str, set[str]]:
+    """Return a source without docstring, imports and ``__all__``, and the names that it defines at its top."""
+    lines, names = source.splitlines(), set[str]()
+    for number, node in enumerate(ast.parse(source).body):
+        docstring = number == 0 and isinstance(node, ast.Expr)
+        targets = _names(node)
+        if isinstance(node, ast.Import | ast.ImportFrom) or docstring or targets == {"__all__"}:
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
+            if not docstring and targets != {"__all__"} and not _is_ours(node):
+                imports.add(ast.unparse(node))
+        else:
+            names |= targets
+    return "\n".join(lines).strip("\n"), names
+
+
+def _names(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _is_ours(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
+
+
+class PythonFile(PortableFile):
+    """One file with the prompt, the parser and the vote; dependency-free."""
+
+    name = "python"
+    limits = ("what the client raises (quota, network) is the caller's to handle and retry",)
+    about = """Needs Python 3.11 and no package but a client.
+
+    judge(OpenAI(), "gpt-4.1-mini", $call)
+
+Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` ("verdict", or "abstained"
+where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that does not count as found, or for the top of
+the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is not caught
+here. A judge of numbered units does not ask again for those that a reply leaves out."""
+    code = '''def judge(
+    client: Any, model: str, *, settings: Mapping[str, Any] | None = None, **inputs: Any
+) -> dict[str, Any]:
+    """Return the verdict on one row.
+
+    Args:
+        client: such as openai.OpenAI(), with or without base_url.
+        model: the name that it knows.
+        settings: for the request, over $settings; None leaves one out.
+        inputs: $inputs.
+    """
+    return _JUDGE.ask(_JUDGE.through(client, model, settings or {}), inputs)
+
+
+def messages(**inputs: Any) -> list[dict[str, str]]:
+    """Return the messages that are sent for one row."""
+    return _JUDGE.messages(inputs)
+'''
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Execute the file, which jurist has just written, and ask for the messages of the rows' own inputs."""
+        return [executed(text)["messages"](**row.inputs) for row in rows]

@@ -1,6 +1,6 @@
 """A judge from its exported description alone: the messages it sends, how it reads a reply, and how samples count.
 
-Only the standard library, because exports carry this source along (:mod:`jurist.exports.bundle`).
+Only the standard library, because exports carry this source along (:mod:`jurist.exports.portable_file`).
 """
 
 import json

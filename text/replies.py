@@ -1,7 +1,7 @@
 """What the text of a reply says, and nothing that it does not say: drafts, halves and contradictions are no answer.
 
 Knows no types and no signatures; only the standard library, because exports carry this source along
-(:mod:`jurist.exports.bundle`).
+(:mod:`jurist.exports.portable_file`).
 """
 
 import json

@@ -1,6 +1,6 @@
 """Reading and combining answers from an export's description of them, without types: JSON values in and out.
 
-Only the standard library, because exports carry this source along (:mod:`jurist.exports.bundle`). A test holds every
+Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`). A test holds every
 reader here against the answer that it stands for.
 """
 

@@ -12,8 +12,15 @@ from small import cli, ok, write_jsonl
 
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, rendered, subject_of
-from jurist.exports.incoming import IncomingPrompt, read_prompt
-from jurist.exports.judge_file import Asked, judge_source, labels_asked, preference_asked, score_asked
+from jurist.exports.incoming import (
+    Asked,
+    IncomingPrompt,
+    judge_source,
+    labels_asked,
+    preference_asked,
+    read_prompt,
+    score_asked,
+)
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState, normalise_instruction
 

@@ -23,10 +23,9 @@ from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import GoldError, UsageError
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
-from jurist.exports.bundle import bundle
-from jurist.exports.portable_file import executed, portable_spec
+from jurist.exports.dspy_module import signature_source
+from jurist.exports.portable_file import bundle, executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
-from jurist.exports.signature_source import signature_source
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS
 from jurist.programs.catalogue import find
