@@ -45,7 +45,7 @@ class CompileOptions(
         "--optimizer",
         metavar="NAME",
         help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, "
-        "mipro, gepa, simba, infer-rules, a plug-in's, or several joined by + (default: race)",
+        "mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by + (default: race)",
     )
     holdout: str | None = option(
         "--holdout",

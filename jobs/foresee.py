@@ -1,6 +1,5 @@
 """Estimates of an experiment, of a compilation, and of a generation. They send nothing."""
 
-import dataclasses
 from typing import Any
 
 from ..cases import Case
@@ -11,7 +10,7 @@ from ..errors import plural
 from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer
-from ..optimizers.registry import make
+from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, ask_of, shared_out, size_of, some, tried, with_examples
@@ -99,9 +98,12 @@ def _shown(parts: tuple[Optimizer, ...]) -> int:
     most = 0
     part: Any
     for part in parts:
-        known = {item.name: getattr(part, item.name) for item in dataclasses.fields(part)}
+        known = settings_of(part)[part.name]
         pairs = 2 * known.get("pairs", 0) * known.get("most", 0)  # a pair is two cases
-        most = max(most, *known.get("sizes", (0,)), known.get("demos", 0), known.get("labels", 0), pairs)
+        theirs = (
+            known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
+        )
+        most = max(most, *known.get("sizes", (0,)), *theirs, pairs)
     return most
 
 

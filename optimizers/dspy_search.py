@@ -1,26 +1,30 @@
-"""What all of DSPy's optimizers need to work here: a budget, silence, a guard, and an honest end.
+"""Any optimizer of DSPy behind our interface: ``dspy:NAME``, and short names for six of them.
 
-The optimizer searches with calls kept back for the end. Then, however the
+DSPy's class is given a student whose every run a recorder answers
+(:mod:`jurist.optimizers.recorder`), and what its parameters are for by their names; whatever else its
+constructor and ``compile`` take are settings. The meter ends it, with calls kept back for the end. Then, however the
 search ended, the best few prompts by the record are scored on the whole of dev,
 and the board decides; DSPy's own choice, which some of its optimizers get wrong
-or lose, is never asked for.
+or lose, is one candidate of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
 import logging
 import random
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any
 
 import dspy
+import dspy.teleprompt
 from dspy.lm15 import Request, Response
+from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMError
 
@@ -28,187 +32,242 @@ from ..cases import Case
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import fatal, model_error
-from ..errors import JuristError
+from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
 from .board import Board, Candidate
-from .drawing import draw
+from .drawing import draw, labelled
 from .finalists import Finalists
-from .recorder import CarriedError, Judging, Prefetch, Recorder
+from .recorder import CarriedError, Judging, Recorder, Unanswered
 
-_S = TypeVar("_S")
-
+PREFIX = "dspy:"
+SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "bootstrap": ("BootstrapFewShotWithRandomSearch", {"finalists": 1}),
+    "copro": ("COPRO", {"sample": 40, "finalists": 3}),
+    "mipro": ("MIPROv2", {"sample": 100}),
+    "gepa": ("GEPA", {"validation": 60}),
+    "simba": ("SIMBA", {"sample": 60, "finalists": 3}),
+    "infer-rules": ("InferRules", {"sample": 40, "finalists": 1, "max_labeled_demos": 8}),
+}
+"""Short name -> DSPy's class, and settings that are not the usual ones."""
 _NEVER = 10**9
-_DOWN = 3  # proposals in a row that failed, each tried several times, or that cannot be used
-_LOGGERS = ("dspy", "gepa", "optuna")
+_DOWN = 3  # proposals in a row that failed, each tried several times
+_UNUSABLE = 5  # proposals in a row of which nothing can be read
+_MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
+_REMEMBERED = 4  # GEPA's metric calls to a paid one, at most: what was asked before costs nothing here
+_LENGTHS = (
+    "max_metric_calls",
+    "max_full_evals",
+    "num_trials",
+    "num_candidates",
+)  # instead of DSPy's ``auto``
+_NO_PROMPT = ("BootstrapFinetune", "BetterTogether", "KNNFewShot", "Ensemble", "GRPO", "AvatarOptimizer")
+_DEFECTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
+    *(AdapterParseError, LMError, Unanswered),
+)
+"""With what DSPy's optimizers end without returning what they found; exceptions of ours are carried past them."""
+_PLAIN = (bool, int, float, str, type(None))
+_OURS = frozenset(
+    (
+        *(
+            "metric",
+            "prompt_model",
+            "reflection_lm",
+            "task_model",
+            "instruction_proposer",
+            "teacher_settings",
+        ),
+        *("student", "teacher", "trainset", "valset", "seed", "num_threads", "eval_kwargs", "max_errors"),
+        *("log_dir", "program_aware_proposer", "demo_input_field_maxlen"),
+    )
+)
+"""Parameters of DSPy's classes that are given by the job."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchBudget:
-    """What a search may spend."""
+class DspyOptimizer:
+    """One of DSPy's optimizers with its settings."""
 
-    left: int | None  # calls, ``None`` without a limit
-    run: int  # calls that one case takes: predictors x samples
-    predictors: int  # of the program
-
-    def pays(self, calls: int) -> bool:
-        """Say whether so many calls can be paid."""
-        return self.left is None or calls <= self.left
-
-    def largest(self, shapes: Iterable[_S], calls: Callable[[_S], int], least: _S) -> _S:
-        """Return the first of ``shapes``, the most wanted first, whose calls can be paid; ``least`` if none can."""
-        return next((shape for shape in shapes if self.pays(calls(shape))), least)
+    of: str  # DSPy's class
+    name: str
+    sample: int = 0  # train cases it works on, at most; 0 for all
+    validation: int = 0  # dev cases it scores on, at most; 0 for all
+    finalists: int = 2  # prompts that are scored on all of dev at the end
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by DSPy's names of its parameters
 
     @classmethod
-    def of(cls, job: Job, left: int | None) -> SearchBudget:
-        """Return the budget of a job with so many calls left."""
-        predictors = len(job.judge.basic().predictors())
-        return cls(left=left, run=job.calls_per_case, predictors=predictors)
+    def called(cls, name: str) -> DspyOptimizer:
+        """Return the optimizer of a short name or of ``dspy:CLASS``, with its usual settings."""
+        of, more = SHORT.get(name, (name.removeprefix(PREFIX), {}))
+        known = [one for one in dir(dspy.teleprompt) if _fits(one)]
+        if of not in known:
+            hint = choices(of, known)
+            raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
+        made = cls(of=of, name=name)
+        return made.changed({**made.usual, **more})
 
+    @property
+    def usual(self) -> dict[str, Any]:
+        """What DSPy's class is given where it has no good value of its own."""
+        usual = {"metric_threshold": 0.5, "init_temperature": 1.0, "auto": "light", "max_demos": 4}
+        known = self.parameters()
+        # DSPy takes any score that is not 0 for a right answer; 1.4 is hotter than some providers allow.
+        return {name: value for name, value in usual.items() if name in known}
 
-class DspyOptimizer(ABC):
-    """The base of DSPy's optimizers; a subclass is a frozen dataclass of settings."""
+    def changed(self, settings: Mapping[str, Any]) -> DspyOptimizer:
+        """Return it with other settings, ours and DSPy's."""
+        ours = {
+            name: value for name, value in settings.items() if name in ("sample", "validation", "finalists")
+        }
+        theirs = {name: value for name, value in settings.items() if name not in ours}
+        if "auto" in self.settings and "auto" not in theirs and set(_LENGTHS) & set(theirs):
+            theirs["auto"] = None
+        return dataclasses.replace(self, **ours, settings={**self.settings, **theirs})
 
-    name: str  # the optimizer's
-    finalists: int  # prompts that are scored on all of dev at the end
-    # exceptions with which this optimizer is known to end without returning what it found
-    defects: ClassVar[tuple[type[Exception], ...]] = ()
+    def to_json(self) -> dict[str, Any]:
+        """Return all settings by name."""
+        ours = {"sample": self.sample, "validation": self.validation, "finalists": self.finalists}
+        return {**ours, **self.settings}
 
-    @abstractmethod
-    def smallest(self, job: Job, budget: SearchBudget) -> int:
-        """Return the calls of the smallest search, beside those that score two prompts on dev."""
-
-    @abstractmethod
-    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
-        """Run DSPy's optimizer on a fresh student, within a budget."""
+    def parameters(self) -> dict[str, Any]:
+        """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
+        made = {name: default for names in _parameters(_class(self.of)) for name, default in names.items()}
+        return {
+            name: None if default is inspect.Parameter.empty else default
+            for name, default in made.items()
+            if name not in _OURS and (default is inspect.Parameter.empty or isinstance(default, _PLAIN))
+        }
 
     def minimum(self, job: Job) -> int:
-        """Return the calls of the smallest search and of two prompts on dev."""
-        return 2 * len(job.dev) * job.calls_per_case + self.smallest(job, SearchBudget.of(job, left=0))
+        """Return the calls of two prompts on dev, and one for what makes another one."""
+        return 2 * len(job.dev) * job.calls_per_case + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Search from ``start``; return the best candidate on the board."""
-        finalists = Finalists(job, board, self.finalists, self.name)
-        quiet = _Quiet()
-        recorder = Recorder(
-            job=dataclasses.replace(job, sink=quiet.through(job.sink)),
-            board=board,
-            start=start,
-            source=self.name,
-        )
+        import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
+
+        finalists, quiet = Finalists(job, board, self.finalists, self.name), _Quiet()
+        heard = dataclasses.replace(job, sink=quiet.through(job.sink))
+        recorder = Recorder(job=heard, board=board, start=start, source=self.name)
         with finalists.after():
             try:
-                with quiet.streams(), _settings(job, recorder, finalists):
-                    budget = SearchBudget.of(job, job.context.meter.left())
-                    self.compile(recorder, recorder.student(), budget)
+                with quiet.streams():
+                    self._compile(recorder, _Proposals(job=heard, name=self.name), finalists)
             except CarriedError as carried:
                 raise carried.error from carried
-            except (Stopped, AdapterParseError, LMError, *self.defects) as defect:
+            except _DEFECTS as defect:
                 _note_end(job, board, self.name, defect)
+            except Stopped as end:
+                job.note(f"{self.name} ended early: {end}")
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
         return best
+
+    def _compile(self, recorder: Recorder, proposals: _Proposals, finalists: Finalists) -> None:
+        """Run DSPy's optimizer on a fresh student, and enter what it returns."""
+        job, kind, adapter = recorder.job, _class(self.of), _Lenient(proposals)
+        train = _drawn(job, self.name, job.labelled_train(), self.sample)
+        dev = _drawn(job, self.name, labelled(job.dev) or list(job.dev), self.validation)
+        proposer = job.proposer_lm.copy(engine=_Guard(job.proposer_lm.engine, proposals))
+        made, compiled = _parameters(kind)
+        given = {
+            "metric": recorder.feedback if "reflection_lm" in made else recorder.metric,
+            "prompt_model": proposer,
+            "reflection_lm": proposer.copy(temperature=1.0),
+            "instruction_proposer": InstructionProposer(adapter=adapter),
+            "task_model": job.judge_lm,
+            "trainset": recorder.examples(train),
+            "valset": recorder.examples(dev),
+            "teacher": recorder.program(teacher=True),
+            "seed": job.seed % 2**32,
+            "num_threads": 1,
+            "eval_kwargs": {"num_threads": 1, "display_progress": False},
+            "program_aware_proposer": False,  # it would describe our wrapper, not the judge
+            "demo_input_field_maxlen": 0,  # nothing is cut: a demonstration is what its case says, and traced to it
+            "bsize": min(32, len(train)),
+            "minibatch": len(dev) > _SMALL,
+            "minibatch_size": min(_MINIBATCH, len(dev)),
+            **self.settings,
+        }
+        if "num_rules" in made:  # of the rules; demonstrations are taught by the judge whatever is said here
+            given["teacher_settings"] = {"lm": proposer}
+        if "reflection_lm" in made:
+            del given["teacher"]  # GEPA takes none
+        left = job.context.meter.left()
+        if "max_metric_calls" in made and given["auto"] == "light" and left is not None:
+            given |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
+        with _context(job, adapter, _BeforeEvaluation(recorder, finalists)):
+            optimizer = kind(**{name: value for name, value in given.items() if name in made})
+            of_run = {name: value for name, value in given.items() if name in compiled}
+            recorder.candidate(optimizer.compile(recorder.program(), **of_run))
+
+
+def _class(name: str) -> Any:
+    return getattr(dspy.teleprompt, name)
+
+
+def _fits(name: str) -> bool:
+    """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
+    kind = getattr(dspy.teleprompt, name, None)
+    if name in _NO_PROMPT or not isinstance(kind, type) or not issubclass(kind, dspy.teleprompt.Teleprompter):
+        return False
+    return {"student", "trainset"} <= inspect.signature(_class(name).compile).parameters.keys()
+
+
+def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a class's constructor and its ``compile`` take, by name, with the defaults."""
+    made: dict[str, Any] = {}
+    for base in kind.__mro__:
+        signature = inspect.signature(base.__init__).parameters
+        made = {name: one.default for name, one in signature.items() if one.kind not in _MORE} | made
+        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.values()):
+            break
+    compiled = {name: one.default for name, one in inspect.signature(kind.compile).parameters.items()}
+    del made["self"], compiled["self"]
+    return made, compiled
+
+
+_MORE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
+def _drawn(job: Job, name: str, cases: Sequence[Case], size: int) -> list[Case]:
+    """Return cases in an order drawn by the job's seed, stratified.
+
+    DSPy's demonstration optimizers have no seed of their own: the order of their training set is their seed.
+    """
+    return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))
 
 
 class Stopped(BaseException):
     """Ends a search from within, past code that catches every ``Exception``; what was found so far is kept."""
 
 
-class Proposals:
+@dataclass(kw_only=True)
+class _Proposals:
     """Counts the proposals of one search that cannot be used: DSPy goes on without them and says so nowhere."""
 
-    def __init__(self, job: Job, name: str) -> None:
-        self._job, self._name = job, name
-        self._lost, self._row = 0, 0
+    job: Job
+    name: str
+    _lost: int = 0
+    _row: int = 0
 
-    def good(self) -> None:
+    def used(self) -> None:
         """Take note that a proposal can be used."""
         self._row = 0
 
     def lost(self, why: str) -> None:
         """Tell that a proposal cannot be used."""
         self._lost, self._row = self._lost + 1, self._row + 1
-        self._job.note(f"{self._name}: an unusable proposal: {why}")
-        if self._row >= _DOWN:
+        self.job.note(f"{self.name}: an unusable proposal: {why}")
+        if self._row >= _UNUSABLE:
             raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
 
 
-def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
-    """Return labelled training cases in an order drawn by the job's seed, stratified.
-
-    DSPy's demonstration optimizers have no seed of their own: the order of their training set is their seed.
-    """
-    cases = job.labelled_train()
-    return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))
-
-
-def _note_end(job: Job, board: Board, name: str, defect: BaseException) -> None:
-    """Tell why DSPy's optimizer ended before its end."""
-    if isinstance(defect, Stopped):
-        job.note(f"{name} ended early: {defect}")
-        return
-    lost = _lm_error(defect)
-    if lost is not None and not any(one.source == name for one in board.candidates.values()):
-        raise model_error(lost) from defect  # there was nothing to try
-    job.note(f"{name} ended early: {type(defect).__name__}: {defect}"[:300])
-
-
-class _GivesBack(BaseCallback):
-    """Gives back what the finalists need no more, before it is asked whether an evaluation can be paid."""
-
-    def __init__(self, finalists: Finalists) -> None:
-        self._finalists = finalists
-
-    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep back what is still needed."""
-        self._finalists.keep()
-
-
-def _lm_error(error: BaseException | None) -> LMError | None:
-    """Return the failed call behind an exception, if there is one."""
-    for _ in range(16):
-        if error is None or isinstance(error, LMError):
-            return error
-        error = error.__cause__ or error.__context__
-    return None
-
-
-@contextmanager
-def _settings(job: Job, recorder: Recorder, finalists: Finalists) -> Iterator[None]:
-    drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
-    try:
-        with _context(job, [_GivesBack(finalists), Prefetch(recorder)]):
-            yield
-    finally:
-        current_draw.reset(drawn)
-
-
-def _context(job: Job, callbacks: list[BaseCallback]) -> AbstractContextManager[None]:
-    context: AbstractContextManager[None] = dspy.context(
-        lm=job.judge_lm,
-        adapter=Lenient(),
-        callbacks=callbacks,
-        disable_history=True,
-        track_usage=False,
-        trace=None,
-        max_errors=_NEVER,
-        num_threads=1,
-    )
-    return context
-
-
-def proposer(job: Job) -> dspy.LM:
-    """Return the proposer's model with a guard: its lasting failures end the work, whoever would swallow them."""
-    return job.proposer_lm.copy(engine=_Guard(job.proposer_lm.engine))
-
-
 class _Guard:
-    """An engine whose fatal and repeated failures cannot be taken for a missing proposal.
+    """The proposer's engine: its fatal and repeated failures end the work, whoever would swallow them."""
 
-    A prompt that is too long says nothing of the next one, which may be shorter.
-    """
-
-    def __init__(self, inner: Any) -> None:
-        self._inner, self._failed = inner, 0
+    def __init__(self, inner: Any, proposals: _Proposals) -> None:
+        self._inner, self._proposals, self._failed = inner, proposals, 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Guard:
         return self
@@ -216,8 +275,11 @@ class _Guard:
     def complete(self, request: Request) -> Response:
         try:
             response: Response = self._inner.complete(request)
+        except ContextWindowExceededError:  # it says nothing of the next one, which may be shorter
+            self._proposals.lost("what is shown is too long for the proposer")
+            raise
         except LMError as error:
-            self._failed += not isinstance(error, ContextWindowExceededError)
+            self._failed += 1
             if fatal(error) or self._failed >= _DOWN:
                 raise CarriedError(model_error(error)) from error
             raise
@@ -227,20 +289,81 @@ class _Guard:
         return response
 
 
-class Lenient(ChatAdapter):
+class _Lenient(ChatAdapter):
     """An adapter for proposals in words: an unusable reply is an empty proposal, and the others are kept.
 
     DSPy asks for several proposals at once and loses all of them, and the search, if one cannot be parsed.
     """
 
+    def __init__(self, proposals: _Proposals) -> None:
+        super().__init__()
+        self._proposals = proposals
+
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
         try:
-            return super().parse(signature, completion)
+            fields: dict[str, Any] = super().parse(signature, completion)
         except AdapterParseError:
+            self._proposals.lost("the proposer's reply cannot be read")
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
             return dict.fromkeys(signature.output_fields, "")
+        if any(str(value).strip() for value in fields.values()):
+            self._proposals.used()
+        else:
+            self._proposals.lost("the proposer's reply is empty")
+        return fields
+
+
+class _BeforeEvaluation(BaseCallback):
+    """Gives back what the finalists need no more, and asks all cases of an evaluation at once.
+
+    DSPy's own threads may pay a slow call twice.
+    """
+
+    def __init__(self, recorder: Recorder, finalists: Finalists) -> None:
+        self._recorder, self._finalists = recorder, finalists
+
+    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Ask before the evaluation does."""
+        self._finalists.keep()
+        program, examples = inputs.get("program"), inputs.get("devset") or instance.devset
+        if isinstance(program, Judging):
+            self._recorder.prefetch(program, examples)
+
+
+@contextmanager
+def _context(job: Job, adapter: ChatAdapter, callback: BaseCallback) -> Iterator[None]:
+    drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+    try:
+        with dspy.context(
+            lm=job.judge_lm,
+            adapter=adapter,
+            callbacks=[callback],
+            disable_history=True,
+            track_usage=False,
+            trace=None,
+            max_errors=_NEVER,
+            num_threads=1,
+        ):
+            yield
+    finally:
+        current_draw.reset(drawn)
+
+
+def _note_end(job: Job, board: Board, name: str, defect: Exception) -> None:
+    """Tell why DSPy's optimizer ended before its end; where it tried nothing, that is an error."""
+    if not any(one.source == name for one in board.candidates.values()):
+        cause: BaseException | None = defect
+        for _ in range(16):
+            if isinstance(cause, LMError):
+                raise model_error(cause) from defect
+            cause = cause and (cause.__cause__ or cause.__context__)
+        raise OptimizerError(
+            f"{name} failed before it tried anything: {type(defect).__name__}: {defect}"[:300],
+            hint="look at its settings in DSPy's documentation, and give them with --set",
+        ) from defect
+    job.note(f"{name} ended early: {type(defect).__name__}: {defect}"[:300])
 
 
 class _Nowhere(io.TextIOBase):
@@ -257,7 +380,7 @@ class _Quiet:
 
     @contextmanager
     def streams(self) -> Iterator[None]:
-        loggers = [logging.getLogger(name) for name in _LOGGERS]
+        loggers = [logging.getLogger(name) for name in ("dspy", "gepa", "optuna")]
         before = [(logger.level, logger.handlers, logger.propagate) for logger in loggers]
         self._out, self._err = sys.stdout, sys.stderr
         try:
@@ -270,7 +393,6 @@ class _Quiet:
             for logger, (level, handlers, propagate) in zip(loggers, before, strict=True):
                 logger.setLevel(level)
                 logger.handlers, logger.propagate = handlers, propagate
-            self._out = self._err = None
 
     def through(self, sink: Callable[[Event], None]) -> Callable[[Event], None]:
         def on_event(event: Event) -> None:

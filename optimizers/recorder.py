@@ -7,33 +7,30 @@ outcome goes to the board. So the record is complete where an optimizer keeps
 none, and what is scored is exactly what an artifact would hold. A pair that was
 asked before is answered from memory, as DSPy's cache would do it. Runs at
 another temperature than the judge's (SIMBA's rollouts) are other questions:
-they are answered, and neither remembered nor recorded. Nor are a teacher's runs,
+they are answered, and neither remembered nor recorded. Nor are a teacher's runs recorded,
 whose prompt changes from case to case because no case may see its own label.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 import dspy
-from dspy.utils.callback import BaseCallback
 
 from ..cases import Case
-from ..programs.state import PromptState
+from ..programs.state import PromptState, jsonable
 from ..programs.verdicts import Verdict
 from ..programs.votes import Sampling
 from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
-from .traced import Trace, key_of, remembering
-
-_RIGHT = "Right: people agree with every label."
 
 
 class CarriedError(BaseException):
@@ -44,18 +41,13 @@ class CarriedError(BaseException):
         super().__init__(str(error))
 
 
-class NoSwallow:
-    """A block whose exceptions nobody between here and the search can swallow."""
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Turn an ``Exception`` into :class:`CarriedError`."""
-        if isinstance(error, Exception):
-            raise CarriedError(error) from error
+@contextmanager
+def unswallowed() -> Iterator[None]:
+    """Turn an ``Exception`` of the block into :class:`CarriedError`."""
+    try:
+        yield
+    except Exception as error:
+        raise CarriedError(error) from error
 
 
 class Unanswered(Exception):  # noqa: N818 - an optimizer may go on without this answer
@@ -63,11 +55,11 @@ class Unanswered(Exception):  # noqa: N818 - an optimizer may go on without this
 
 
 class Judging(dspy.Module):
-    """A judge's program: it reads a case and gives its labels."""
+    """A judge's program that asks a recorder; answers of a teacher may become demonstrations, off the record."""
 
-    def __init__(self, program: dspy.Module, recorder: Recorder | _Aside) -> None:
+    def __init__(self, program: dspy.Module, recorder: Recorder, *, teacher: bool = False) -> None:
         super().__init__()
-        self.program, self.recorder = program, recorder
+        self.program, self.recorder, self.teacher = program, recorder, teacher
 
     def forward(self, **case: Any) -> dspy.Prediction:
         """Ask the judge."""
@@ -83,12 +75,53 @@ class _Judged(dspy.Prediction):
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Trace:
+    """What one run of a program gave."""
+
+    said: Mapping[str, Any] = field(default_factory=dict)  # the answer's fields, as they came
+    # predictor, inputs and outputs of each step, as JSON types: what is none, DSPy shows as "non-serializable"
+    steps: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Run:
-    """One case asked of one prompt; ``trace`` is ``None`` if only its outcome is known."""
+    """One case asked of one prompt; without an outcome it failed."""
 
     outcome: Outcome | None
-    trace: Trace | None
+    trace: _Trace = _Trace()
     error: str = ""
+
+
+class _Traced(dspy.Module):
+    """A program that keeps what each run gave and which predictors it went through."""
+
+    def __init__(self, program: dspy.Module) -> None:
+        super().__init__()
+        self.inner, self.traces = program, defaultdict[str, list[_Trace]](list)
+        self._names = {id(predictor): name for name, predictor in program.named_predictors()}
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Run the program and keep what it gave."""
+        with dspy.context(trace=[]):
+            return self._keep(inputs, self.inner(**inputs))
+
+    def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
+        steps = tuple(
+            (self._names[id(predictor)], dict(given), jsonable(dict(answer.items())))
+            for predictor, given, answer in dspy.settings.trace
+            if id(predictor) in self._names
+        )
+        self.traces[_key(inputs)].append(_Trace(said=dict(prediction.items()), steps=steps))
+        return prediction
+
+
+class _TracedAsync(_Traced):
+    """The same for a program that runs asynchronously."""
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Run the program and keep what it gave."""
+        with dspy.context(trace=[]):
+            return self._keep(inputs, await self.inner.acall(**inputs))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -99,47 +132,39 @@ class Recorder:
     board: Board  # where outcomes go
     start: Candidate  # the candidate that the search starts from
     source: str  # what candidates are said to be made by
-    _cases: dict[str, Case] = field(default_factory=dict)
-    _origins: dict[str, str] = field(default_factory=dict)
+    _cases: dict[str, Case] = field(default_factory=dict)  # by what a program is called with
+    _origins: dict[str, str] = field(default_factory=dict)  # inputs of any predictor -> the case's id
     _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
-    _runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
-    _teacher_runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
+    _runs: dict[tuple[str, str, bool], _Run] = field(
+        default_factory=dict
+    )  # by prompt, case, and whether a teacher's
     _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _empty: dict[str, str] = field(default_factory=dict)
-    _seen: dict[str, Candidate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Learn to recognise the cases by what a program is called with."""
         for case in (*self.job.train, *self.job.dev):
-            key = key_of(self.job.judge.values(case.inputs))
+            key = _key(self.job.judge.values(case.inputs))
             self._cases.setdefault(key, case)
             self._origins.setdefault(key, case.id)
-        for name, predictor in self.job.judge.basic().named_predictors():
-            self._empty[name] = predictor.signature.with_instructions("").instructions
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
         return self
 
-    def student(self) -> Judging:
-        """Return a fresh program with the prompt of ``start``."""
-        return Judging(self.start.state.apply(self.job.judge.basic()), self)
-
-    def teacher(self) -> Judging:
-        """Return a program like the student, whose answers may become demonstrations, off the record."""
-        return Judging(self.start.state.apply(self.job.judge.basic()), _Aside(self))
+    def program(self, *, teacher: bool = False) -> Judging:
+        """Return a fresh program with the prompt of ``start``: a student, or a teacher."""
+        return Judging(self.start.state.apply(self.job.judge.basic()), self, teacher=teacher)
 
     def examples(self, cases: Iterable[Case]) -> list[dspy.Example]:
         """Return labelled cases as DSPy takes them: the inputs and the answer that gold gives."""
         judge, cases = self.job.judge, list(cases)
         if judge.demonstrations is not None:
-            self._gold.update((key_of(judge.demo(case)), judge.demos(case)) for case in cases)
+            self._gold.update((_key(judge.demo(case)), judge.demos(case)) for case in cases)
         return [dspy.Example(**judge.demo(case)).with_inputs(*judge.input_fields) for case in cases]
 
     def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
         """Return the share of labelled units judged right, in [0, 1]; 0 where there was no answer."""
-        with NoSwallow():
-            return prediction._outcome.score if isinstance(prediction, _Judged) else 0.0
+        return prediction._outcome.score if isinstance(prediction, _Judged) else 0.0
 
     def feedback(
         self,
@@ -150,83 +175,69 @@ class Recorder:
         pred_trace: Any = None,
     ) -> dspy.Prediction:
         """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
-        with NoSwallow():
-            outcome = pred._outcome if isinstance(pred, _Judged) else None
-            text = (outcome.feedback or _RIGHT) if outcome else "There was no answer."
-            return dspy.Prediction(score=outcome.score if outcome else 0.0, feedback=text)
+        text = "There was no answer."
+        if isinstance(pred, _Judged):
+            text = pred._outcome.feedback or "Right: people agree with every label."
+        return dspy.Prediction(score=self.metric(gold, pred), feedback=text)
 
-    def ask(self, program: Judging, inputs: Mapping[str, Any], *, teacher: bool = False) -> dspy.Prediction:
-        """Answer one run of a copy of the student, or of the teacher (``teacher``)."""
-        with NoSwallow():
-            traced = dspy.settings.trace is not None
-            case = self._cases[key_of(inputs)]
-            run = self._teacher_run(program, case) if teacher else self._answers(program, [case], traced)[0]
+    def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:
+        """Answer one run of a copy of the student, or of the teacher."""
+        with unswallowed():
+            run = self._answer(program, self._cases[_key(inputs)])
             if run.outcome is not None:
-                trace = run.trace or Trace()
-                if traced:
+                if dspy.settings.trace is not None:
                     predictors = dict(program.program.named_predictors())
-                    for name, given, said in trace.steps:
-                        dspy.settings.trace.append((predictors[name], dict(given), dspy.Prediction(**said)))
-                return _Judged(trace.values, run.outcome)
+                    for name, given, answer in run.trace.steps:
+                        dspy.settings.trace.append((predictors[name], dict(given), dspy.Prediction(**answer)))
+                return _Judged(jsonable(dict(run.trace.said)), run.outcome)
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
-        with NoSwallow():
-            cases = [self._cases[key_of(dict(example.inputs()))] for example in examples]
-            # GEPA collects traces by replacing the copy's ``forward``.
-            self._answers(program, cases, traced="forward" in vars(program), keep_failed=True)
-            candidate = self._candidate(program)
+        with unswallowed():
+            cases = [self._cases[_key(dict(example.inputs()))] for example in examples]
+            candidate = self.candidate(program)
+            missing = {case.id: case for case in cases if self.board.outcome(candidate, case) is None}
+            known = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
+            self._ask(candidate.state, [case for case in missing.values() if case.id not in known], candidate)
             value = self.board.value(candidate, cases)
             self.job.note(f"{self.source}: {candidate.id} on {len(cases)} cases", value, kind="candidate")
 
-    def _teacher_run(self, program: Judging, case: Case) -> _Run:
-        """Ask a teacher, whose prompt may be the same again: then so is its answer."""
-        state = self._state(program)
-        key = state.id, case.id
-        run = self._teacher_runs.get(key) or self._asked(state, [case], None)[case.id]
-        if run.outcome is not None:
-            self._teacher_runs[key] = run
-        return run
+    def candidate(self, program: Judging) -> Candidate:
+        """Enter the prompt of a copy of the student on the board."""
+        state, known = self._state(program), len(self.board.candidates)
+        demo_ids = tuple(sorted(self._demo_ids(program, state)))
+        candidate = self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
+        if len(self.board.candidates) > known:
+            self.job.note(f"{self.source}: {candidate.id} is new", kind="candidate")
+        return candidate
 
-    def _answers(
-        self, program: Judging, cases: Sequence[Case], traced: bool, keep_failed: bool = False
-    ) -> list[_Run]:
+    def _answer(self, program: Judging, case: Case) -> _Run:
         lm = next((predictor.lm for predictor in program.predictors() if predictor.lm), dspy.settings.lm)
-        if lm is not self.job.judge_lm:
-            return list(self._asked(self._state(program), cases, lm).values())
-        candidate = self._candidate(program)
-        for case in cases:
-            known = self.board.outcome(candidate, case)
-            if known is not None:
-                self._runs.setdefault((candidate.id, case.id), _Run(outcome=known, trace=None))
-        missing = {
-            case.id: case
-            for case in cases
-            if (run := self._runs.get((candidate.id, case.id))) is None
-            or (traced and run.trace is None and run.outcome is not None)
-        }
-        if missing:
-            found = self._asked(candidate.state, list(missing.values()), None, candidate)
-            self._runs.update({(candidate.id, case_id): run for case_id, run in found.items()})
-        runs = [self._runs[candidate.id, case.id] for case in cases]
-        for case, run in zip(cases, runs, strict=True):
-            if run.error and not keep_failed:
-                self._runs.pop((candidate.id, case.id), None)  # the next time it is asked again
-        return runs
+        if lm is not self.job.judge_lm and not program.teacher:
+            return self._ask(self._state(program), [case], lm=lm)[case.id]
+        candidate = None if program.teacher else self.candidate(program)
+        state = self._state(program) if candidate is None else candidate.state
+        key = state.id if candidate is None else candidate.id, case.id, program.teacher
+        if candidate is not None and key not in self._runs and dspy.settings.trace is None:
+            outcome = self.board.outcome(candidate, case)
+            if outcome is not None:  # asked before the search: how it came about is not known
+                return _Run(outcome=outcome)
+        return self._runs.get(key) or self._ask(state, [case], candidate)[case.id]
 
-    def _asked(
+    def _ask(
         self,
         state: PromptState,
         cases: Sequence[Case],
-        lm: dspy.LM | None,
         candidate: Candidate | None = None,
+        *,
+        lm: dspy.LM | None = None,
     ) -> dict[str, _Run]:
-        """Ask a prompt about cases, with ``lm`` instead of the judge's model once each; recorded for ``candidate``."""
-        program = remembering(state.apply(self.job.judge.basic()))
-        asker = self.job.asker(program, self.start.setting.asked)
-        if lm is not None:
-            # The same question again is meant as another draw.
+        """Ask a prompt about cases; recorded for a candidate, and with another model (``lm``) once each."""
+        basic = self.job.judge.basic()
+        traced = (_TracedAsync if hasattr(basic, "aforward") else _Traced)(state.apply(basic))
+        asker = self.job.asker(traced, self.start.setting.asked)
+        if lm is not None:  # the same question again is meant as another draw
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
             self._rollouts.update((state.id, case.id) for case in cases)
             hot = {name: lm.kwargs[name] for name in ("rollout_id", "temperature") if name in lm.kwargs}
@@ -235,37 +246,33 @@ class Recorder:
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            traces = program.traces[key_of(self.job.judge.values(case.inputs))]
+            traces = traced.traces[_key(self.job.judge.values(case.inputs))]
             runs[case.id] = self._kept(case, verdict, traces, candidate)
 
         asker.ask_all(cases, keep)
         if candidate is not None:
             self.board.mark(candidate, cases)
-        return {case.id: runs[case.id] for case in cases}
+        if lm is None:
+            prompt = state.id if candidate is None else candidate.id
+            self._runs.update({(prompt, case_id, candidate is None): run for case_id, run in runs.items()})
+        return runs
 
     def _kept(
-        self, case: Case, verdict: Verdict, traces: Sequence[Trace], candidate: Candidate | None
+        self, case: Case, verdict: Verdict, traces: Sequence[_Trace], candidate: Candidate | None
     ) -> _Run:
         if verdict.status == "failed":
-            return _Run(outcome=None, trace=None, error=verdict.error)
-        for run in traces:
-            for _, given, _ in run.steps:
-                self._origins.setdefault(key_of(given), case.id)
+            return _Run(outcome=None, error=verdict.error)
+        for trace in traces:
+            for _, given, _ in trace.steps:
+                self._origins.setdefault(_key(given), case.id)
         if candidate is not None:
             self.board.record(candidate, case, verdict)
-        voted = self._voted(case, verdict)
-        return _Run(
-            outcome=self.board.objective.outcome(case, voted),
-            trace=self._closest(case, voted, traces, exact=candidate is None),
-        )
+        if self.start.setting.threshold is not None and verdict.samples:
+            verdict = self.job.asker(self.job.judge.basic(), self.start.setting).revote(case, verdict)
+        outcome = self.board.objective.outcome(case, verdict)
+        return _Run(outcome=outcome, trace=self._closest(case, verdict, traces, exact=candidate is None))
 
-    def _voted(self, case: Case, verdict: Verdict) -> Verdict:
-        """Return what the votes give under the threshold of what the search started from, if it has one of its own."""
-        if self.start.setting.threshold is None or not verdict.samples:
-            return verdict
-        return self.job.asker(self.job.judge.basic(), self.start.setting).revote(case, verdict)
-
-    def _closest(self, case: Case, verdict: Verdict, traces: Sequence[Trace], *, exact: bool) -> Trace:
+    def _closest(self, case: Case, verdict: Verdict, traces: Sequence[_Trace], *, exact: bool) -> _Trace:
         """Return the sample that says most of what the verdict says.
 
         No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
@@ -273,85 +280,43 @@ class Recorder:
         than the one that was scored.
         """
 
-        def agreeing(one: Trace) -> int:
-            values = self.job.judge.read(dspy.Prediction(**one.said), case.inputs).values
-            return sum(said == value for said, value in zip(values, verdict.values, strict=True))
+        def agreeing(trace: _Trace) -> int:
+            values = self.job.judge.read(dspy.Prediction(**trace.said), case.inputs).values
+            return sum(mine == voted for mine, voted in zip(values, verdict.values, strict=True))
 
-        if not traces:
-            return Trace()
-        counts = [agreeing(one) for one in traces]
-        best = traces[counts.index(max(counts))]
+        best = max(traces, key=agreeing, default=_Trace())
         return (
-            best if not exact or max(counts) == len(verdict.values) else dataclasses.replace(best, steps=())
+            dataclasses.replace(best, steps=())
+            if exact and traces and agreeing(best) < len(verdict.values)
+            else best
         )
-
-    def _candidate(self, program: Judging) -> Candidate:
-        raw, known = PromptState.of(program.program).id, len(self.board.candidates)
-        if raw in self._seen:
-            return self._seen[raw]
-        state = self._state(program)
-        candidate = self.board.add(
-            state,
-            parent=self.start,
-            source=self.source,
-            demo_ids=tuple(sorted(self._demo_ids(program, state))),
-        )
-        self._seen[raw] = candidate
-        if len(self.board.candidates) > known:
-            self.job.note(f"{self.source}: {candidate.id} is new", kind="candidate")
-        return candidate
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
         state, fields = PromptState.of(program.program), list(self.job.judge.markers)
         for name, predictor in program.program.named_predictors():
-            # An optimizer without a usable proposal tries an empty one: that is no prompt.
             own = self.start.state.predictors[name].instructions
-            text = state.predictors[name].instructions
-            if text in ("", self._empty[name]):
-                text = own
+            text = state.predictors[name].instructions or own
             demos = tuple(
                 {key: value for key, value in shown.items() if key in predictor.signature.fields}
                 for demo in state.predictors[name].demos
-                if (shown := self._gold.get(key_of(demo), {name: demo}).get(name)) is not None
+                if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
             )
             state = state.with_instruction(name, text if text == own else defuse(text, fields))
             state = state.with_demos(name, tuple(map(defuse, demos)))
         return state
 
-    def _demo_ids(self, program: Judging, state: PromptState) -> Iterable[str]:
-        inputs = self.job.judge.input_fields
+    def _demo_ids(self, program: Judging, state: PromptState) -> Iterator[str]:
         for name, predictor in program.program.named_predictors():
-            own = tuple(predictor.signature.input_fields)
             for demo in state.predictors[name].demos:
-                for names in (own, inputs):
-                    found = self._origins.get(key_of({key: demo[key] for key in names if key in demo}))
-                    if found is not None:
-                        yield found
+                # A predictor's own inputs tell the case, or those of the whole program.
+                for names in (predictor.signature.input_fields, self.job.judge.input_fields):
+                    origin = self._origins.get(_key({key: demo[key] for key in names if key in demo}))
+                    if origin is not None:
+                        yield origin
                         break
 
 
-class _Aside:
-    """A recorder's face for a teacher."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Aside:
-        return self
-
-    def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:
-        return self._recorder.ask(program, inputs, teacher=True)
-
-
-class Prefetch(BaseCallback):
-    """Lets a recorder ask all cases of an evaluation at once; DSPy's own threads may pay a slow call twice."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Ask before the evaluation does."""
-        program, examples = inputs.get("program"), inputs.get("devset") or instance.devset
-        if isinstance(program, Judging):
-            self._recorder.prefetch(program, examples)
+def _key(inputs: Mapping[str, Any]) -> str:
+    """Return what tells inputs apart."""
+    return json.dumps(dict(inputs), sort_keys=True, ensure_ascii=False, default=str)

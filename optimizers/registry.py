@@ -4,11 +4,14 @@
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
+
+from pydantic import TypeAdapter
 
 from ..errors import BudgetExhausted, OptimizerError, choices
 from ..programs.plugins import Registry
@@ -17,12 +20,7 @@ from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
 from .cfaith import CFaith
 from .contrastive import Contrastive
-from .dspy_bootstrap import Bootstrap
-from .dspy_copro import Copro
-from .dspy_gepa import Gepa
-from .dspy_mipro import Mipro
-from .dspy_rules import InferRules
-from .dspy_simba import Simba
+from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import FewShot
 from .opro import Opro
 from .opro_paper import OproPaper
@@ -40,12 +38,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "cfaith": CFaith,
     "contrastive": Contrastive,
     "threshold": Threshold,
-    "bootstrap": Bootstrap,
-    "copro": Copro,
-    "mipro": Mipro,
-    "gepa": Gepa,
-    "simba": Simba,
-    "infer-rules": InferRules,
+    **{name: partial(DspyOptimizer.called, name) for name in SHORT},
 }
 OPTIMIZERS: Registry[Callable[..., Optimizer]] = Registry(
     _OWN, group="jurist.optimizers", fits=dataclasses.is_dataclass, what="optimizer"
@@ -99,7 +92,7 @@ class Chain:
         return start
 
 
-_MOST = {"accept": 1.0, "temperature": 2.0}
+_MOST = {"metric_threshold": 1.0, "temperature": 2.0, "init_temperature": 2.0}
 
 
 def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
@@ -125,55 +118,65 @@ def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Opt
 def settings_of(optimizer: Optimizer) -> dict[str, dict[str, Any]]:
     """Return every setting that is used, the defaults included, as JSON values: by optimizer, for a chain each."""
     parts = optimizer.parts if isinstance(optimizer, Chain) else (optimizer,)
+    return {part.name: _settings(part) for part in parts}
+
+
+def _settings(part: Optimizer) -> dict[str, Any]:
+    if isinstance(part, DspyOptimizer):
+        return part.to_json()
     return {
-        part.name: {
-            item.name: list(value) if isinstance(value := getattr(part, item.name), tuple) else value
-            for item in dataclasses.fields(part)  # type: ignore[arg-type]
-            if item.name != "name"
-        }
-        for part in parts
+        item.name: list(value) if isinstance(value := getattr(part, item.name), tuple) else value
+        for item in dataclasses.fields(part)  # type: ignore[arg-type]
+        if item.name != "name"
     }
 
 
 def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimizer:
-    if name not in OPTIMIZERS:
+    if name in OPTIMIZERS:
+        default = OPTIMIZERS[name]()
+    elif name.startswith(PREFIX):
+        default = DspyOptimizer.called(name)
+    else:
         raise OptimizerError(f"no optimizer is called {name!r}", hint=choices(name, OPTIMIZERS))
-    maker = OPTIMIZERS[name]
-    default = maker()
+    usual = _settings(default)
+    if isinstance(default, DspyOptimizer):
+        usual = default.parameters() | usual
+        kinds = {setting: type(value) for setting, value in usual.items()}
+    else:
+        kinds = get_type_hints(type(default))
     own: dict[str, Any] = {}
-    for item in dataclasses.fields(default):  # type: ignore[arg-type]
-        if item.name != "name" and item.name in options:
-            kind = get_type_hints(type(default))[item.name]
-            own[item.name] = _as(kind, getattr(default, item.name), options[item.name], f"{name}.{item.name}")
-            left.pop(item.name, None)
-    return maker(**own)
+    for setting in usual.keys() & options.keys():
+        own[setting] = _as(kinds[setting], usual[setting], options[setting], f"{name}.{setting}")
+        left.pop(setting, None)
+    if isinstance(default, DspyOptimizer):
+        return default.changed(own)
+    return dataclasses.replace(default, **own)  # type: ignore[type-var]
 
 
 def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
     """Return a setting's value as its field's type; numbers are finite, at least 0, and in range where there is one."""
     most = _MOST.get(where.rpartition(".")[2], math.inf)
     try:
-        if get_origin(kind) is tuple:
-            items = value.split(",") if isinstance(value, str) else value
-            found: Any = tuple(get_args(kind)[0](_bare(item)) for item in items)
-        else:
-            found = kind(value)
-        if not all(item >= 0 for item in _each(found) if isinstance(item, int | float)):
-            raise ValueError("below 0")
-        if not all(math.isfinite(item) for item in _each(found) if isinstance(item, float)):
-            raise ValueError("not finite")
-        if any(item > most for item in _each(found) if isinstance(item, float)):
-            raise ValueError("too high")
-        return found
+        if kind is type(None):  # DSPy says nothing of its type
+            kind = bool | int | float | str
+            value = _literal(value) if isinstance(value, str) else value
+        if get_origin(kind) is tuple and isinstance(value, str):
+            value = [item.strip() for item in value.split(",")]
+        typed = TypeAdapter(kind).validate_python(value)
+        numbers = [
+            one for one in (typed if isinstance(typed, tuple) else [typed]) if isinstance(one, int | float)
+        ]
+        if not all(0 <= number <= most and math.isfinite(number) for number in numbers):
+            raise ValueError("out of range")
+        return typed
     except (TypeError, ValueError, OverflowError) as error:
         hint = f"give a value like {default!r}" if default != () else "give values joined by commas"
         hint += f", from 0 to {most:g}" if most < math.inf else ""
         raise OptimizerError(f"{where} cannot be {value!r}", hint=hint) from error
 
 
-def _bare(item: Any) -> Any:
-    return item.strip() if isinstance(item, str) else item
-
-
-def _each(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

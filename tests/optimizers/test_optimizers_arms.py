@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from fakes import reply
-from native_runs import Run, split
+from optimizer_runs import Run, split
 from worlds import World, board_of, job_of
 
 from jurist.optimizers.base import optimize

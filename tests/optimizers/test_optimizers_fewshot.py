@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of, reply
-from native_runs import OWN, Run, judged, judged_without_rule, split, whole
+from optimizer_runs import SMALL, Run, judged, judged_without_rule, split, whole
 from scripted_runs import FECT
 
 from jurist.engines.models import Model, connect
@@ -118,7 +118,7 @@ def test_the_offline_engine_can_be_compiled(name: str) -> None:
             proposer_lm=proposer,
             context=context,
         )
-        return optimize(make(name, OWN[name]), job)
+        return optimize(make(name, SMALL[name]), job)
 
     first, second = run(), run()
     assert first.ending == "finished"

@@ -18,13 +18,19 @@ from small import claims, cli, killed, ok, write_jsonl
 from jurist.optimizers.registry import OPTIMIZERS
 
 IN_FLIGHT = 2
-CALLS = {"simba": 330, "mipro": 330}
+CALLS = {"simba": 330, "mipro": 330, "bootstrap": 330}
 SMALL = {
     "opro": ("steps=3", "candidates=2", "sample=12"),
     "opro-paper": ("steps=2", "candidates=2", "sample=12"),
     "fewshot": ("sizes=2,4", "sets=2", "block=4", "sample=12"),
     "cfaith": ("rounds=2", "rewrites=2", "sample=12"),
     "contrastive": ("sample=14", "draws=2"),
+    "bootstrap": ("num_candidate_programs=2",),
+    "copro": ("breadth=3", "depth=2", "sample=12"),
+    "mipro": ("num_candidates=3", "num_trials=4", "sample=12"),
+    "gepa": ("max_metric_calls=80",),
+    "simba": ("max_steps=2", "bsize=6", "num_candidates=2", "sample=12"),
+    "infer-rules": ("num_candidates=2", "sample=12"),
 }
 
 

@@ -9,7 +9,7 @@ from dspy.lm15 import Request
 from dspy.utils.exceptions import LMServerError
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from loopback import field_of
-from native_runs import OWN, Run, proposed, split
+from optimizer_runs import SMALL, Run, proposed, split
 from scripted_runs import FECT, gold, hashed
 from worlds import job_of, simulator
 
@@ -46,7 +46,7 @@ def test_useless_proposals_are_left_out() -> None:
 
 
 def test_the_meta_prompt() -> None:
-    run = Run("opro", options={**OWN["opro"], "steps": 4, "patience": 9})
+    run = Run("opro", options={**SMALL["opro"], "steps": 4, "patience": 9})
     assert len(run.proposer.requests) == 12
     hidden = [case.inputs for case in (*split().dev, *split().test)]
     train = {case.inputs["claim"] for case in split().train}

@@ -1,0 +1,437 @@
+"""Any optimizer of DSPy: its settings, what the recorder makes of its runs, and what DSPy gets wrong.
+
+Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DSPy was repaired, and the
+workaround that it names can go.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal
+
+import dspy
+import pytest
+from dspy.lm15 import Request
+from dspy.teleprompt import InferRules
+from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMServerError
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
+from optimizer_runs import Run, judged, proposed, split
+from scripted_runs import FECT, ScriptedRun, hashed
+
+from jurist.cases import Case
+from jurist.engines.adapters import adapter
+from jurist.engines.meter import Budget
+from jurist.errors import OptimizerError
+from jurist.gold.goldset import Gold
+from jurist.optimizers.base import Job
+from jurist.optimizers.board import Board
+from jurist.optimizers.objective import Objective
+from jurist.optimizers.recorder import Recorder
+from jurist.optimizers.registry import make, settings_of
+from jurist.optimizers.setting import Setting
+from jurist.programs.catalogue import find
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.judge import Judge
+from jurist.programs.votes import Sampling
+
+Answers = Callable[[Request], Any]
+
+
+# -- names and settings ----------------------------------------------------------------------------------
+
+
+def test_a_short_name_is_dspy_s_class_with_its_usual_settings() -> None:
+    short, long = (settings_of(make(name))[name] for name in ("copro", "dspy:COPRO"))
+    assert short == {**long, "sample": 40, "finalists": 3}
+    assert short["init_temperature"] == 1.0
+    tuned = make("dspy:SIMBA", {"max_steps": "3", "temperature_for_sampling": "0.5", "finalists": "1"})
+    assert settings_of(tuned)["dspy:SIMBA"] == {
+        "sample": 0,
+        "validation": 0,
+        "finalists": 1,
+        "max_demos": 4,
+        "max_steps": 3,
+        "temperature_for_sampling": 0.5,
+    }
+    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["gepa"]["auto"] is None
+    assert make("opro+dspy:BootstrapFewShot", {"max_rounds": 2}).name == "opro+dspy:BootstrapFewShot"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("dspy:Simba", {}, "'dspy:Simba' names no optimizer of DSPy that leaves a prompt; .*SIMBA"),
+        ("dspy:BootstrapFinetune", {}, "leaves a prompt"),
+        ("dspy:", {}, "leaves a prompt"),
+        ("dspy:SIMBA", {"steps": 3}, "dspy:SIMBA has no setting steps"),
+        ("simba", {"metric": "x"}, "simba has no setting metric"),
+        ("simba", {"max_steps": "many"}, r"simba\.max_steps cannot be 'many'; give a value like 8"),
+        ("copro", {"breadth": -1}, r"copro\.breadth cannot be -1"),
+        ("copro", {"init_temperature": 9}, r"copro\.init_temperature cannot be 9; .* from 0 to 2"),
+        ("mipro", {"metric_threshold": 1.5}, r"mipro\.metric_threshold cannot be 1.5; .* from 0 to 1"),
+    ],
+)
+def test_wrong_names_and_settings_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptimizerError, match=message):
+        make(name, options)
+
+
+def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
+    with pytest.raises(
+        OptimizerError, match=r"mipro failed before it tried anything: ValueError: .*num_trials"
+    ):
+        Run("mipro", options={"num_candidates": 4})
+
+
+# -- the record ------------------------------------------------------------------------------------------
+
+
+@cache
+def responses() -> tuple[tuple[Case, ...], tuple[Case, ...]]:
+    """Return train and dev: whole responses with three labelled sentences or more."""
+    whole = Gold.load("cognibench-mini", COGNIBENCH).split(0)
+    long = [
+        case for case in (*whole.train, *whole.dev) if case.gold and all(case.gold) and len(case.gold) > 2
+    ]
+    return tuple(long[:8]), tuple(long[8:12])
+
+
+def answer_about(request: Request, wrong: Callable[[int], Any], first_only: bool = False) -> str:
+    """Answer for the sentences that are shown; ``wrong`` says of which number the label is not gold's."""
+    asked = user_of(request).rpartition("[[ ## sentences ## ]]")[2]
+    cases = [case for part in responses() for case in part]
+    case = max(cases, key=lambda case: sum(sentence in asked for sentence in case.inputs["sentences"]))
+    gold = case.gold or ()
+    shown = [int(found) for found in re.findall(r"^(\d+)\. ", asked, re.M) if int(found) <= len(gold)]
+    if first_only and len(shown) == len(gold):  # unless the others are asked for again
+        shown = shown[:1]
+    other = {label: "invented" if label != "invented" else "faithful" for label in gold}
+    labels = [{"n": n, "label": other[gold[n - 1]] if wrong(n) else gold[n - 1]} for n in shown]
+    return reply("chat", labels=labels)
+
+
+def unsteady(request: Request) -> str:
+    drawn = hashed(user_of(request) + str(request.config.seed) + str(request.config.temperature))
+    return answer_about(request, lambda n: not (drawn >> n) & 1)
+
+
+def tagged(name: str, options: Any, judged: Answers, **job: Any) -> ScriptedRun:
+    train, dev = responses()
+    parts = {"judge": COGNIBENCH, "train": train, "dev": dev, "proposed": proposed}
+    return ScriptedRun(name, options, judged=judged, budget=Budget(calls=400), **parts, **job)
+
+
+ACCEPTED = {"max_labeled_demos": 0, "metric_threshold": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("answers", "samples", "some"),
+    [
+        (lambda r: answer_about(r, lambda n: (n - 1) % 3 == (r.config.seed or 0) % 3), 3, False),
+        (lambda r: answer_about(r, lambda n: False, first_only=True), 1, False),
+        (unsteady, 1, False),
+        (lambda r: answer_about(r, lambda n: False), 1, True),
+    ],
+    ids=["each sample wrong elsewhere", "the rest asked for again", "unsteady", "right"],
+)
+@pytest.mark.parametrize("name", ["dspy:BootstrapFewShot", "infer-rules"])
+def test_a_demonstration_is_the_answer_that_was_scored(
+    name: str, answers: Answers, samples: int, some: bool
+) -> None:
+    options = {**ACCEPTED, **({"num_candidates": 1} if name == "infer-rules" else {})}
+    run = tagged(name, options, answers, sampling=Sampling(samples=samples))
+    gold = {
+        COGNIBENCH.values(case.inputs)["sentences"]: [
+            {"n": n, "label": label} for n, label in enumerate(case.gold or (), 1)
+        ]
+        for case in responses()[0]
+    }
+    demos = [demo for one in run.board.candidates.values() for demo in one.state.predictors["self"].demos]
+    assert bool(demos) or not some
+    assert all(demo["labels"] == gold[demo["sentences"]] for demo in demos)
+
+
+@pytest.mark.parametrize("name", ["simba", "gepa"])
+def test_a_proposer_sees_answers_and_not_the_names_of_classes(name: str) -> None:
+    texts = [user_of(request) for request in tagged(name, None, unsteady).proposer.requests]
+    assert any('"label"' in text or "'label'" in text for text in texts)
+    assert not any("non-serializable" in text or "Tag(" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["mipro", "bootstrap", "gepa", "simba", "copro"])
+def test_no_question_is_paid_twice(name: str) -> None:
+    options = {"max_labeled_demos": 0} if name == "bootstrap" else {}
+    run = Run(name, options=options, budget=Budget(calls=200))
+    asked = Counter(
+        (
+            *(system_of(request), request.config.temperature, request.config.seed),
+            *(message.text for message in request.messages),
+        )
+        for request in run.judge.requests
+    )
+    assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["tier", "cognibench-staged"])
+def test_labelled_demonstrations_are_what_gold_says_of_each_predictor(name: str) -> None:
+    judge = find(name)
+    parts = Gold.load("cognibench-mini", judge).split(0)
+    run = ScriptedRun("dspy:LabeledFewShot", {}, judged=lambda r: "?", proposed=[], judge=judge,
+                      train=parts.train[:12], dev=parts.dev[:4])  # fmt: skip
+    gold = [judge.demos(case) for case in run.job.train]
+    (made,) = list(run.board.candidates.values())[1:]
+    for predictor, prompt in made.state.predictors.items():
+        assert prompt.demos
+        assert all(any(demos.get(predictor) == dict(demo) for demos in gold) for demo in prompt.demos)
+
+
+def elsewhere(own: Scripted, setting: Setting, **job: Any) -> tuple[Job, Board, Scripted]:
+    """Return a job whose board has a start that is asked under a setting of its own."""
+    context, other = context_with(Budget(calls=400)), Scripted(judged)
+    lm = lm_of(other, context)
+    made = Job(
+        judge=FECT,
+        train=split().train,
+        dev=split().dev,
+        judge_lm=lm_of(own, context),
+        proposer_lm=lm_of(Scripted(proposed), context, "proposer"),
+        context=context,
+        connected=lambda setting: lm,
+        **job,
+    )
+    board = Board(FECT, Objective(judge=FECT), made.asker, context)
+    basic = board.add(board.basic_state(), parent=None, source="basic")
+    board.score(basic, made.dev)
+    board.add(board.basic_state(), parent=basic, source="optuna", setting=setting)
+    return made, board, other
+
+
+def test_rollouts_go_to_the_model_of_the_start() -> None:
+    own = Scripted(judged)
+    job, board, other = elsewhere(own, Setting(model="other/model"))
+    before = len(own.requests)
+    make("simba", {"max_steps": 1}).run(job, board, list(board.candidates.values())[-1])
+    assert len(own.requests) == before + len(job.dev) * (
+        len(own.requests) > before
+    )  # the basic prompt on dev
+    assert {request.config.temperature for request in other.requests} == {None, 1.0}
+
+
+def test_the_threshold_of_the_start_decides_what_is_right() -> None:
+    # One of three samples says non_factual: enough for the setting, too few for a majority.
+    own = Scripted(lambda request: reply("chat", factual=(request.config.seed or 0) != 0))
+    job, board, _ = elsewhere(own, Setting(threshold=1), sampling=Sampling(samples=3))
+    case = next(one for one in job.train if (one.gold or ("",))[0] in FECT.answer.positive)
+    recorder = Recorder(job=job, board=board, start=list(board.candidates.values())[-1], source="x")
+    with dspy.context(lm=job.judge_lm, trace=[]):
+        (example,) = recorder.examples([case])
+        for teacher in (True, False):
+            prediction = recorder.program(teacher=teacher)(**example.inputs())
+            assert (recorder.metric(example, prediction), prediction["factual"]) == (1.0, False)
+
+
+# -- proposals that cannot be used -----------------------------------------------------------------------
+
+
+def too_long() -> ContextWindowExceededError:
+    return ContextWindowExceededError(model="m")
+
+
+UNREADABLE = (lambda request: "no format", "cannot be read")
+EMPTY = (
+    lambda request: reply("chat", new_instruction=" ", proposed_instruction=" "),
+    "cannot be read|is empty",
+)
+TOO_LONG = (lambda request: too_long(), "too long for the proposer")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "why"),
+    [
+        *((name, *answer) for name in ("gepa", "simba") for answer in (UNREADABLE, EMPTY, TOO_LONG)),
+        *((name, *answer) for name in ("copro", "mipro") for answer in (UNREADABLE, EMPTY)),
+    ],
+)
+def test_a_search_without_usable_proposals_ends_before_the_budget(
+    name: str, answer: Answers, why: str
+) -> None:
+    run = Run(name, options={}, proposed=answer, budget=Budget(calls=1200), dev=split().dev[:8])
+    told = [note for note in run.notes if f"{name}: an unusable proposal: " in note]
+    assert told
+    assert all(re.search(why, note) for note in told)
+    assert run.result.best == run.board.basic
+    assert len(run.proposer.requests) < 60
+    if name == "gepa":
+        assert any(
+            "gepa ended early: 5 proposals were unusable, the last 5 in a row" in note for note in run.notes
+        )
+
+
+def test_a_good_proposal_in_between_counts_and_is_kept() -> None:
+    good = reply("chat", new_instruction="Follow the rule. quality=70")
+    script = iter(["?", "?", good, *["?"] * 99])
+    run = Run("gepa", options={}, proposed=lambda request: next(script), budget=Budget(calls=600))
+    assert any("5 in a row" in note for note in run.notes)
+    assert any(
+        "quality=70" in one.state.predictors["self"].instructions for one in run.board.candidates.values()
+    )
+
+
+# -- what DSPy gets wrong --------------------------------------------------------------------------------
+
+
+def parity() -> Judge:
+    """Return a judge with a signature class of its own: some of DSPy's optimizers change it."""
+
+    class Parity(dspy.Signature):
+        """Say whether the number is even."""
+
+        number: str = dspy.InputField(desc="a number")
+        even: Literal["yes", "no"] = dspy.OutputField(desc="yes or no")
+
+    return Judge(name="parity", signature=Parity, positive=frozenset({"no"}), metric="accuracy")
+
+
+def numbers(first: int, count: int) -> tuple[Case, ...]:
+    return tuple(
+        Case(inputs={"number": str(n)}, group=f"g{n}", gold=(("yes", "no")[n % 2],))
+        for n in range(first, first + count)
+    )
+
+
+def even(request: Request, right: bool) -> str:
+    number = int(re.findall(r"\[\[ ## number ## \]\]\n(\d+)", user_of(request))[-1])
+    return reply("chat", even="no" if bool(number % 2) == right else "yes")
+
+
+def examples(judge: Judge, count: int = 8) -> list[dspy.Example]:
+    return [dspy.Example(**judge.demo(case)).with_inputs("number") for case in numbers(0, count)]
+
+
+def score(example: dspy.Example, prediction: Any, trace: Any = None) -> float:
+    return float(example.even == prediction.even)
+
+
+def run_on(
+    name: str, options: Any, judged: Answers, proposed: Answers, judge: Judge | None = None
+) -> ScriptedRun:
+    parts = {"judge": judge or parity(), "train": numbers(0, 12), "dev": numbers(100, 8)}
+    return ScriptedRun(name, options, judged=judged, proposed=proposed, budget=Budget(calls=400), **parts)
+
+
+def rules() -> Answers:
+    count = iter(range(1, 1000))
+    return lambda request: reply("chat", reasoning="so", natural_language_rules=f"rule {next(count)}.")
+
+
+def under_rule_1(request: Request) -> str:
+    return even(request, "rule 1." in system_of(request))
+
+
+def test_upstream_infer_rules_returns_the_last_rules_and_changes_the_judge() -> None:
+    judge, propose = parity(), rules()
+    lm = lm_of(
+        Scripted(lambda r: under_rule_1(r) if "`even`" in system_of(r) else propose(r)), context_with()
+    )
+    optimizer = InferRules(num_candidates=3, metric=score, num_threads=1, max_labeled_demos=0)
+    with dspy.context(lm=lm, adapter=adapter("chat")):
+        best = optimizer.compile(judge.basic(), trainset=examples(judge), valset=examples(judge))
+    assert "rule 3." in best.signature.instructions  # the first was the only good one
+    assert "rule 3." in judge.signature.instructions
+
+
+def test_infer_rules_keeps_the_best_rules_and_the_judge() -> None:
+    judge = parity()
+    before = judge.signature.instructions
+    options = {"num_candidates": 3, "max_labeled_demos": 0}
+    result = run_on("infer-rules", options, under_rule_1, rules(), judge).result
+    assert "rule 1." in result.best.state.predictors["self"].instructions
+    texts = [one.state.predictors["self"].instructions for one in result.board.candidates.values()]
+    assert [re.findall(r"rule (\d)", text) for text in texts] == [[], ["1"], ["2"], ["3"]]
+    assert judge.signature.instructions == before
+
+
+def saying() -> Answers:
+    count = iter(range(1000))
+
+    def answers(request: Request) -> str:
+        asked = re.findall(r"`(\w+)` \(str", system_of(request).partition("Your output fields are:")[2])
+        return reply("chat", **dict.fromkeys(asked, f"say {next(count)}"))
+
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "why"),
+    [
+        ("copro", {"breadth": 10, "depth": 16, "sample": 1}, "RecursionError"),
+        ("mipro", {"num_candidates": 3, "num_trials": 60, "max_bootstrapped_demos": 0, "max_labeled_demos": 0,
+                   "minibatch": "true", "minibatch_size": 2}, "ValueError: No valid program"),
+    ],
+)  # fmt: skip
+def test_what_was_found_before_dspy_failed_is_kept(name: str, options: Any, why: str) -> None:
+    """COPRO wraps its signatures until Python gives up; MIPROv2 runs out of combinations."""
+    run = run_on(name, options, lambda r: even(r, bool(re.search(r"say [2-9]", system_of(r)))), saying())
+    assert any(f"{name} ended early: {why}" in note for note in run.notes)
+    assert run.result.ending == "finished"
+    assert run.value() == 1.0
+
+
+def test_upstream_one_unusable_proposal_loses_all() -> None:
+    lm = lm_of(
+        Scripted(["nothing of use", *["[[ ## b ## ]]\nfine\n\n[[ ## completed ## ]]"] * 2]), context_with()
+    )
+    with dspy.context(lm=lm, adapter=adapter("chat")), pytest.raises(AdapterParseError):
+        dspy.Predict("a -> b", n=3)(a="x")
+
+
+@pytest.mark.parametrize(("given", "used"), [(0, 9), (3, 3)])
+def test_upstream_mipro_ignores_the_seed_0_of_its_run(
+    given: int, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Seen(Exception):  # noqa: N818
+        pass
+
+    def seen(self: Any, seed: int) -> None:
+        raise Seen(seed)
+
+    monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", seen)
+    judge, lm = parity(), lm_of(Scripted([]), context_with())
+    optimizer = dspy.MIPROv2(metric=score, prompt_model=lm, task_model=lm, auto="light", seed=9)
+    with pytest.raises(Seen) as caught:
+        optimizer.compile(judge.basic(), trainset=examples(judge), seed=given)
+    assert caught.value.args == (used,)
+
+
+def test_upstream_bootstrapping_takes_any_truthy_score() -> None:
+    judge = parity()
+
+    def scored(example: Any, prediction: Any, trace: Any = None) -> dspy.Prediction:
+        return dspy.Prediction(score=0.0, feedback="wrong")
+
+    with dspy.context(lm=lm_of(Scripted(lambda r: even(r, False)), context_with()), adapter=adapter("chat")):
+        best = dspy.BootstrapFewShot(metric=scored, max_labeled_demos=0).compile(
+            judge.basic(), trainset=examples(judge)
+        )
+    assert len(best.demos) == 4  # all of them wrong
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "mipro", "infer-rules"])
+def test_no_wrong_answer_becomes_a_demonstration(name: str) -> None:
+    run = run_on(name, {}, lambda r: even(r, False), saying())
+    gold = {case.inputs["number"]: dict(parity().demo(case)) for case in numbers(0, 12)}
+    demos = [demo for one in run.board.candidates.values() for demo in one.state.predictors["self"].demos]
+    assert demos
+    assert all(dict(demo) == gold[demo["number"]] for demo in demos)
+
+
+def test_upstream_evaluate_counts_a_failed_call_as_a_score_of_0(no_waiting: None) -> None:
+    judge = parity()
+    lm = lm_of(
+        Scripted(lambda r: LMServerError("busy") if "## number ## ]]\n2" in user_of(r) else even(r, True)),
+        context_with(),
+    )
+    with dspy.context(lm=lm, adapter=adapter("chat")):
+        found = dspy.Evaluate(devset=examples(judge, 4), metric=score, num_threads=1)(judge.basic())
+    assert found.score == 75.0  # three of the three that were answered
