@@ -198,16 +198,13 @@ def test_the_command_prints_a_row_a_model_and_resumes() -> None:
         (("--words", "x"), 2, "--words"),
         (("--calibration", "missing.csv"), 1, "no such file"),
         (("--temperature", "9"), 2, "temperature"),
+        (("offline",), 2, "name every model once"),
     ],
 )
 def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str) -> None:
-    done = cli("assess", "offline", "--benchmark", "dialogues", *options)
+    done = cli("assess", "--benchmark", "dialogues", "offline", *options)
     assert (done.code, len(done.lines)) == (code, 1)
     assert said in done.err
-
-
-def test_a_model_named_twice_is_refused() -> None:
-    assert cli("assess", "offline", "offline", "--benchmark", "dialogues").code == 2
 
 
 def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +214,3 @@ def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPa
     assert [one.model for one in found] == ["openai/x", "openai/y"]
     assert found[0].measures == found[1].measures  # the same answers
     assert (spend["generator"]["calls"], spend["judge"]["calls"]) == (12, 12 + 6 + 6)
-
-
-def test_a_version_that_is_not_the_latest_is_not_meant_by_default() -> None:
-    Store("compiled").save(COGNIBENCH, changed(COGNIBENCH), {}, [], make_latest=False)
-    done = ok("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--samples", "1")
-    assert "judge: cognibench:basic with offline" in done.people
-    named = ok("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--judge", "cognibench")
-    assert "judge: cognibench:basic with offline" in named.people
-    assert "cognibench@1 names a version" in named.err

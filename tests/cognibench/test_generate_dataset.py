@@ -55,19 +55,6 @@ def as_cases(found: list[Labelled]) -> dict[str, tuple[str, tuple[str | None, ..
     return {COGNIBENCH.case(one.answer.row()).id: (one.answer.group, one.labels) for one in found}
 
 
-@pytest.mark.parametrize("source", ["folder", "responses"])
-def test_our_reader_gives_back_what_was_written(source: str) -> None:
-    rows = [
-        dialogue("a", FIRST, SECOND),
-        dialogue("b-2", "水车很旧。它很重要！", "It is ÅNGSTRÖM İ. Odd."),
-        dialogue("c", FIRST),
-    ]
-    found = labelled(rows, [*LABELS, None])
-    write_dataset(Path("d"), found, about=ABOUT)
-    gold = Gold.load("d" if source == "folder" else "d/responses.jsonl", COGNIBENCH)
-    assert {case.id: (case.group, case.gold) for case in gold.cases} == as_cases(found)
-
-
 TEXT = st.lists(
     st.sampled_from(
         [
@@ -79,6 +66,7 @@ TEXT = st.lists(
             "水车很旧。",
             "ÉTÉ, İ!",
             "<b> x.",
+            "It is ÅNGSTRÖM İ. Odd.",
         ]
     ),
     min_size=1,
@@ -103,7 +91,7 @@ def test_the_way_back_is_exact_for_any_labels(
     write_dataset(folder, found, about=ABOUT)
     wanted = {key: value for key, value in as_cases(found).items() if any(value[1])}
     try:
-        gold = Gold.load(folder, COGNIBENCH)
+        gold = Gold.load(folder / data.draw(st.sampled_from(("", "responses.jsonl"))), COGNIBENCH)
     except GoldError as error:  # the only refusal there may be
         assert "no positive" in str(error) or "no negative" in str(error) or not wanted  # noqa: PT017
         return

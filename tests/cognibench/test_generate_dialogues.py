@@ -155,21 +155,6 @@ def test_the_command_writes_dialogues_with_provenance() -> None:
     assert not list(Path().glob("compiled/.checkpoints/*"))
 
 
-def test_a_stopped_job_goes_on_without_paying_twice() -> None:
-    write_jsonl(Path("docs.jsonl"), docs(4))
-    argv = ("generate", "dialogue", "--input", "docs.jsonl", "--words", "10-60")
-    ok(*argv, "--output", "whole.jsonl")
-    stopped = cli(*argv, "--output", "d.jsonl", "--max-calls", 5)
-    assert (stopped.code, "5 paid answers are kept" in stopped.err) == (1, True)
-    assert not Path("d.jsonl").exists()
-    assert cli(*argv, "--output", "d.jsonl").code == 1  # an unfinished run is never silently repeated
-    again = cli(*argv, "--output", "d.jsonl", "--resume", "--json")
-    assert (again.json["spend"]["total"]["calls"], again.json["spend"]["total"]["replayed"]) == (12 - 5, 5)
-    assert Path("d.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-    once_more = cli(*argv, "--output", "d.jsonl", "--resume", "--json")
-    assert (once_more.code, once_more.json["done_before"], once_more.json["spend"]) == (0, True, {})
-
-
 def test_other_work_is_never_overwritten() -> None:
     write_jsonl(Path("docs.jsonl"), docs(1))
     argv = ("generate", "dialogue", "--input", "docs.jsonl", "--words", "10-60", "--output", "d.jsonl")
@@ -257,14 +242,3 @@ def test_a_real_endpoint_with_faults(serve: Any, fake_key: str) -> None:
         again.json["spend"]["total"]["replayed"],
     ) == (3, 2, 4)
     assert not Path("d.rejects.jsonl").exists()
-
-
-def test_a_wrong_key_ends_the_job_at_once(serve: Any, fake_key: str) -> None:
-    write_jsonl(Path("docs.jsonl"), docs(3))
-    server = serve(spoken, faults=lambda index, body: "401")
-    argv = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--model", "openai/x")
-    done = cli(*argv, "--api-base", server.url, "--concurrency", "1")
-    assert (done.code, server.count) == (1, 1)
-    assert [line.split(":")[0] for line in done.lines] == ["before", "error"]
-    assert fake_key not in done.err
-    assert not Path("d.jsonl").exists()

@@ -17,7 +17,7 @@ from jurist.engines import lettuce, local, models, nli
 from jurist.engines.detectors import Named, named
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.engines.nli import Chunk, NliEngine, relate, relations
+from jurist.engines.nli import Chunk, NliEngine, Relation, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
@@ -90,13 +90,6 @@ def test_spans_are_labels_of_the_sentences_that_they_touch(said: str, values: tu
     assert (verdict.status, verdict.values) == ("verdict", values)
 
 
-def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None:
-    two = {0: "entailment", 1: "not_entailment"}
-    assert relations("m", two) == ("entailment", "not_entailment")
-    with pytest.raises(ModelError, match="no class contradiction"):
-        relations("m", two, "contradiction")
-
-
 BAD = ("--model", "openai/m", "--gold", "cognibench-mini", "--yes")
 
 
@@ -160,21 +153,32 @@ def test_one_piece_that_entails_is_enough(chunks: list[Chunk], relation: str, be
 
 
 @pytest.mark.parametrize(
-    ("names", "found"),
+    ("names", "decides", "found"),
     [
-        ({0: "ENTAILMENT", 1: "neutral", 2: "Contradiction"}, ("entailment", "neutral", "contradiction")),
-        ({1: "not_entailment", 0: "entailment"}, ("entailment", "not_entailment")),
-        ({0: "contradiction", 1: "entailment"}, ("contradiction", "entailment")),
+        ("ENTAILMENT neutral Contradiction", "entailment", ("entailment", "neutral", "contradiction")),
+        ("entailment not_entailment", "entailment", ("entailment", "not_entailment")),
+        ("contradiction entailment", "entailment", ("contradiction", "entailment")),
+        ("entailment not_entailment", "contradiction", "no class contradiction"),
+        ("LABEL_0 LABEL_1", "entailment", "which one is entailment"),
+        ("not_entailment neutral", "entailment", "which one is entailment"),
+        ("", "entailment", "which one is entailment"),
     ],
 )
-def test_classes_are_found_by_name(names: dict[int, str], found: tuple[str, ...]) -> None:
-    assert relations("m", names) == found
+def test_classes_are_found_by_name_or_refused(
+    names: str, decides: Relation, found: tuple[str, ...] | str
+) -> None:
+    classes = dict(enumerate(names.split()))
+    if isinstance(found, tuple):
+        assert relations("m", classes, decides) == found
+    else:
+        with pytest.raises(ModelError, match=found):
+            relations("m", classes, decides)
 
 
-@pytest.mark.parametrize("names", [{0: "LABEL_0", 1: "LABEL_1"}, {0: "not_entailment", 1: "neutral"}, {}])
-def test_a_model_without_entailment_is_refused(names: dict[int, str]) -> None:
-    with pytest.raises(ModelError, match="which one is entailment"):
-        relations("m", names)
+@pytest.mark.parametrize("reference", ["nli", "nli:", "lettuce:", "fava:", "selfcheck:openai/x+nli:"])
+def test_no_model_named(reference: str) -> None:
+    with pytest.raises(UsageError, match="names no model"):
+        load_judge(reference, store=Store(None))
 
 
 @pytest.mark.parametrize(
@@ -190,19 +194,9 @@ def test_a_model_without_entailment_is_refused(names: dict[int, str]) -> None:
 )
 def test_references(name: str, kind: str, model: str, checker: str) -> None:
     assert named(name) == Named(kind=kind, model=model, checker=checker)
-
-
-@pytest.mark.parametrize("name", ["offline", "detector:basic", "openai/nli:x", "fava.py:judge"])
-def test_other_references(name: str) -> None:
-    assert named(name) is None
-
-
-@pytest.mark.parametrize(
-    "reference", ["nli", "nli:", "lettuce:", "fava", "fava:", "selfcheck:", "selfcheck:openai/x+nli:"]
-)
-def test_no_model_named(reference: str) -> None:
-    with pytest.raises(UsageError, match="names no model"):
-        load_judge(reference, store=Store(None))
+    assert [named(other) for other in ("offline", "detector:basic", f"openai/{name}", "fava.py:judge")] == [
+        None
+    ] * 4
 
 
 def test_it_is_asked_once_and_keeps_its_model() -> None:
@@ -211,14 +205,13 @@ def test_it_is_asked_once_and_keeps_its_model() -> None:
     assert loaded.judge.answer.labels == load_judge("detector:basic", store=Store(None)).judge.answer.labels
 
 
-def test_a_missing_extra_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "find_spec", lambda name: None)
-    asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
-    assert main(asked) == 1
-    said = capsys.readouterr().err.strip()
-    assert said == "error: nli:org/m needs torch and transformers; install it with: pip install 'jurist[nli]'"
+    done = cli("run", "nli:org/m", "--input", "cognibench-mini", "--output", "o.jsonl")
+    assert (done.code, done.err.strip()) == (
+        1,
+        "error: nli:org/m needs torch and transformers; install it with: pip install 'jurist[nli]'",
+    )
 
 
 def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -234,37 +227,6 @@ def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "nli:org/m",
         [F, H, H, F],
     )
-
-
-def test_compare_takes_it_beside_the_detector(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    class Every(Fake):
-        def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
-            return [[E if len(text) % 2 else N] for text in hypotheses]
-
-    monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: Every())
-    asked = ["compare", "nli:org/m", "detector:basic", "--gold", "cognibench-mini", "--json"]
-    assert main([*asked, "--checkpoint", str(tmp_path / "c"), "--store", str(tmp_path / "s")]) == 0
-    assert "nli:org/m" in capsys.readouterr().out
-
-
-def test_a_model_that_cannot_be_loaded_is_tried_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    tried = []
-
-    def load(model: str, decides: str) -> Fake:
-        tried.append(model)
-        raise ModelError("nli:org/m cannot be loaded", hint="name another")
-
-    monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", load)
-    asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
-    assert main(asked) == 1
-    assert tried == ["org/m"]
-    assert capsys.readouterr().err.strip() == "error: nli:org/m cannot be loaded; name another"
 
 
 def test_a_model_is_loaded_once_until_its_folder_is_written_again(
@@ -323,15 +285,10 @@ def test_a_real_model_runs_as_a_judge(tmp_path: Path) -> None:
     [
         ({"classes": ["LABEL_0", "LABEL_1"]}, "which one is entailment"),
         ({"kind": "Model"}, "no trained classifier"),
+        (None, "cannot be loaded"),
     ],
 )
-def test_a_real_model_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_a_folder_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any] | None, words: str) -> None:
+    folder = tmp_path if options is None else tiny(tmp_path, **options)
     with pytest.raises(ModelError, match=words):
-        nli.load_classifier(str(tiny(tmp_path, **options)))
-
-
-@pytest.mark.slow
-@needs_transformers
-def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        nli.load_classifier(str(tmp_path))
+        nli.load_classifier(str(folder))

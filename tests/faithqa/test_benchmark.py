@@ -176,15 +176,6 @@ def test_the_command_builds_counts_and_resumes() -> None:
     assert "exists" in refused.err
 
 
-def test_an_unknown_task_is_wrong_usage(tmp_path: Path) -> None:
-    output = str(tmp_path / "b.jsonl")
-    done = cli(
-        "generate", "faithqa", "--input", "faithqa-documents", "--output", output, "--tasks", "fact,song"
-    )
-    assert done.code != 0
-    assert "song" in done.err
-
-
 def test_a_plain_document_becomes_an_easy_query_about_facts() -> None:
     plan = QueryPlan.model_validate({"texts": "Tides rise.", "title": "Tides", "language": "en"})
     assert (plan.task, plan.texts, plan.difficulty, plan.conditions) == ("fact", ["Tides rise."], "easy", 3)

@@ -49,10 +49,6 @@ def documents(count=4, text=TEXT, mixed=0):
     Path("docs.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*.*"))}
-
-
 @pytest.mark.parametrize(
     ("texts", "code", "words"),
     [
@@ -67,24 +63,6 @@ def test_documents_that_nothing_can_be_written_from_are_said(texts, code, words)
     assert ended == code, err
     assert words in out + err
     assert "label" not in err
-
-
-def test_a_run_that_is_stopped_goes_on_and_ends_in_the_same_files():
-    documents()
-    code, _, err = make("whole", "--sample", "2")
-    assert code == 0, err
-    code, _, err = make("parts", "--sample", "2", "--max-calls", "25")
-    assert code == 1
-    assert "--resume" in err
-    code, out, err = make("parts", "--sample", "2", "--max-calls", "40", "--resume", "--json")
-    assert code == 0, err
-    spend = json.loads(out)["spend"]["total"]
-    assert spend["replayed"] >= 20
-    assert spend["calls"] + spend["replayed"] <= 40
-    assert files("whole") == files("parts")
-    code, _, err = make("parts")
-    assert code == 2
-    assert "exists" in err
 
 
 def test_what_is_made_adds_up_and_is_assessed():
