@@ -22,7 +22,7 @@ from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.faithqa.judges import CONSTRAINTS
-from jurist.report.densities import draw_densities
+from jurist.report.plotting import draw_densities
 
 JUDGES = ("constraint-score:basic", "intent-baseline:basic")
 

@@ -26,10 +26,15 @@ from ..keeping.sealing import DISAGREEMENTS
 from ..keeping.verifying import Problem
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
-from ..report.disagreements import disagreement_cell, disagreement_words
 from ..report.history import basic_state, curve
-from ..report.robustness import robustness_about, robustness_table
-from ..report.scores import confusion_counts, metric_cell
+from ..report.scores import (
+    confusion_counts,
+    disagreement_cell,
+    disagreement_words,
+    metric_cell,
+    robustness_about,
+    robustness_table,
+)
 from ..report.table import Table, table
 from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff

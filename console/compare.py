@@ -12,9 +12,8 @@ from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
-from ..report.densities import draw_densities
 from ..report.document import flat
-from ..report.plotting import check_drawable
+from ..report.plotting import check_drawable, draw_densities
 from ..report.views import comparison_sections
 from .approving import agree
 from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_json

@@ -10,8 +10,7 @@ from ..jobs.hardening import Hardening, Robustness
 from ..keeping.artifacts import Store
 from ..keeping.paying import paying
 from ..keeping.sealing import ROBUSTNESS
-from ..report.robustness import robustness_about, robustness_table
-from ..report.scores import OFFLINE, spend_line
+from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
 from ..text.attacks import Attack, suite
 from .approving import agree
 from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_json

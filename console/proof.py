@@ -8,8 +8,8 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.price import price_words
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
+from ..report.differing import change_words
 from ..report.scores import counts_line, reference_tables, scores_table
-from ..report.wording import change_words
 from .printing import Part
 
 

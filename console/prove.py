@@ -21,8 +21,7 @@ from ..keeping.artifacts import Store
 from ..keeping.loading import load_judge
 from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge
-from ..report.disagreements import disagreement_words
-from ..report.scores import OFFLINE
+from ..report.scores import OFFLINE, disagreement_words
 from .approving import agree
 from .common import budget_of, gold_of, model_of, progress, store_of, verifier_model
 from .printing import Part, Result, remark

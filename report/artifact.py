@@ -23,34 +23,34 @@ from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
-from .disagreements import disagreement_words
+from .differing import prompt_changes
 from .document import Document, Facts, Lines, Part, Section, Tone
 from .history import basic_state, search_parts
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
-from .reliability import reliability_parts
-from .robustness import robustness_about, robustness_table
 from .scores import (
     OFFLINE,
     class_table,
     confusion_counts,
     counts_line,
+    disagreement_words,
     reference_tables,
+    robustness_about,
+    robustness_table,
     score_parts,
     spend_line,
 )
 from .succession import against_before
-from .sureness import sure_parts
 from .table import Table, table
-from .unmeasured import unmeasured
 from .views import TAKEN
-from .wording import prompt_changes
+from .votes import credit_of, reliability_parts, sure_parts
 
 _HEADLINES: Mapping[str, tuple[str, Tone]] = {
     "better": ("Compiling made it better", "good"),
     "worse": ("Compiling made it worse", "bad"),
     "not shown to be better": ("Not shown to be better", "open"),
 }
+_FEW_GROUPS = 10  # below it, only a large difference can be shown
 _GROUPS = 20
 """Groups that the table of groups shows: those that the compiled judge has most trouble with."""
 
@@ -94,7 +94,9 @@ class ArtifactReport:
                 self._people(),
                 self._robustness(),
                 self._spend(),
-                Section(name="unmeasured", title="Not measured", parts=(Lines(texts=self._unmeasured),)),
+                Section(
+                    name="unmeasured", title="Not measured", parts=(Lines(texts=tuple(self._unmeasured())),)
+                ),
                 self._provenance(),
             ),
         )
@@ -155,14 +157,6 @@ class ArtifactReport:
     def _sampling(self) -> Sampling:
         kept = self._card.get("thresholds") or {}
         return Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
-
-    @cached_property
-    def _unmeasured(self) -> tuple[str, ...]:
-        raters = self._ceiling is not None
-        attacked = bool(self.artifact.robustness)
-        return unmeasured(
-            self._card, proof=bool(self._proof), raters=raters, offline=self._offline, attacked=attacked
-        )
 
     def _scores(self) -> Section:
         counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in SYSTEMS))
@@ -273,7 +267,9 @@ class ArtifactReport:
         for before, after in zip(self._rows("basic"), self._rows("compiled"), strict=True):
             for gold, one, two in zip(before.gold, before.predicted, after.predicted, strict=True):
                 if gold is not None:
-                    credits[before.group].append((self._credit(gold, one), self._credit(gold, two)))
+                    credits[before.group].append(
+                        (credit_of(self.judge, gold, one), credit_of(self.judge, gold, two))
+                    )
         worst = sorted(credits.items(), key=lambda item: sum(two for _, two in item[1]) / len(item[1]))
         rows = [
             [group, len(found), *(f"{sum(side) / len(found):.3f}" for side in zip(*found, strict=True))]
@@ -283,10 +279,6 @@ class ArtifactReport:
         return table(
             f"groups of the sealed test{shown}", ["group", "units", "right, basic", "right, compiled"], rows
         )
-
-    def _credit(self, gold: Any, value: Any) -> float:
-        right = None if value is None else self.judge.comparison.right(gold, value)
-        return self.judge.answer.credit(gold, value) if right is None else float(right)
 
     def _robustness(self) -> Section:
         measured = self.artifact.robustness
@@ -330,3 +322,25 @@ class ArtifactReport:
             *((f"version of {name}", version) for name, version in (card.get("versions") or {}).items()),
         ]
         return Section(name="provenance", title="Where it comes from", parts=(Facts(rows=tuple(rows)),))
+
+    def _unmeasured(self) -> Iterator[str]:
+        card, samples = self._card, self._sampling.samples
+        if self._offline:
+            yield "Any language model: the offline engine scores how texts overlap, and says nothing about one."
+        if not self._proof:
+            yield "Single cases: this artifact is of a version that did not keep what was said on the sealed test."
+        if samples == 1 and not card.get("calibration"):
+            yield "How sure the judge is: one sample a case gives no votes, and so no threshold and no calibration."
+        elif samples > 1 and self._proof:
+            yield "What other thresholds would give, where drawing stopped because nothing could change any more."
+        yield "How far answers vary when the same cases are asked again: jurist compare with --repeats measures it."
+        if self._ceiling is None:
+            yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
+        groups = self._card["decision"].get("groups")
+        if groups is not None and groups < _FEW_GROUPS:
+            yield f"Enough groups: with {groups}, only a large difference can be shown."
+        if self._openings > 1:
+            yield f"A fresh test: this one has been opened {self._openings} times; the level is stricter for it."
+        yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
+        if not self.artifact.robustness:
+            yield "What a text that argues with the judge achieves: jurist harden measures it."

@@ -1,18 +1,19 @@
 """Pages of HTML, a report and the review page: nothing that was judged can act in them, and a report fetches nothing.
 
-Everything goes through Jinja's autoescape, cases come packed (see :mod:`.packing`) and are shown by a script as text
+Everything goes through Jinja's autoescape, cases come packed (see :mod:`.page`) and are shown by a script as text
 nodes, and the page's own policy lets no script run but that one and no address be opened.
 """
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from .document import Cases, Changes, Counts, Document, Facts, Lines, Plot
-from .packing import pack, pack_values
 from .table import Table
 
 _MACROS = {
@@ -80,3 +81,77 @@ def _file(name: str) -> str:
 
 def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+LARGEST = 15_000_000
+"""Letters of base64 that all cases of a page take at most."""
+_LIMITS = (2_000_000, 200_000, 50_000, 20_000, 8_000, 3_000, 1_000, 300)
+"""Letters of one text that are kept: the first of these with which all cases fit."""
+_SHARED = 100
+"""Letters from which a text is kept once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """Cases as the page's script reads them."""
+
+    data: str  # base64
+    limit: int  # letters after which texts were cut so that all fit; 0 if none was
+
+
+def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
+    """Return cases for a page, with texts as long as fit into ``largest`` letters of base64."""
+    known = {kind for case in cases.cases for kind in case["kinds"]}
+    known |= {unit["became"] for case in cases.cases for unit in case["units"]}
+    values = {
+        "systems": list(cases.systems),
+        "kinds": [list(kind) for kind in cases.kinds if kind[0] in known],
+        "cases": list(cases.cases),
+    }
+    return pack_values(values, largest=largest)
+
+
+def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
+    """Return JSON values for a page, with texts as long as fit; those that are shared stand in ``texts``."""
+    texts = _Texts(_LIMITS[0])
+    data = _packed(values, texts)
+    for limit in _LIMITS[1:]:
+        if len(data) <= largest:
+            break
+        if limit < texts.longest:  # else nothing more would be cut
+            texts = _Texts(limit)
+            data = _packed(values, texts)
+    return Packed(data=data, limit=texts.limit if texts.cut else 0)
+
+
+def _packed(values: Mapping[str, Any], texts: "_Texts") -> str:
+    data = {**texts.of(values), "texts": texts.kept}
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii")
+
+
+class _Texts:
+    """The texts that are kept once, in the order in which they came up."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self._places = limit, dict[str, int]()
+        self.cut, self.longest = False, 0
+
+    @property
+    def kept(self) -> Sequence[str]:
+        return list(self._places)
+
+    def of(self, value: Any) -> Any:
+        """Return JSON values with long texts cut, and replaced by ``{"t": place}``."""
+        if isinstance(value, Mapping):
+            return {key: self.of(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.of(one) for one in value]
+        if not isinstance(value, str) or len(value) < _SHARED:
+            return value
+        self.longest = max(self.longest, min(len(value), self.limit))
+        if len(value) > self.limit:
+            self.cut = True
+            left = len(value) - self.limit
+            value = f"{value[: self.limit]}\n[{left} more letters: see the gold]"
+        return {"t": self._places.setdefault(value, len(self._places))}

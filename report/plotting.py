@@ -11,16 +11,18 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.stats import norm
 
 from ..errors import JuristError, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Kind = Literal["line", "step", "bars", "intervals"]
 
@@ -44,7 +46,7 @@ _THEME = {
     "'DejaVu Sans'": "system-ui",
 }
 """What a page puts in the place of a colour or a font of the file."""
-_FORMATS = {".svg": "svg", ".png": "png"}
+_FORMATS = (".svg", ".png")
 _SETTINGS: Any = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -90,11 +92,10 @@ def draw(
     labels: Sequence[str] = (),
 ) -> None:
     """Write a plot."""
-    target = Path(path)
-    format_ = _format(target)
+    target, format_ = Path(path), check_drawable(path)
     if not any(one.points for one in series):
         raise JuristError(f"{target}: there is nothing to draw", hint="leave out the plot")
-    drawn = _drawn(series, _Texts(title=title, x=x, y=y, labels=tuple(labels)), kind, format_, _INCHES)
+    drawn = _drawn(series, kind, format_, _INCHES, title=title, x=x, y=y, labels=labels)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(drawn)
@@ -102,15 +103,12 @@ def draw(
         raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
 
 
-def check_drawable(path: Path | str) -> None:
-    """Find out whether a plot can be drawn into a file, before what it shows is paid for."""
-    _format(Path(path))
-
-
-def _format(target: Path) -> str:
-    if target.suffix.lower() not in _FORMATS:
-        raise UsageError(f"{target}: a plot is .svg or .png", hint="name the file so")
-    return _FORMATS[target.suffix.lower()]
+def check_drawable(path: Path | str) -> str:
+    """Return the format of a plot's file; refuse one before what it shows is paid for."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise UsageError(f"{path}: a plot is .svg or .png", hint="name the file so")
+    return suffix[1:]
 
 
 def element(
@@ -118,7 +116,7 @@ def element(
 ) -> str:
     """Return a plot as an ``<svg>`` element for a page, in the page's colours (the CSS variables of :data:`_THEME`)."""
     size = (_INCHES_ON_A_PAGE[0], _ROW * len(labels) + _MARGIN) if kind == "intervals" else _INCHES_ON_A_PAGE
-    text = _drawn(series, _Texts(title="", x=x, y=y, labels=tuple(labels)), kind, "svg", size).decode("utf-8")
+    text = _drawn(series, kind, "svg", size, x=x, y=y, labels=labels).decode("utf-8")
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
@@ -130,16 +128,16 @@ def element(
     return re.sub("|".join(_THEME), lambda found: _THEME[found[0]], text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Texts:
-    title: str
-    x: str
-    y: str
-    labels: tuple[str, ...]
-
-
 def _drawn(
-    series: Sequence[Series], texts: _Texts, kind: Kind, format_: str, inches: tuple[float, float]
+    series: Sequence[Series],
+    kind: Kind,
+    format_: str,
+    inches: tuple[float, float],
+    *,
+    title: str = "",
+    x: str,
+    y: str,
+    labels: Sequence[str] = (),
 ) -> bytes:
     import matplotlib
     from matplotlib.figure import Figure
@@ -151,92 +149,83 @@ def _drawn(
         matplotlib.rcParams.update(_SETTINGS)
         figure = Figure(figsize=inches, layout="constrained")
         axes = figure.add_subplot()
-        _fill(axes, series, kind)
-        _name(axes, texts, kind, legend=any(one.name for one in series))
-        return _bytes(figure, format_)
-
-
-def _fill(axes: Axes, series: Sequence[Series], kind: Kind) -> None:
-    bars = [one for one in series if kind == "bars" and one.style == "kind" and one.points]
-    for number, one in enumerate(one for one in series if one.points):
-        colour = COLOURS[number % len(COLOURS)]
+        drawn = [one for one in series if one.points]
+        apart = 0.8 / max(1, len(drawn)) if kind == "bars" else 0.28
+        for number, one in enumerate(drawn):
+            _add(axes, one, COLOURS[number % len(COLOURS)], kind, apart, number - (len(drawn) - 1) / 2)
+        axes.set_title(title, loc="left")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        above: dict[str, Any] = {}
         if kind == "intervals":
-            _interval(axes, one, colour, (number, len(series)))
-        elif one.style != "kind":
-            _plain(axes, one, colour)
-        elif kind == "bars":
-            _bars(axes, one, colour, (bars.index(one), len(bars)))
-        else:
-            _line(axes, one, colour, step=kind == "step")
+            axes.set_yticks(range(len(labels)), list(labels))
+            axes.set_ylim(len(labels) - 0.5, -0.5)
+            above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4}
+        elif labels:
+            axes.set_xticks(range(len(labels)), list(labels))
+        if any(one.name for one in series):
+            axes.legend(frameon=False, fontsize="small", **above)
+        buffer = io.BytesIO()
+        # Neither a date nor a version: they would change the bytes and say nothing about the plot.
+        without = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
+        figure.savefig(buffer, format=format_, dpi=_DOTS_PER_INCH, metadata=without)
+        return buffer.getvalue()
 
 
-def _plain(axes: Axes, one: Series, colour: str) -> None:
+def _add(axes: Axes, one: Series, colour: str, kind: Kind, apart: float, aside: float) -> None:
+    """Add a series; of bars and intervals, ``aside`` of the middle of each place, in steps of ``apart``."""
     across, up = zip(*one.points, strict=True)
-    marks = "--" if one.style == "dashed" else "o"
-    axes.plot(across, up, marks, color=colour, label=one.name or None, alpha=0.7, markersize=4)
-    if one.low and one.style == "points":
-        _whiskers(axes, one, across, colour)
-
-
-def _line(axes: Axes, one: Series, colour: str, *, step: bool) -> None:
-    across, up = zip(*one.points, strict=True)
-    marker = "o" if len(up) <= _MARKED and not step else None
-    style = "steps-post" if step else "default"
-    axes.plot(across, up, color=colour, label=one.name or None, drawstyle=style, marker=marker, markersize=4)
-    if not one.low:
-        return
-    if len(up) == 1:
-        _whiskers(axes, one, across, colour)
+    about: dict[str, Any] = {"color": colour, "label": one.name or None}
+    beside = [place + apart * aside for place in across]
+    if kind == "intervals":
+        axes.plot(up, beside, "o", markersize=5, **about)
+        if one.low:
+            axes.hlines(beside, one.low, one.high, colors=colour, linewidth=2.2, alpha=0.55)
+    elif one.style != "kind":
+        axes.plot(across, up, "--" if one.style == "dashed" else "o", alpha=0.7, markersize=4, **about)
+        if one.style == "points":
+            _whiskers(axes, one, across, colour)
+    elif kind == "bars":
+        axes.bar(beside, up, apart, **about)
+        _whiskers(axes, one, beside, "#222222")
     else:
-        where: Literal["post"] | None = "post" if step else None
-        axes.fill_between(across, one.low, one.high, color=colour, alpha=0.15, linewidth=0, step=where)
-
-
-def _bars(axes: Axes, one: Series, colour: str, place: tuple[int, int]) -> None:
-    number, of = place
-    width = 0.8 / of
-    across = [point[0] + (number - (of - 1) / 2) * width for point in one.points]
-    axes.bar(across, [point[1] for point in one.points], width, color=colour, label=one.name or None)
-    if one.low:
-        _whiskers(axes, one, across, "#222222")
-
-
-def _interval(axes: Axes, one: Series, colour: str, place: tuple[int, int]) -> None:
-    number, of = place
-    down = [point[0] + 0.28 * (number - (of - 1) / 2) for point in one.points]
-    axes.plot(
-        [point[1] for point in one.points], down, "o", color=colour, label=one.name or None, markersize=5
-    )
-    if one.low:
-        axes.hlines(down, one.low, one.high, colors=colour, linewidth=2.2, alpha=0.55)
+        step = kind == "step"
+        marker = "o" if len(up) <= _MARKED and not step else None
+        axes.plot(
+            across, up, drawstyle="steps-post" if step else "default", marker=marker, markersize=4, **about
+        )
+        if one.low and len(up) > 1:
+            where: Literal["post"] | None = "post" if step else None
+            axes.fill_between(across, one.low, one.high, color=colour, alpha=0.15, linewidth=0, step=where)
+        else:
+            _whiskers(axes, one, across, colour)
 
 
 def _whiskers(axes: Axes, one: Series, across: Sequence[float], colour: str) -> None:
     # An end on the wrong side of its point (a bootstrap's interval can miss the estimate) is drawn where it is.
     middle = [(low + high) / 2 for low, high in zip(one.low, one.high, strict=True)]
     half = [abs(high - low) / 2 for low, high in zip(one.low, one.high, strict=True)]
-    axes.errorbar(across, middle, yerr=half, fmt="none", ecolor=colour, capsize=3, elinewidth=1)
+    if middle:
+        axes.errorbar(across, middle, yerr=half, fmt="none", ecolor=colour, capsize=3, elinewidth=1)
 
 
-def _name(axes: Axes, texts: _Texts, kind: Kind, *, legend: bool) -> None:
-    axes.set_title(texts.title, loc="left")
-    axes.set_xlabel(texts.x)
-    axes.set_ylabel(texts.y)
-    if kind == "intervals":
-        axes.set_yticks(range(len(texts.labels)), list(texts.labels))
-        axes.set_ylim(len(texts.labels) - 0.5, -0.5)
-    elif texts.labels:
-        axes.set_xticks(range(len(texts.labels)), list(texts.labels))
-    if legend:
-        above: dict[str, Any] = (
-            {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4} if kind == "intervals" else {}
-        )
-        axes.legend(frameon=False, fontsize="small", **above)
+_POINTS = 201
+_NARROWEST = 1 / 200  # of the scale: equal numbers have no spread of their own, and are drawn as a peak
 
 
-def _bytes(figure: Figure, format_: str) -> bytes:
-    buffer = io.BytesIO()
-    # Neither a date nor a version: they would change the bytes and say nothing about the plot.
-    without = {"Date": None, "Creator": None} if format_ == "svg" else {"Software": None}
-    figure.savefig(buffer, format=format_, dpi=_DOTS_PER_INCH, metadata=without)
-    return buffer.getvalue()
+def density(numbers: Sequence[float], low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """Return (number, density) from ``low`` to ``high``: a Gaussian kernel with Scott's bandwidth."""
+    found = np.asarray(numbers, dtype=np.float64)
+    spread = float(found.std(ddof=1)) if len(found) > 1 else 0.0
+    width = max(spread * len(found) ** -0.2, (high - low) * _NARROWEST)
+    places = np.linspace(low, high, _POINTS)
+    heights = norm.pdf(places[:, np.newaxis], loc=found, scale=width).mean(axis=1)
+    return tuple(zip(places.tolist(), heights.tolist(), strict=True))
+
+
+def draw_densities(
+    path: Path | str, numbers: Mapping[str, Sequence[float]], low: float, high: float, *, title: str, x: str
+) -> None:
+    """Write a plot with a line for each name that has numbers."""
+    series = [Series(name=name, points=density(some, low, high)) for name, some in numbers.items() if some]
+    draw(path, series, title=title, x=x, y="density")

@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
+from jurist.report.differing import word_changes
 from jurist.report.document import Cases, Changes, Document, Facts, Lines, Section, Word
 from jurist.report.judged import KINDS
-from jurist.report.packing import pack
-from jurist.report.page import as_page
+from jurist.report.page import as_page, pack
 from jurist.report.table import table
-from jurist.report.wording import word_changes
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
