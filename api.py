@@ -30,10 +30,9 @@ from .jobs.given import (
     warn,
 )
 from .jobs.hardening import Hardening, Robustness
-from .jobs.parting import earlier_parts
-from .jobs.plan import Plan
+from .jobs.plan import Plan, earlier_parts
 from .keeping.loading import LoadedJudge
-from .keeping.locating import find_judge, locate
+from .keeping.naming import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
 from .keeping.sealing import ROBUSTNESS

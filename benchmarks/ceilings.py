@@ -38,7 +38,7 @@ from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
-from jurist.keeping.locating import find_judge
+from jurist.keeping.naming import find_judge
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.drawing import draw_demos

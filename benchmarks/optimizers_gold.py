@@ -30,7 +30,7 @@ from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
-from jurist.keeping.locating import find_judge
+from jurist.keeping.naming import find_judge
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.objective import Objective, Outcome, row_of

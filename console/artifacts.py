@@ -16,14 +16,11 @@ from ..errors import ArtifactError, JuristError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
 from ..keeping.artifact_card import Artifact, prompt_text
-from ..keeping.artifacts import Store, Summary
-from ..keeping.fitness import needs, unfit
+from ..keeping.artifacts import Problem, Store, Summary
 from ..keeping.loading import load_judge
-from ..keeping.locating import judge_of
-from ..keeping.price import tokens_words
+from ..keeping.naming import judge_of, unfit
 from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
-from ..keeping.verifying import Problem
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.history import basic_state, curve
@@ -59,7 +56,7 @@ def list_(options: Printed) -> Result:
             (one.card.get("optimizer") or {}).get("name", "-"),
             one.model or "-",
             scored(one),
-            tokens_words(one.card) or "-",
+            (one.about.tokens_words if one.about else "") or "-",
             one.problem or _decided(one),
         ]
         for one in found
@@ -199,7 +196,7 @@ def verify(options: VerifyOptions) -> Result:
             problems.append(Problem(ref=artifact.ref, path=artifact.path, message=why))
     data = {
         "problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems],
-        "needs": [{"artifact": one.ref, "path": str(one.path), **needs(one.card)} for one in found],
+        "needs": [{"artifact": one.ref, "path": str(one.path), **one.about.needs} for one in found],
     }
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
@@ -218,7 +215,7 @@ def _meant(store: Store, reference: str | None) -> list[Artifact]:
 def _needed(store: Store, found: Sequence[Artifact]) -> Table:
     rows = []
     for artifact in found:
-        needed, own = needs(artifact.card), artifact.path.parent.parent == store.root
+        needed, own = artifact.about.needs, artifact.path.parent.parent == store.root
         made = ", ".join(f"{name} {version}" for name, version in needed["versions"].items())
         name = artifact.ref if own else f"{artifact.ref} (shipped)"
         rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", made])

@@ -1,7 +1,10 @@
 """``jurist artifacts choose``."""
 
+from collections.abc import Mapping, Sequence
+
 from ..arguments.artifacts import ChooseOptions
-from ..jobs.choosing import Choosing, Opening, choose
+from ..jobs.choosing import choose
+from ..jobs.estimate import Estimate
 from ..report.scores import spend_line
 from .approving import agree
 from .common import Bar, budget_of, store_of
@@ -13,19 +16,19 @@ def run(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
     with Bar() as bar:
 
-        def begin(opening: Opening) -> None:
-            for said in opening.words:
-                remark(said)
-            if any(part.paid for part in opening.estimate.asks):
-                agree(opening.estimate, opening.paid, yes=options.yes)
-            bar.begin("proving", len(opening.estimate.asks) * opening.cases)
+        def begin(words: Sequence[str], estimate: Estimate, rows: int, paid: Mapping[str, int]) -> None:
+            for line in words:
+                remark(line)
+            if any(ask.paid for ask in estimate.asks):
+                agree(estimate, paid, yes=options.yes)
+            bar.begin("proving", rows)
 
-        work = Choosing(
-            ref=options.artifact,
-            candidate=options.candidate,
+        chosen = choose(
+            options.artifact,
+            options.candidate,
+            store_of(options),
             gold=options.gold,
-            api_base=options.api_base,
-            timeout=options.timeout,
+            answering=lambda known: known.model(options.api_base, options.timeout),
             budget=budget_of(options),
             concurrency=options.concurrency,
             force=options.force,
@@ -34,7 +37,6 @@ def run(options: ChooseOptions) -> Result:
             begin=begin,
             tick=bar.step,
         )
-        chosen = choose(work, store_of(options))
     card = chosen.artifact.card
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},

@@ -14,10 +14,8 @@ from ..gold.strata import strata
 from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
 from ..jobs.given import holdout_of
-from ..jobs.parting import earlier_parts
-from ..jobs.plan import Plan
-from ..keeping.locating import locate
-from ..keeping.price import cheaper_words
+from ..jobs.plan import Plan, earlier_parts
+from ..keeping.naming import locate
 from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
@@ -181,7 +179,7 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
             if succession and succession.warning and compiled.latest
             else []
         ),
-        *cheaper_words(compiled.artifact),
+        *compiled.artifact.about.cheaper_words,
         changed_line(result.board.basic.state, compiled.artifact),
         f"{spend_line(card['spend'])}; {plural(len(result.board.candidates), 'candidate')}{ended}",
         kept_line(compiled.artifact, latest=compiled.latest),

@@ -18,8 +18,7 @@ from ..errors import JudgeError, UnknownJudgeError, UsageError, choices
 from ..gold.documents import read_documents
 from ..gold.new_rows import read_rows
 from ..jobs.foresee import foresee_items
-from ..jobs.generation import Generated, Generation
-from ..jobs.writing import generate, rejects_path
+from ..jobs.generation import Generated, Generation, generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.dialogues import DialogueSpec, dialogue_counts, dialogue_job, sampled_dialogues
 from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset

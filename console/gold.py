@@ -16,7 +16,7 @@ from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_spli
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import clear_units, rating_columns, strata
-from ..keeping.locating import find_judge
+from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from ..report.table import Table, table

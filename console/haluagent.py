@@ -13,8 +13,7 @@ from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled
 from ..jobs.foresee import foresee_items
-from ..jobs.generation import Generation
-from ..jobs.writing import rejects_path
+from ..jobs.generation import Generation, rejects_path
 from ..keeping.artifacts import Store
 from ..optimizers.board import Board, Candidate
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark

@@ -42,7 +42,7 @@ def run_on_ray(
         paths = [Path(one.output) for one in own]
         with _kept(folder, paths):
             works = [partial(judged, one, output) for one in own]
-            found = _all(judged_on_ray(works, on_begin=on_begin, on_row=on_row), folder.parent)
+            found = _all(judged_on_ray(works, folder, on_begin=on_begin, on_row=on_row), folder.parent)
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
             join(paths, output)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..evaluation.proof import Decision
 from ..keeping.artifact_card import Artifact
-from ..keeping.price import price_words
+from ..keeping.card import Card
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
 from ..report.differing import change_words
@@ -28,7 +28,7 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
         both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
         found.append(f"answers that contradicted themselves: {both}")
     found += [*notes, f"decision: {decision.words}"]
-    if price := price_words(card):
+    if price := Card.model_validate(card).price_words:
         found.append(price)
     return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
 

@@ -1,6 +1,6 @@
 """``jurist prove``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from ..gold.sheets_out import write_sheet
 from ..jobs.deciding import decide, settle
 from ..jobs.foresee import foresee
 from ..jobs.label_plan import Given, LabelPlan
-from ..jobs.proving import model_on
 from ..jobs.unlabelled import Unlabelled, contenders_of, planned
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
+from ..keeping.card import ModelCard
 from ..keeping.loading import load_judge
 from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge
@@ -84,10 +84,10 @@ def _plan(
 
 
 def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
-    def answering(known: Mapping[str, Any]) -> Model:
+    def answering(known: ModelCard) -> Model:
         if options.model is not None:
             return model_of(options, options.model, options.seed)
-        model = model_on(known, options.api_base, options.timeout)
+        model = known.model(options.api_base, options.timeout)
         return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.key_env)
 
     verifier = verifier_model(options, options.timeout, options.seed)

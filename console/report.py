@@ -8,7 +8,7 @@ from ..errors import GoldError, JuristError, UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.locating import judge_of
+from ..keeping.naming import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.document import Document

@@ -10,7 +10,7 @@ from ..gold.goldset import Gold
 from ..gold.merging import Rule
 from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
-from ..keeping.locating import find_judge
+from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from .common import gold_of, store_of
 from .gold import gold_name

@@ -15,8 +15,8 @@ from ..gold.review import Judged, candidates, judged_in_search, read_judged, rev
 from ..gold.sheets_out import SheetLine, open_lines
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.locating import find_judge, judge_of
 from ..keeping.locking import alone
+from ..keeping.naming import find_judge, judge_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.history import chosen_candidate

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..keeping.price import price_words
+from ..keeping.card import Card
 from .prompt import takes_text
 from .target import Subject
 
@@ -37,7 +37,8 @@ class MarkdownExporter:
         decision = subject.card.get("decision") or {}
         parts += ["## Decision", _items({key: decision.get(key) for key in _DECISION})] if decision else []
         parts += _scores(subject.card.get("scores"))
-        parts += [price[0].upper() + price[1:]] if (price := price_words(subject.card)) else []
+        price = Card.model_validate(subject.card).price_words if subject.card else ""
+        parts += [price[0].upper() + price[1:]] if price else []
         heading, options = judge.answer.listing()
         parts += [f"## {heading}", "\n".join(_option(*option) for option in options)]
         parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]

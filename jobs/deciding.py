@@ -61,7 +61,7 @@ def _shown_on_test(judge: Judge, artifact: Artifact, rows: list[Row]) -> bool:
     if known := (artifact.card.get("decision") or {}).get("constant"):
         return bool(known["better"])
     metric = resolve(judge.metric, judge.comparison)
-    level = level_of(ALPHA, int(artifact.card.get("test_openings") or 1))
+    level = level_of(ALPHA, artifact.about.test_openings)
 
     def held(value: Value) -> Any:
         constant = [replace(row, predicted=(value,) * len(row.gold), failed=False) for row in rows]
@@ -212,7 +212,7 @@ def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
     """Return what a version that is better than basic lacks to be the latest; empty if nothing."""
     if decision["conditions"]:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
-    if (artifact.card.get("decision") or {}).get("verdict") == "worse":
+    if artifact.about.decision.verdict == "worse":
         return "its sealed test has shown it to be worse"
     constant, metric = decision["constant"], decision["metric"]
     if constant is not None and constant["verdict"] != "better":

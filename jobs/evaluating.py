@@ -25,10 +25,7 @@ class Evaluating(Experiment):
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
-    @property
-    def aside(self) -> tuple[Case, ...]:
-        """Nothing: what is said of cases whose raters do not agree would be paid for and not shown."""
-        return ()
+    asks_aside: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,9 @@ class Experiment:
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
 
+    asks_aside: ClassVar[bool] = True
+    """Whether cases whose raters do not agree are asked about: where nothing is shown of them, nothing is paid."""
+
     # judges, each with its model; two or more, or one that is asked several times
     contenders: tuple[LoadedJudge, ...]
     gold: Gold  # labelled cases
@@ -105,6 +108,8 @@ class Experiment:
     @property
     def aside(self) -> tuple[Case, ...]:
         """The cases whose raters do not agree, of groups of which no row is left out: asked once, and in no score."""
+        if not self.asks_aside:
+            return ()
         used = {case.id for case in self.cases}
         out = {case.group for case in self.gold.cases if case.id not in used}
         return tuple(case for case in self.gold.ambiguous if case.group not in out)

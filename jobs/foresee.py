@@ -16,8 +16,7 @@ from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, ask_of, shared_out, size_of, some, tried, with_examples
 from .experiment import Experiment
 from .generation import Generation
-from .plan import Plan
-from .proving import model_under
+from .plan import Plan, model_under
 
 
 def foresee(experiment: Experiment) -> Estimate:

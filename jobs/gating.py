@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..arguments.gate import CriteriaOptions
-from ..cases import Case
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast, corrected
@@ -105,14 +104,10 @@ class Gating(Experiment):
     kind: ClassVar[str] = "gate"
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
+    asks_aside: ClassVar[bool] = False
 
     criteria: Criteria = field(default_factory=Criteria)
     itself: bool = False  # whether that one is the judge itself, which is asked once
-
-    @property
-    def aside(self) -> tuple[Case, ...]:
-        """Nothing: what is said of cases whose raters do not agree would be paid for and not shown."""
-        return ()
 
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
@@ -225,7 +220,7 @@ def gate_of(
         cases=comparison.cases,
         checks=(
             *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-            *([_same(one.name)] if work.itself else _not_worse(comparison.tests, criteria.margin)),
+            *([_itself(one.name)] if work.itself else _not_worse(comparison.tests, criteria.margin)),
             *_unmoved(robustness, criteria),
             _answered(one, criteria.max_unusable),
         ),
@@ -249,7 +244,7 @@ def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
     return [Check(name=name, passed=not above, words=f"{words}; {control.words}")]
 
 
-def _same(judge: str) -> Check:
+def _itself(judge: str) -> Check:
     return Check(name=f"not worse than {judge}", passed=True, words="it is the same judge, and asked once")
 
 

@@ -184,7 +184,7 @@ def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
     """
     if judge.artifact is None:
         return frozenset()
-    ids = frozenset((judge.artifact.card.get("gold") or {}).get("seen", ()))
+    ids = frozenset(judge.artifact.about.gold.seen)
     return ids & {case.id for case in cases} | near_rows(judge.judge, cases, judge.artifact.seen())
 
 

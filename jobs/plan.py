@@ -1,25 +1,33 @@
-"""Everything that makes one compilation."""
+"""Everything that makes one compilation: its split, in view of earlier versions of the judge, and who is asked how."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any
 
+from ..engines.channel import CallContext
 from ..engines.meter import Budget
-from ..engines.models import Model
+from ..engines.models import Model, connect
+from ..errors import TooFewGroupsError
 from ..evaluation.ceiling import Ceiling
+from ..evaluation.power import fewest_groups
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
-from ..gold.splits import Split
+from ..gold.splits import Split, shared_hint
 from ..gold.strata import ceiling_of, rated_in_test
-from ..keeping.resolving import verifier_of
-from ..optimizers.base import Optimizer
+from ..keeping.artifacts import Store
+from ..keeping.card import described
+from ..keeping.resolving import default_temperature, verifier_of
+from ..optimizers.base import Job, Optimizer, Sink
 from ..optimizers.registry import DEFAULT, settings_of
+from ..optimizers.setting import Setting
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
-from .proving import described
+
+_TRIED = ((0.3, 0.2, 0.5), (0.2, 0.2, 0.6), (0.15, 0.15, 0.7), (0.1, 0.1, 0.8))
+"""Splits that are offered where the test has too few groups, the one with the smallest test first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +83,11 @@ class Plan:
             **({"holdout": self.holdout.sha256} if self.holdout else {}),
             **({"strictness": strictness} if strictness else {}),
             **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
-            **self._frozen_print(),
+            **(
+                {"frozen": self.judge.frozen, "verifier": described(self.frozen_model)}
+                if self.frozen_model
+                else {}
+            ),
         }
 
     @property
@@ -94,11 +106,6 @@ class Plan:
             for part, settings in known.items()
             for name, value in settings.items()
         }
-
-    def _frozen_print(self) -> dict[str, Any]:
-        if self.frozen_model is None:
-            return {}
-        return {"frozen": self.judge.frozen, "verifier": described(self.frozen_model)}
 
     @property
     def frozen_model(self) -> Model | None:
@@ -132,3 +139,105 @@ class Plan:
     def proposer(self) -> Model:
         """The model that writes prompts."""
         return self.prompt_model or self.model
+
+    def under(self, setting: Setting) -> Model:
+        """Return the judge's model under a setting of the search."""
+        return model_under(self.model, setting, self.sampling.samples)
+
+    def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
+        """Return what an optimizer works on, and what asks candidates."""
+        role = self.judge.role
+        return Job(
+            judge=self.judge,
+            train=self.split.train,
+            dev=self.split.dev,
+            judge_lm=connect(self.model, context, role),
+            frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
+            proposer_lm=connect(self.proposer, context, "proposer"),
+            context=context,
+            seed=self.seed,
+            sampling=self.sampling,
+            adapter=self.adapter,
+            concurrency=self.concurrency,
+            own=Setting(model=self.model.name, temperature=self.model.temperature, adapter=self.adapter),
+            connected=cache(lambda setting: connect(self.under(setting), context, role)),
+            sink=sink,
+        )
+
+
+def model_under(model: Model, setting: Setting, samples: int) -> Model:
+    """Return a job's model with what a setting changes.
+
+    Another model keeps the address, where it is of the same provider, and takes the temperature of the job
+    unless it refuses any but its own.
+    """
+    if setting.model is None and setting.temperature is None:
+        return model
+    changed = model
+    if setting.model is not None:
+        near = setting.model.partition("/")[0] == model.name.partition("/")[0]
+        changed = replace(
+            model,
+            name=setting.model,
+            api_base=model.api_base if near else None,
+            key_env=model.key_env if near else None,
+            temperature=None,
+        )
+        if not changed.fixed_temperature:
+            changed = replace(changed, temperature=model.temperature)
+    if setting.temperature is not None and not changed.fixed_temperature:
+        changed = replace(changed, temperature=setting.temperature)
+    return default_temperature(changed, samples)
+
+
+def earlier_parts(
+    store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
+) -> dict[str, str]:
+    """Return the part that each group had in the user's versions of a judge, by the hash of its name.
+
+    The newest version that knows a group counts. Versions of another seed, of other shares than those asked for, or
+    with a test of their own where there is none now (or the reverse), were another split.
+    """
+    parts: dict[str, str] = {}
+    for one in reversed(store.list(judge.name)):
+        if one.shipped or one.about is None:
+            continue
+        kept = one.about.gold
+        same = shares is None or [round(share, 6) for share in kept.shares] == [
+            round(one, 6) for one in shares
+        ]
+        if same and one.about.optimizer.seed == seed and holdout == bool(kept.holdout):
+            parts = {**one.about.parts, **parts}
+    return parts
+
+
+def check_showable(split: Split, gold: Gold, level: float) -> None:
+    """Refuse a test on which nothing can be shown, before anything is spent, with what would do."""
+    groups, needed = len({case.group for case in split.test}), fewest_groups(level)
+    if groups >= needed:
+        return
+    raise TooFewGroupsError(
+        f"the sealed test has {groups} groups ({len(split.test)} cases), and nothing can be shown on fewer than "
+        f"{needed} at the level {level:.3g}: nothing was asked and nothing was spent",
+        hint=f"{_enough(split, gold, needed)}; --anyway goes on",
+    )
+
+
+def _enough(split: Split, gold: Gold, needed: int) -> str:
+    """Return the split that would do, else the number of groups that would."""
+    if split.holdout:
+        return f"label rows of {needed} groups or more in {split.holdout}"
+    total = len({case.group for part in (split.train, split.dev, split.test) for case in part})
+    for shares in _TRIED:
+        if shares[2] > split.shares[2] and total > needed:
+            again = gold.split(split.seed, shares)
+            if len({case.group for case in again.test}) >= needed:
+                return "--split {:.0f}/{:.0f}/{:.0f} gives it enough".format(
+                    *(100 * share for share in shares)
+                )
+    wanted = round(needed / max(split.shares[2], 0.5) + 0.5)
+    lacking = max(wanted - total, 1)
+    more = (
+        f"label rows of {lacking} more groups: there are {total}, and about {wanted} do with --split 30/20/50"
+    )
+    return f"{more}; {hint}" if (hint := shared_hint(gold)) else more

@@ -7,12 +7,12 @@ from typing import Any
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
+from ..keeping.card import ModelCard
 from ..keeping.paying import Start
 from ..report.progress import counted
 from .deciding import decide, settle
 from .given import GoldLike, checked, gold_of, loaded_of, model_of, settings_of, store_of
 from .label_plan import Given, LabelPlan
-from .proving import model_on
 from .unlabelled import LABELS, Unlabelled, contenders_of, planned
 
 
@@ -61,7 +61,7 @@ def prove(
     plan = None if fresh else before
     version = loaded_of(artifact.ref, place)
     if rows is not None:
-        answering = model_on if model is None else lambda known: model_of(model)
+        answering = ModelCard.model if model is None else lambda known: model_of(model)
         asked = contenders_of(artifact, place, answering=answering)
         unlabelled = gold_of(rows, version.judge, labelled=False)
         work = Unlabelled(

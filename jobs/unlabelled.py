@@ -22,6 +22,7 @@ from ..gold.goldset import Gold
 from ..gold.units import AMBIGUITY
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
+from ..keeping.card import ModelCard
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.openings import Openings
 from ..keeping.paying import PaidJob, Start, paying
@@ -32,7 +33,6 @@ from .deciding import constant_of
 from .experiment import Answers, Experiment
 from .label_plan import LabelPlan, PlannedUnit, drawn
 from .looking import ALPHA, Look
-from .proving import model_on
 
 LABELS = 40
 """Labels that are planned unless another number is given."""
@@ -124,28 +124,27 @@ def contenders_of(
     artifact: Artifact,
     store: Store,
     *,
-    answering: Callable[[Mapping[str, Any]], Model] = model_on,
+    answering: Callable[[ModelCard], Model] = ModelCard.model,
     verifier: Model | None = None,
     concurrency: int = 8,
 ) -> tuple[LoadedJudge, LoadedJudge]:
     """Return the basic prompt and the version, both asked as in the version's proof."""
-    card = artifact.card
-    job, own = card.get("job") or {}, card.get("model") or {}
-    if verifier is None and card.get("verifier"):
-        verifier = model_on(card["verifier"])
+    about = artifact.about
+    job = about.job
+    if verifier is None and about.verifier:
+        verifier = about.verifier.model()
     version = load_judge(artifact.ref, store=store, concurrency=concurrency, verifier=verifier)
     basic = load_judge(
         version.judge,
         version="basic",
         store=store,
-        samples=job.get("samples"),
-        threshold=job.get("threshold"),
+        samples=job.samples,
+        threshold=job.threshold,
         concurrency=concurrency,
         verifier=verifier,
-    ).with_adapter(job.get("adapter"))
-    first, second = (
-        answering(known) if known.get("name") else Model() for known in (job.get("model") or own, own)
-    )
+    ).with_adapter(job.adapter)
+    named = (job.model if job.model.name else about.model, about.model)
+    first, second = (answering(known) if known.name else Model() for known in named)
     return basic.with_model(first), version.with_model(second)
 
 

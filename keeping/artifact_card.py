@@ -7,20 +7,16 @@ when a prompt is read.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArtifactError
 from ..evaluation.frames import score_frame
-from .redaction import publishable
+from .card import Card, task_of
 from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
 
 if TYPE_CHECKING:
@@ -28,11 +24,6 @@ if TYPE_CHECKING:
 
     from ..programs.judge import Judge
     from ..programs.state import PromptState
-
-_GIVEN = (
-    *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
-    *("spend", "thresholds", "judge_ref"),
-)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +73,11 @@ class Artifact:
     def ref(self) -> str:
         """``JUDGE@VERSION``."""
         return f"{self.judge}@{self.version}"
+
+    @cached_property
+    def about(self) -> Card:
+        """Its card, read: each part by its name, with what a card of an older version lacks."""
+        return Card.model_validate(self.card)
 
     @cached_property
     def state(self) -> PromptState:
@@ -154,10 +150,10 @@ class Artifact:
         Raises:
             ArtifactError: another name, or other labels, positive labels, input fields or types of fields.
         """
-        now = {"judge": judge.name, **judge.answer.identity_under(self.card), **_task(judge)}
+        now = {"judge": judge.name, **judge.answer.identity_under(self.card), **task_of(judge)}
         types = now.pop("types")
         pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]
-        known = self.card.get("types") or types  # artifacts of older versions have none
+        known = self.about.types or types  # artifacts of older versions have none
         pairs += [(f"{name} of type", known.get(name), kind) for name, kind in types.items()]
         for key, compiled, value in pairs:
             if compiled != value:
@@ -190,53 +186,3 @@ def prompt_text(state: PromptState) -> str:
             shown = json.dumps(dict(demo), ensure_ascii=False, indent=2)
             parts += [f"## {name}: demonstration {number}", shown, ""]
     return "\n".join(parts)
-
-
-def full_card(judge: Judge, card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card without version and seal: what was given, made fit to be written, and the judge's part."""
-    from ..programs.definition import definition_of
-
-    given = publishable(dict(card))
-    described = {"judge": judge.name, "variant": judge.variant, **_identity(judge)}
-    if definition := definition_of(judge):
-        described["definition"] = definition
-    return {"created": _now(), **dict.fromkeys(_GIVEN), **given, **described, "versions": _versions(given)}
-
-
-def _identity(judge: Judge) -> dict[str, Any]:
-    strictness = judge.answer.strictness
-    return {
-        **judge.answer.identity(),
-        **_task(judge),
-        **({"strictness": strictness} if strictness else {}),
-    }
-
-
-def _task(judge: Judge) -> dict[str, Any]:
-    frozen: dict[str, Any] = (
-        {"frozen": judge.frozen} if judge.frozen else {}
-    )  # other verifiers: another score
-    if judge.verifiers:
-        frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
-    wanted = (*judge.input_fields, judge.answer.field)  # the items of a generator are no field
-    types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
-    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, "types": types, **frozen}
-
-
-def _type(annotation: Any) -> dict[str, Any]:
-    """Return a type as its JSON schema; one that has none by its Python name."""
-    import pydantic
-
-    try:
-        return pydantic.TypeAdapter(annotation).json_schema()
-    except pydantic.PydanticUserError:
-        return {"python": inspect.formatannotation(annotation)}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _versions(card: Mapping[str, Any]) -> dict[str, str]:
-    known = {name: metadata.version(name) for name in ("jurist", "dspy")}
-    return {**known, "python": platform.python_version(), **(card.get("versions") or {})}

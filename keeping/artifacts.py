@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
-from .artifact_card import Artifact, full_card
-from .card_schema import card_fault
+from .artifact_card import Artifact
+from .card import Card, written_card
 from .redaction import publishable
 from .sealing import (
     ADDED,
     CARD,
     HISTORY,
     PROGRAM,
+    Sealed,
     added,
     canonical,
     inspect,
@@ -34,7 +36,6 @@ from .sealing import (
 )
 from .shelves import Shelf, check_tag, parse_ref, store_root
 from .trust import Trust
-from .verifying import Problem, faults_of, problems_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -59,15 +60,32 @@ class Summary:
     added: Mapping[str, Mapping[str, Any]]  # file -> what was measured of it later
     problem: str = ""  # what is wrong with it, or empty
 
+    @cached_property
+    def about(self) -> Card | None:
+        """Its card, read; ``None`` if it is none."""
+        return Card.model_validate(self.card) if self.card else None
+
     @property
     def model(self) -> str:
         """The model that it was proven with; empty if its card names none."""
-        return str((self.card.get("model") or {}).get("name") or "")
+        return self.about.model.name if self.about else ""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What it is called besides its number: ``latest``, its tags, ``shipped``."""
         return (*["latest"] * self.latest, *self.tags, *["shipped"] * self.shipped)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Something that is wrong in the store: in which artifact or judge, where on disk, and what."""
+
+    ref: str
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.ref}: {self.message}"
 
 
 def shipped_root() -> Path:
@@ -147,7 +165,7 @@ class Store:
 
         program = _encoded(judge, dump(judge, state))
         try:
-            whole = full_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
+            whole = written_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
             tried = lines(publishable(list(history)))
             more = {name: lines(rows) for name, rows in records.items()}
             canonical(whole)
@@ -202,7 +220,7 @@ class Store:
     def _summary(self, shelf: Shelf, version: int) -> Summary:
         latest, tags = shelf.pointers()
         sealed = inspect(shelf.path / str(version))
-        faults = faults_of(sealed, shelf.judge, version)
+        faults = _faults_of(sealed, shelf.judge, version)
         return Summary(
             judge=shelf.judge,
             version=version,
@@ -210,7 +228,7 @@ class Store:
             latest=version == latest,
             tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
             shipped=shelf.root != self.root,
-            card={} if card_fault(sealed.card) else sealed.card,
+            card={} if Card.fault(sealed.card) else sealed.card,
             added=sealed.added,
             problem=faults[0] if faults else "",
         )
@@ -233,7 +251,7 @@ class Store:
             faults = [(shelf, text) for shelf in self._shelves(ref) for text in shelf.faults()]
             problems = [Problem(ref=shelf.judge, path=shelf.path, message=text) for shelf, text in faults]
         versions = self._versions(ref)
-        return problems + [problem for one in versions for problem in problems_of(*one)]
+        return problems + [problem for one in versions for problem in _problems_of(*one)]
 
     def _versions(self, ref: str | None) -> Sequence[tuple[Shelf, int]]:
         if ref is not None and "@" in ref:
@@ -322,7 +340,7 @@ class Store:
 
     def _open(self, path: Path, judge: str, version: int) -> Artifact:
         sealed = inspect(path)
-        faults = faults_of(sealed, judge, version, extra=False)
+        faults = _faults_of(sealed, judge, version, extra=False)
         if faults:
             raise ArtifactError(
                 f"{judge}@{version} in {path.parent.parent} is damaged: {faults[0]}", hint=_RESTORE
@@ -345,3 +363,29 @@ def _encoded(judge: Judge, data: Mapping[str, Any]) -> bytes:
     except ValueError as error:
         said = f"the prompt of judge {judge.name} cannot be written: {error}"
         raise ArtifactError(said, hint="correct the instruction") from error
+
+
+def _faults_of(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -> Sequence[str]:
+    """The seal's faults, and a sealed folder that was moved to another place."""
+    faults = [str(fault) for fault in sealed.faults if extra or not fault.extra]
+    if not faults and (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
+        moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
+        faults.append(f"card.json: says {moved}, but lies in the folder of {judge}@{version}")
+    if not faults and (fault := Card.fault(sealed.card)):
+        faults.append(f"card.json: {fault}")
+    return faults
+
+
+def _problems_of(shelf: Shelf, version: int) -> Sequence[Problem]:
+    """Everything that is wrong with a version."""
+    path = shelf.path / str(version)
+    sealed = inspect(path)
+    texts = list(_faults_of(sealed, shelf.judge, version))
+    if not texts:
+        from .dspy_state import state_of
+
+        try:
+            state_of(sealed.program)
+        except ArtifactError as error:
+            texts.append(error.message)
+    return [Problem(ref=f"{shelf.judge}@{version}", path=path, message=text) for text in texts]

@@ -103,7 +103,7 @@ class LoadedJudge:
     @property
     def other_model(self) -> str:
         """That its version was proven with another model than the one that is asked, in one line; empty if not."""
-        proven = (self.artifact.card.get("model") or {}).get("name") if self.artifact else None
+        proven = self.artifact.about.model.name if self.artifact else ""
         if not proven or same_model(proven, self.model.name):
             return ""
         return f"{self.name} was proven with {proven}, not with {self.model.name}: its scores do not hold for that"
@@ -111,7 +111,7 @@ class LoadedJudge:
     @property
     def proven_for(self) -> str:
         """The strictness that the artifact was proven for; empty without an artifact or without tiers."""
-        return str(self.artifact.card.get("strictness") or "") if self.artifact else ""
+        return self.artifact.about.strictness if self.artifact else ""
 
     def __call__(self, **inputs: Any) -> Verdict:
         """Judge one row, given by the names its gold uses.
@@ -203,7 +203,7 @@ class LoadedJudge:
         found = self._meant_with(model)
         model = _own(named(self.named), model)
         model.check_prompts(found.adapter)
-        model = _at(model, found.artifact.card if found.artifact else {})
+        model = _at(model, found.artifact)
         wanted = found.wanted or found.sampling
         own = found.judge.temperature
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples, own), wanted)
@@ -321,8 +321,9 @@ def load_judge(
         prompt.judge, Model(), verifier
     )  # a judge without frozen steps is said before anything is asked
     check_sampling(prompt.judge, prompt.wanted)
-    card = prompt.artifact.card if prompt.artifact else {}
-    fit = resolve_sampling(_at(_own(own, model or Model()), card), prompt.wanted, prompt.judge.temperature)
+    fit = resolve_sampling(
+        _at(_own(own, model or Model()), prompt.artifact), prompt.wanted, prompt.judge.temperature
+    )
     return LoadedJudge(
         **vars(prompt),
         model=fit.model,
@@ -350,9 +351,9 @@ def _own(own: Named | None, model: Model) -> Model:
     return replace(model, name=own.model)
 
 
-def _at(model: Model, card: Mapping[str, Any]) -> Model:
+def _at(model: Model, artifact: Artifact | None) -> Model:
     """Return a model whose temperature was left open with the one that the search chose, if it chose one."""
-    chosen = (card.get("setting") or {}).get("temperature")
+    chosen = artifact.about.setting.temperature if artifact else None
     if chosen is None or model.temperature is not None or model.fixed_temperature:
         return model
-    return replace(model, temperature=float(chosen))
+    return replace(model, temperature=chosen)

@@ -17,7 +17,7 @@ from ..engines.models import same_model
 from ..errors import ArtifactError
 from .artifact_card import Artifact
 from .artifacts import Store
-from .card_schema import card_fault
+from .card import Card
 from .sealing import (
     ADDED,
     CARD,
@@ -97,8 +97,8 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
     name, wanted = parse_ref(f"{card['judge']}@{card['version']}")
     shelf = Shelf(store.root, name)
     for one in store.list(name):
-        origin = one.card.get("origin") or {}
-        if not one.shipped and card["sha256"] in (one.card.get("sha256"), origin.get("sha256")):
+        known = (one.about.sha256, one.about.origin.sha256) if one.about else ()
+        if not one.shipped and card["sha256"] in known:
             return Received(artifact=store.load(f"{name}@{one.version}"), new=False)
 
     def written(version: int) -> Mapping[str, bytes]:
@@ -109,10 +109,10 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
         sealed = seal(files[PROGRAM], files[HISTORY], {**card, "version": version, "origin": origin}, more)
         return {**files, CARD: canonical(sealed)}
 
-    better = (card.get("decision") or {}).get("verdict") in (None, "better")
-    made_for = str((card.get("model") or {}).get("name") or "")
-    known = [one.model for one in store.list(name) if not one.shipped]
-    first = not any(not model or not made_for or same_model(model, made_for) for model in known)
+    about = Card.model_validate(card)
+    better, made_for = about.decision.verdict in (None, "better"), about.model.name
+    models = [one.model for one in store.list(name) if not one.shipped]
+    first = not any(not model or not made_for or same_model(model, made_for) for model in models)
     version = shelf.add(written, make_latest=False, wanted=int(wanted))
     if first and better:
         shelf.point("latest", version)
@@ -128,7 +128,7 @@ def _checked(files: Mapping[str, bytes]) -> dict[str, Any]:
             (Path(folder) / name).write_bytes(data)
         sealed = inspect(Path(folder))
     faults = [str(fault) for fault in sealed.faults] or [
-        fault for fault in [card_fault(sealed.card)] if fault
+        fault for fault in [Card.fault(sealed.card)] if fault
     ]
     if faults:
         raise ArtifactError(f"the artifact is damaged: {faults[0]}", hint=_DAMAGED)

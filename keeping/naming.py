@@ -1,23 +1,29 @@
-"""What a name stands for: a version, or the basic prompt.
+"""What a name stands for: a judge, and of its prompts a version or the basic one.
 
+A judge is a built-in one, stands in a file, or is kept with its versions as data (:mod:`~jurist.programs.definition`):
+these need no file, and go on as they were proven whatever becomes of it. What a changed file means is said in a line.
 ``JUDGE@V`` is that version, whoever is asked. ``JUDGE`` alone is the latest version shown better with the model that is
 asked, and without one the basic prompt: what was proven with one model says nothing of another.
 """
 
+import difflib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from ..engines.models import OFFLINE, same_model
-from ..errors import UsageError
-from ..programs.catalogue import file_of
+from ..engines.adapters import ADAPTERS
+from ..engines.channel import CallContext
+from ..engines.models import OFFLINE, Model, connect, same_model
+from ..errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
+from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of, find
+from ..programs.definition import defined
 from ..programs.judge import Judge
+from ..programs.judge_files import JudgeFile
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from ..programs.votes import Sampling
 from .artifact_card import Artifact
 from .artifacts import Store
-from .locating import find_judge, fitting, judge_of, locate, parted
 
 _BASIC = ":basic"
 ADAPTER = "chat"
@@ -50,20 +56,19 @@ class Given:
         if artifact is not None:
             judge = judge.as_compiled(artifact.card)
             artifact.check(judge)
-        card: Mapping[str, Any] = artifact.card if artifact else {}
-        adapter = str(card.get("adapter", self.adapter or ADAPTER))
+        about = artifact.about if artifact else None
+        adapter = (about and about.adapter) or self.adapter or ADAPTER
         if artifact is not None and self.adapter not in (None, adapter):
             hint = f"leave out --adapter, or name {judge.name}{_BASIC}"
             raise UsageError(f"{artifact.ref} was proven with {adapter} prompts", hint=hint)
-        kept, proven = dict(card.get("thresholds") or {}), card.get("strictness") or judge.answer.strictness
+        proven = (about and about.strictness) or judge.answer.strictness
+        kept = about.thresholds if about else None
         if wanted := self.strictness or proven:
             judge = with_strictness(judge, wanted)
-        if wanted != proven or not judge.answer.uses_threshold:
-            kept.pop("threshold", None)
         threshold = self.threshold
-        if self.samples is None and threshold is None:
-            threshold = kept.get("threshold")
-        draws = int(kept.get("samples", samples)) if self.samples is None else self.samples
+        if kept and self.samples is None and threshold is None and wanted == proven:
+            threshold = kept.threshold if judge.answer.uses_threshold else None
+        draws = (kept.samples if kept else samples) if self.samples is None else self.samples
         return Prompt(
             judge=judge,
             state=artifact.state if artifact else PromptState.of(judge.basic()),
@@ -147,3 +152,139 @@ def meaning(judge: str, model: str | None, store: Store, reference: str = "") ->
         f"no version of {judge} was shown to be better than its basic prompt, which is used; "
         f"{judge}@{newest.version} names a version"
     )
+
+
+def find_judge(name: str, store: Store) -> Judge:
+    """Return a built-in judge, one from a file, or one whose artifacts say which file it came from."""
+    return locate(name, store)[0]
+
+
+def locate(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
+    """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
+    try:
+        path, attribute = file_of(name)
+        return find(name if path is None else f"{store.file(path)}:{attribute}"), name
+    except JudgeError as unknown:
+        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
+        if not kept:
+            raise _nearest(name, store) or unknown from None
+        named = [
+            one
+            for one in kept
+            if one.problem or (one.about and (one.about.definition or (one.about.judge_ref or name) != name))
+        ]
+        if not named:
+            raise _in_no_file(f"{name}@{version or kept[0].version}") from None
+    artifact = store.load(f"{name}@{version or named[0].version}")
+    return judge_of(artifact, store, source=source), artifact.about.judge_ref or name
+
+
+def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
+    """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if trusted."""
+    reference = artifact.about.reference
+    definition = artifact.about.definition
+    path, attribute = file_of(reference)
+    if path is None:
+        try:
+            return fitting(find(reference), artifact, store)
+        except UnknownJudgeError:
+            if not definition:
+                raise
+            return defined(definition)
+    place = store.file(path)
+    if definition and not (source and place.is_file()):
+        with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
+            if _was_changed(artifact, JudgeFile.read(place).hashes):
+                said = f"{place} was changed since {artifact.ref} was compiled from it"
+                store.trust.tell(f"{said}{_goes_on(artifact)}")
+        return defined(definition)
+    if not place.is_file():
+        raise JudgeError(
+            f"judge {artifact.judge!r} was compiled from {reference}: {path}: no such file",
+            hint="go where that file is, or name the file in place of the judge",
+        )
+    judge = find(
+        f"{place}:{attribute}",
+        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, artifact.about.hashes),
+    )
+    return judge if source else fitting(judge, artifact, store, str(place))
+
+
+def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
+    """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
+    definition = artifact.about.definition
+    if not definition:
+        path, _ = file_of(reference)
+        if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
+            said = f"the code of {path} was changed since {artifact.ref} was compiled from it"
+            store.trust.tell(f"{said}: its proof is of the code as it was")
+        artifact.check(judge.as_compiled(artifact.card))
+        return judge
+    try:
+        artifact.program(judge.as_compiled(artifact.card))
+    except ArtifactError as error:
+        store.trust.tell(f"{error.message}{_goes_on(artifact)}")
+        return defined(definition)
+    return judge
+
+
+def _was_changed(artifact: Artifact, now: Mapping[str, str]) -> bool:
+    recorded = artifact.about.hashes
+    return bool(now and recorded) and recorded.isdisjoint(now.values())
+
+
+def _goes_on(artifact: Artifact) -> str:
+    again = f"jurist compile {artifact.about.reference} makes a version of the judge as it is"
+    return f": {artifact.ref} is asked as it was proven; {again}"
+
+
+def _nearest(name: str, store: Store) -> JudgeError | None:
+    """Return what to say if a name is nearly that of a judge of the user's; ``None`` if it is not."""
+    own = {one.judge for one in store.list() if not one.shipped}
+    close = difflib.get_close_matches(name, [*sorted(own), *CATALOGUE, *GENERATORS], n=1)
+    if not own.intersection(close):
+        return None
+    return JudgeError(
+        f"no judge is called {name!r}", hint=f"did you mean {close[0]}? jurist artifacts list has all"
+    )
+
+
+def _in_no_file(ref: str) -> JudgeError:
+    return JudgeError(
+        f"{ref} was compiled from a judge that stands in no file",
+        hint="write that judge into a Python file and name it in place of the judge, as FILE.py:judge; "
+        "or, where it is defined, give it to jurist.load(judge)",
+    )
+
+
+def parted(reference: str) -> tuple[str, str]:
+    """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither."""
+    name, at, version = reference.rpartition("@")
+    if not at or "/" in version or ":" in version:
+        return reference, ""
+    if not version:
+        raise UsageError(f"{reference!r} names no version", hint=f"write {name}, {name}@3 or {name}@TAG")
+    return name, version
+
+
+def unfit(artifact: Artifact, store: Store) -> str:
+    """Return why an artifact cannot be used with what is installed, in one line; empty if it can."""
+    try:
+        judge = judge_of(artifact, store).as_compiled(artifact.card)
+        artifact.program(judge)
+        about, adapter = artifact.about, artifact.about.adapter or ADAPTER
+        if adapter not in ADAPTERS:
+            raise ArtifactError(
+                f"it was proven with the prompt format {adapter!r}, which is not here", hint=_newer(artifact)
+            )
+        for role in ("model", "verifier"):
+            if (known := getattr(about, role)) and known.name:
+                connect(Model(name=known.name), CallContext.fresh())
+    except JuristError as error:
+        return str(error)
+    return ""
+
+
+def _newer(artifact: Artifact) -> str:
+    made = artifact.about.versions.get("jurist")
+    return f"use jurist {made}, with which it was made" if made else "use the version that it was made with"

@@ -40,17 +40,18 @@ def proven_rows(judge: LoadedJudge) -> list[Row]:
 def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
     """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
-    card = judge.artifact.card
-    model, kept = card.get("model") or {}, card.get("thresholds") or {}
+    about = judge.artifact.about
+    warmth = about.setting.temperature
     proven = {
-        "model": model.get("name"),
-        **{name: kept.get(name) for name in ("samples", "threshold")},
-        "temperature": (card.get("setting") or {}).get("temperature", model.get("temperature")),
-        "strictness": card.get("strictness"),
+        "model": about.model.name or None,
+        "samples": about.thresholds.samples,
+        "threshold": about.thresholds.threshold,
+        "temperature": about.model.temperature if warmth is None else warmth,
+        "strictness": about.strictness or None,
     }
     now = {**stamp, **stamp["sampling"]}
     return {
         name: f"{name} {now.get(name)} and not {value}"
         for name, value in proven.items()
-        if now.get(name) != value and not (name == "model" and value and same_model(value, now["model"]))
+        if now.get(name) != value and not (name == "model" and value and same_model(str(value), now["model"]))
     }

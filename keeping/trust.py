@@ -14,12 +14,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..errors import JudgeError, printable
-
-HASHES = ("judge_sha256", "judge_code")
-"""What a card keeps of the file that was executed: see :class:`~jurist.programs.judge_files.JudgeFile`."""
 
 
 def data_file(name: str) -> Path:
@@ -38,11 +34,6 @@ def to_stderr(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-def hashes_of(card: Mapping[str, Any]) -> frozenset[str]:
-    """Return what a card keeps of the file that its judge stood in; empty if nothing."""
-    return frozenset(str(card[name]) for name in HASHES if card.get(name))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trust:
     """What the user trusts."""
@@ -56,10 +47,10 @@ class Trust:
     )
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
-    def check(self, ref: str, file: Path, hashes: Mapping[str, str], card: Mapping[str, Any]) -> None:
-        """Refuse to execute a file for an artifact, or say that it is executed."""
+    def check(self, ref: str, file: Path, hashes: Mapping[str, str], recorded: frozenset[str]) -> None:
+        """Refuse to execute a file for an artifact, whose card recorded these hashes, or say that it is executed."""
         own = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
-        recorded, known = hashes_of(card), self._remembered()
+        known = self._remembered()
         if not recorded:
             raise JudgeError(f"{ref} does not say from which content of {file} it was compiled", hint=own)
         same = not recorded.isdisjoint(hashes.values())

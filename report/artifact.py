@@ -18,7 +18,6 @@ from ..gold.goldset import Gold
 from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.price import cheaper_words, price_words
 from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
@@ -114,9 +113,9 @@ class ArtifactReport:
         if self._openings > 1:
             below += f", as this test has been opened {self._openings} times"
         yield f"{changed}p = {decision['p']:.3g} and {below} ({decision['test']})."
-        if price := price_words(self._card):
+        if price := self.artifact.about.price_words:
             yield f"{price[0].upper()}{price[1:]}."
-        yield from (f"{line[0].upper()}{line[1:]}." for line in cheaper_words(self.artifact))
+        yield from (f"{line[0].upper()}{line[1:]}." for line in self.artifact.about.cheaper_words)
         if decision["verdict"] == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "

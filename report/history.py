@@ -8,7 +8,7 @@ from ..errors import JuristError
 from ..evaluation.scores import error_metrics
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.locating import judge_of
+from ..keeping.naming import judge_of
 from ..programs.state import PromptState
 from .document import Plot
 from .plotting import Series

@@ -25,15 +25,12 @@ from ..programs.together import collect, flow
 from ..text.json_lines import json_line
 from .batch_store import check_no_batches
 from .canary import Canary
-from .changes import Changes
-from .collecting import seldom_collected
-from .feeding import Feed
-from .formats import Lines, flat, lines_in, lines_to
+from .feeding import Feed, seldom_collected
+from .formats import AsTheyCome, InOrder, Lines, flat, lines_in, lines_to
 from .lines import kept_name, known_of, line_of, said_of
-from .ordering import AsTheyCome, InOrder
 from .outputs import checkpoint_of, claimed
 from .shards import WHOLE, Shard
-from .state import Known, RunState, Seen
+from .state import Changes, Known, RunState, Seen
 from .summary import Counts, Summary
 from .survey import OnBadRow, Survey
 

@@ -1,11 +1,13 @@
-"""What a run knows besides its output: the verdict of each case, and the rows it has seen.
+"""What a run knows besides its output: the verdict of each case, the rows it has seen, and how these have changed.
 
 A database beside the output, so that memory stays flat. A verdict belongs to what was judged and never to a place: rows
 may have been added, removed or changed when the run goes on.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -14,7 +16,6 @@ from typing import Any
 
 from ..engines.kept import Marks
 from ..text.json_lines import json_line
-from .changes import Changes, changes_of
 from .database import Database
 
 Seen = tuple[int, int, str]
@@ -28,6 +29,65 @@ CREATE TABLE IF NOT EXISTS verdicts (
 CREATE TABLE IF NOT EXISTS rows_before (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
 CREATE TABLE IF NOT EXISTS rows_now (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
 """
+
+
+_NAMED = 5  # rows that are named of each kind
+_KINDS = ("changed", "added", "removed", "moved")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """Some rows: how many, and the numbers of the first of them."""
+
+    count: int = 0
+    rows: tuple[int, ...] = ()
+
+    @classmethod
+    def merged(cls, shards: Iterable[Named]) -> Named:
+        """Return the rows of several together."""
+        shards = list(shards)
+        rows = sorted(row for one in shards for row in one.rows)
+        return cls(count=sum(one.count for one in shards), rows=tuple(rows[:_NAMED]))
+
+    @property
+    def words(self) -> str:
+        """Return ``row 3``, ``rows 1, 2, 3``, ``rows 1, 2, 3, 4, 5 and 7 more``."""
+        more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
+        return f"row{'s' if self.count > 1 else ''} {', '.join(map(str, self.rows))}{more}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What became of the rows."""
+
+    changed: Named = Named()  # rows that say something else than the row in their place did
+    added: Named = Named()  # rows that were not there
+    removed: Named = Named()  # rows that are not there any more, by the number they had
+    moved: Named = Named()  # rows that stood elsewhere
+
+    @classmethod
+    def merged(cls, shards: Sequence[Changes]) -> Changes:
+        """Return the changes of several together."""
+        return cls(**{name: Named.merged(getattr(one, name) for one in shards) for name in _KINDS})
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return what there is to say."""
+        said = (
+            (self.changed, "changed", "asked anew"),
+            (self.added, "new", "asked"),
+            (self.removed, "gone", "left out (by the numbers they had)"),
+            (self.moved, "elsewhere than before", "not asked again"),
+        )
+        return tuple(
+            f"{named.words} {'is' if named.count == 1 else 'are'} {what}: {then}"
+            for named, what, then in said
+            if named.count
+        )
+
+    def to_json(self) -> dict[str, int]:
+        """Return the counts."""
+        return {name: getattr(self, name).count for name in _KINDS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,10 +186,29 @@ class RunState(Database):
         return int(self.one(asked))
 
     def changes(self) -> Changes:
-        """Return how the rows differ from those of before; all of them have been seen."""
-        with self.used():
-            self.all("PRAGMA user_version = 1")
-            return changes_of(self._data, whole_before=self._whole_before)
+        """Return how the rows differ from those of before, if there were any; all of them have been seen."""
+        self.all("PRAGMA user_version = 1")
+        if (last := self.one("SELECT max(row) FROM rows_before")) is None:
+            return Changes()
+        seen = "" if self._whole_before else f"AND row <= {int(last)} "
+        fresh = (
+            f"SELECT row, part FROM rows_now WHERE case_id NOT IN (SELECT case_id FROM rows_before) {seen}"
+        )
+        gone = "SELECT row, part FROM rows_before WHERE case_id NOT IN (SELECT case_id FROM rows_now)"
+        only = "SELECT a.row FROM ({}) a LEFT JOIN ({}) b USING (row, part) WHERE b.row IS NULL"
+        return Changes(
+            changed=self._named(f"SELECT row FROM ({fresh}) JOIN ({gone}) USING (row, part)"),
+            added=self._named(only.format(fresh, gone)),
+            removed=self._named(only.format(gone, fresh)),
+            moved=self._named(
+                "SELECT n.row FROM rows_now n LEFT JOIN rows_before b USING (row, part) "
+                "WHERE n.case_id IS NOT b.case_id AND n.case_id IN (SELECT case_id FROM rows_before)"
+            ),
+        )
+
+    def _named(self, query: str) -> Named:
+        rows = self.all(f"SELECT DISTINCT row FROM ({query}) ORDER BY row LIMIT {_NAMED}")
+        return Named(count=self.one(f"SELECT count(*) FROM ({query})"), rows=tuple(row for (row,) in rows))
 
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""

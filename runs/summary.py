@@ -9,9 +9,8 @@ from ..errors import plural
 from ..evaluation.drift import Drift
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from .changes import Changes
 from .lines import values_said
-from .state import Known
+from .state import Changes, Known
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 _COUNTS = (

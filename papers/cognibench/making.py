@@ -10,8 +10,7 @@ from ...engines.meter import Budget
 from ...errors import JuristError, UsageError, why
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
-from ...jobs.generation import Generated, Generation, job_id
-from ...jobs.writing import already_made, check_writable, write_items
+from ...jobs.generation import Generated, Generation, already_made, check_writable, job_id, write_items
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed

@@ -20,8 +20,7 @@ from typing import Any, Final
 from ...cases import Case
 from ...evaluation.intervals import Share, breakdown, shares
 from ...gold.writing import json_text, write_jsonl, write_whole
-from ...jobs.generation import Generated, Generation
-from ...jobs.writing import generate, rejects_path
+from ...jobs.generation import Generated, Generation, generate, rejects_path
 from ...keeping.paying import Start
 from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge

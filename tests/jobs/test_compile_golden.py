@@ -49,7 +49,7 @@ def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripte
     def connect(model: Model, context: CallContext, purpose: str = "judge") -> Any:
         return lm_of(engine, context, purpose, temperature=model.temperature)
 
-    patch.setattr("jurist.jobs.compiling.connect", connect)
+    patch.setattr("jurist.jobs.plan.connect", connect)
     plan = Plan(judge=FECT, gold=Gold.of(claims(90, 3), FECT, "golden"), options=OPTIONS, seed=7)
     return compile_judge(plan, store=Store(folder, shipped=folder / "none")), engine
 

@@ -175,7 +175,7 @@ def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
     def connect(model: Model, context: CallContext, purpose: str = "judge") -> Any:
         return lm_of(Scripted(answer), context, purpose, temperature=model.temperature)
 
-    monkeypatch.setattr("jurist.jobs.compiling.connect", connect)
+    monkeypatch.setattr("jurist.jobs.plan.connect", connect)
     plan = Plan(
         judge=FECT,
         gold=Gold.load("gold.jsonl", FECT),

@@ -9,7 +9,7 @@ import jurist
 from jurist.errors import TooFewGroupsError
 from jurist.evaluation.proof import level_of
 from jurist.gold.goldset import Gold
-from jurist.jobs.parting import earlier_parts
+from jurist.jobs.plan import earlier_parts
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 

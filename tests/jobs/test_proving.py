@@ -7,8 +7,8 @@ from dspy.lm15 import Request
 from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.gold.splits import Split
-from jurist.jobs.proving import proven
-from jurist.keeping.price import price_words
+from jurist.jobs.conclusion import proven
+from jurist.keeping.card import Card
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.votes import Sampling
@@ -44,8 +44,9 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
     before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
     assert before == after  # a vote under another threshold takes what the samples took
     assert before["input"] > before["output"] > 0
-    assert price_words(card).startswith(f"tokens a row: {sum(before.values()):,.0f} -> ")
-    assert "(1.0 times)" in price_words(card)
+    words = Card(judge="fect", version=1, **card).price_words
+    assert words.startswith(f"tokens a row: {sum(before.values()):,.0f} -> ")
+    assert "(1.0 times)" in words
 
 
 def test_two_thresholds_vote_on_the_same_samples() -> None:

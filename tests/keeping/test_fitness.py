@@ -1,6 +1,7 @@
 """``artifacts verify`` and ``diff``: what an artifact needs, why one cannot be used, and what differs between two."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_a_field_of_another_type_is_refused() -> None:
     ):
         kept.check(find("other.py:judge"))
     older = {key: value for key, value in kept.card.items() if key != "types"}
-    type(kept)(**{**vars(kept), "card": older}).check(judge)  # an older version did not keep types
+    replace(kept, card=older).check(judge)  # an older version did not keep types
 
 
 def test_two_proven_versions_are_compared_on_the_cases_of_their_tests() -> None:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.cases import Case
-from jurist.keeping.openings import Openings
-from jurist.keeping.same_rows import marks_of, same_rows
+from jurist.keeping.openings import Openings, marks_of, same_rows
 
 WORDS = [
     first + second

@@ -12,7 +12,7 @@ import pytest
 from small import start, tree
 
 from jurist.keeping.artifacts import Store
-from jurist.keeping.fitness import unfit
+from jurist.keeping.naming import unfit
 from jurist.programs.catalogue import GENERATORS, JUDGES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,9 +15,9 @@ from jurist.arguments.groups import Form
 from jurist.console.printing import Result, rendered
 from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
-from jurist.keeping.card_schema import card_fault
+from jurist.keeping.card import Card
 from jurist.keeping.loading import load_judge
-from jurist.keeping.locating import judge_of
+from jurist.keeping.naming import judge_of
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file
 from jurist.programs.catalogue import find
@@ -245,7 +245,7 @@ KEYS = st.sampled_from(["thresholds", "positive", "labels", "scores", "gold", "m
 
 @given(st.dictionaries(KEYS, JSON, max_size=4))
 def test_every_fault_is_one_line(card: dict[str, Any]) -> None:
-    assert "\n" not in card_fault({"judge": "a", "version": 1, **card})
+    assert "\n" not in Card.fault({"judge": "a", "version": 1, **card})
 
 
 @given(st.text())

@@ -338,7 +338,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
 
         return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), context, purpose)
 
-    monkeypatch.setattr("jurist.jobs.compiling.connect", connected)
+    monkeypatch.setattr("jurist.jobs.plan.connect", connected)
     fect = find("fect")
     plan = Plan(
         judge=fect,

@@ -295,7 +295,7 @@ def test_the_card_counts_contradictions_on_the_sealed_test(
         return reply("chat", units=[unit(False)], factual=True)
 
     monkeypatch.setattr(
-        "jurist.jobs.compiling.connect",
+        "jurist.jobs.plan.connect",
         lambda model, context, purpose="judge": lm_of(Scripted(contradict), context, purpose),
     )
     judge = settling("units")

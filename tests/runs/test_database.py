@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import CheckpointError
 from jurist.runs.database import Database
-from jurist.runs.formats import lines_to
-from jurist.runs.ordering import InOrder
+from jurist.runs.formats import InOrder, lines_to
 
 
 def many(data: Database) -> None:

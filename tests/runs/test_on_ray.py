@@ -125,7 +125,7 @@ def test_a_worker_that_dies_is_begun_anew(ray: Any, serve: Callable[..., Any]) -
 def worker() -> int:
     """Return the process of a worker."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        if b"ray::_Worker" in path.read_bytes():
+        if b"ray::_judge" in path.read_bytes():
             return int(path.parent.name)
     raise AssertionError("there is no worker")
 

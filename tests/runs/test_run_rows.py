@@ -24,11 +24,10 @@ from jurist.gold.new_rows import Source
 from jurist.gold.rowfiles import parse
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.runs.changes import Changes
 from jurist.runs.feeding import Feed
 from jurist.runs.lines import kept_name
 from jurist.runs.runner import RunSettings, run_judge
-from jurist.runs.state import RunState
+from jurist.runs.state import Changes, RunState
 from jurist.runs.summary import Summary
 from jurist.runs.survey import Survey
 

@@ -1,0 +1,262 @@
+"""From a candidate to a version: held against the basic prompt on the sealed test, and kept with what that has shown.
+
+Every way to a version ends here. Both programs are asked with the same samples and parser, and with the same engine and
+adapter, unless the search chose others: then the basic prompt is asked as the user set the job up.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ..cases import Case
+from ..engines.models import Model, held_by
+from ..evaluation.calibration import calibrate
+from ..evaluation.ceiling import Ceiling
+from ..evaluation.measured import narrow
+from ..evaluation.proof import Proof, prove
+from ..gold.copies import sketched_rows
+from ..gold.splits import Split
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
+from ..keeping.card import described
+from ..keeping.paying import PaidJob
+from ..keeping.sealing import MATRIX, PROOF, SEEN
+from ..optimizers.base import Job
+from ..optimizers.board import Candidate
+from ..optimizers.matrix import spent
+from ..optimizers.objective import row_of
+from ..programs.asking import Asker
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
+from .looking import Proving, prompt_of, proof_of
+from .plan import Plan
+from .references import references
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The basic prompt, as a compilation asks it, and a candidate under its setting, on the sealed test."""
+
+    plan: Plan
+    job: Job
+    candidate: Candidate
+    known: int = 0  # openings of the test that the ledger need not know of
+
+    @cached_property
+    def basic(self) -> Asker:
+        """What asks the basic prompt."""
+        return self.job.asker(self.plan.judge.basic())
+
+    @cached_property
+    def chosen(self) -> Asker:
+        """What asks the candidate."""
+        setting, program = self.candidate.setting, self.candidate.state.apply(self.plan.judge.basic())
+        asker = self.job.asker(program, setting.asked)
+        return replace(asker, sampling=self.job.sampling_under(setting))
+
+    @property
+    def model(self) -> Model:
+        """Who answers the candidate."""
+        return self.plan.under(self.candidate.setting)
+
+    @property
+    def same(self) -> bool:
+        """Whether both are asked the same."""
+        return self.candidate.asked_id == PromptState.of(self.plan.judge.basic()).id
+
+    @cached_property
+    def look(self) -> Proving:
+        """The opening of the test that this is."""
+        plan, judge = self.plan, self.plan.judge
+        tried = (
+            prompt_of(judge, PromptState.of(judge.basic()), plan.model, plan.adapter, plan.sampling),
+            prompt_of(judge, self.candidate.state, self.model, self.chosen.adapter, self.chosen.sampling),
+        )
+        return proof_of(plan.split, tried, self.known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concluded:
+    """The new version, its proof, and whether it was made the latest."""
+
+    artifact: Artifact
+    proof: Proof
+    latest: bool
+
+
+def conclude(
+    contest: Contest,
+    work: PaidJob,
+    store: Store,
+    what: str,
+    card: Mapping[str, Any],
+    history: Iterable[Mapping[str, Any]],
+    matrix: Sequence[Mapping[str, Any]] | None,
+    *,
+    force: bool = False,
+    tick: Callable[[], None] = lambda: None,
+) -> Concluded:
+    """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force."""
+    plan, look, chosen = contest.plan, contest.look, contest.chosen
+    shown = proven(
+        look.split,
+        contest.basic,
+        chosen,
+        same=contest.same,
+        seed=plan.seed,
+        opened=look.opening,
+        people=plan.people,
+        tick=tick,
+    )
+    look.done(what)
+    latest = force or shown.proof.decision.verdict == "better"
+    held = held_by(contest.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
+    artifact = store.save(
+        plan.judge,
+        contest.candidate.state,
+        {
+            **card,
+            "model": described(contest.model),
+            "adapter": chosen.adapter,
+            **({"structure": held} if held else {}),  # what held answers in JSON to it
+            "setting": contest.candidate.setting.to_json(),
+            "thresholds": {"samples": chosen.sampling.samples, "threshold": chosen.sampling.needed},
+            "spend": work.spend(),
+            **shown.to_card(),
+            **look.to_card(),
+        },
+        history,
+        records={
+            **({} if matrix is None else {MATRIX: matrix}),
+            PROOF: shown.answers,
+            SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev)),
+        },
+        make_latest=latest,
+    )
+    return Concluded(artifact=artifact, proof=shown.proof, latest=latest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proven:
+    """What the sealed test has shown."""
+
+    proof: Proof  # the scores of both programs, and the decision
+    counted: Mapping[str, Any]  # what the card says about the answers themselves
+    # what both said on each case; see :meth:`~jurist.keeping.artifact_card.Artifact.proof`
+    answers: tuple[Mapping[str, Any], ...]
+
+    def to_card(self) -> dict[str, Any]:
+        """Return what the card says of it."""
+        return {**self.proof.to_card(), **self.counted}
+
+
+def proven(
+    split: Split,
+    basic: Asker,
+    compiled: Asker,
+    *,
+    same: bool,
+    seed: int,
+    opened: int = 1,
+    people: Ceiling | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Proven:
+    """Ask both on the sealed test."""
+    judge, test = split.judge, split.test
+    # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
+    twice = same and basic.sampling.needed != compiled.sampling.needed
+    basic, compiled = (replace(one, stopping="all" if twice else "settled") for one in (basic, compiled))
+    verdicts = basic.ask_all(test, lambda index, verdict: tick())
+    others = verdicts
+    if twice:
+        others = [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)]
+    elif not same:
+        others = compiled.ask_all(test, lambda index, verdict: tick())
+    systems = {"basic": verdicts, "compiled": others}
+    rows = {
+        name: [row_of(case, verdict) for case, verdict in zip(test, said, strict=True)]
+        for name, said in systems.items()
+    }
+    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people)
+    proof = prove(
+        rows["basic"],
+        rows["compiled"],
+        judge.metric,
+        judge.comparison,
+        seed=seed,
+        openings=opened,
+        remarks=(split.near_words,) if split.near else (),
+        constant=beside.constant,
+    )
+    asked = verdicts if same else others  # a vote under another threshold takes nothing more
+    took = {"basic": spent([one.usage for one in verdicts]), "compiled": spent([one.usage for one in asked])}
+    counted: dict[str, Any] = {
+        "tokens_per_row": {name: one.per_row() for name, one in took.items()},
+        "inconsistent": {name: sum(one.inconsistent for one in said) for name, said in systems.items()},
+        "references": beside.to_card(),
+        "warnings": [
+            warning
+            for name, told in rows.items()
+            for warning in narrow(name, told, judge.comparison, judge.answer.text)
+        ],
+    }
+    dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
+    if len(dollars) == len(took):
+        counted["dollars_per_1000_rows"] = dollars
+    calibrated = {name: _calibrated(judge, test, said) for name, said in systems.items()}
+    if all(calibrated.values()):
+        counted["calibration"] = calibrated
+    facts = {name: _facts(judge, said) for name, said in systems.items()}
+    for name in facts["basic"]:
+        counted[name] = {system: told[name] for system, told in facts.items()}
+    answers = (_answers(judge, *row) for row in zip(test, verdicts, others, strict=True))
+    return Proven(proof=proof, counted=counted, answers=tuple(answers))
+
+
+def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return what the probabilities that tokens told are worth; nothing without any."""
+    probability = judge.answer.probability
+    units = [
+        (probability(shares), probability({gold: 1.0}))
+        for case, verdict in zip(test, verdicts, strict=True)
+        if verdict.measured and case.gold
+        for shares, gold in zip(verdict.probabilities, case.gold, strict=True)
+        if gold is not None
+    ]
+    known = [(said, bool(gold)) for said, gold in units if said is not None]
+    return calibrate(*zip(*known, strict=True)).to_card() if known else {}
+
+
+def _answers(judge: Judge, case: Case, basic: Verdict, compiled: Verdict) -> dict[str, Any]:
+    return {
+        "case": case.id,
+        "group": case.group,
+        "gold": [judge.answer.to_json(value) for value in case.gold or ()],
+        "basic": _said(judge, basic),
+        "compiled": _said(judge, compiled),
+    }
+
+
+def _said(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+    answer = judge.answer
+    return {
+        "status": verdict.status,
+        "values": [answer.to_json(value) for value in verdict.values],
+        "votes": [{answer.text(value): count for value, count in unit.items()} for unit in verdict.votes],
+        "agreement": list(verdict.agreement),
+        "probability": [answer.probability(shares) for shares in verdict.probabilities],
+        "drawn": verdict.drawn,
+        "reasoning": verdict.reasoning,
+        "error": verdict.error,
+    }
+
+
+def _facts(judge: Judge, verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
+    """Return what a kind of answer counts besides."""
+    sums: Counter[str] = Counter()
+    for verdict in verdicts:
+        sums.update(judge.answer.tally(verdict.values, verdict.counts))
+    return judge.answer.proof_facts(sums)

@@ -1,0 +1,305 @@
+"""The card of an artifact, ``card.json``: what a compiled judge is, where it comes from, how good it is, what it takes.
+
+One model reads it, checks it and writes it. What a card lacks, as those of older versions may, is read as what it
+stands for; what it holds besides is left alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from .redaction import publishable
+
+if TYPE_CHECKING:
+    from ..engines.models import Model
+    from ..programs.judge import Judge
+
+_MOST_SAMPLES = 1000
+_WRITTEN = (
+    *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
+    *("spend", "thresholds", "judge_ref"),
+)
+"""What every card names, if only as ``null``."""
+_T = TypeVar("_T")
+Whole = Annotated[_T, BeforeValidator(lambda value: {} if value is None else value)]
+Listed = Annotated[list[_T], BeforeValidator(lambda value: [] if value is None else value)]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+Warmth = Annotated[float, Field(ge=0, le=2)] | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+
+class _Thresholds(_Part):
+    samples: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] = 1
+    threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | Annotated[float, Field(gt=0, lt=1)] | None = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Thresholds:
+        if self.threshold is not None and self.threshold > self.samples:
+            raise ValueError(f"a threshold of {self.threshold} is above {self.samples} samples")
+        return self
+
+
+class ModelCard(_Part):
+    """A model, without credentials."""
+
+    name: Text = ""
+    api_base: str | None = None
+    temperature: Warmth = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    seed: int | None = None
+    structure: str | None = None
+
+    def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
+        """Return the model, at another address if one is given."""
+        from ..engines.models import Model
+
+        return Model(
+            name=self.name,
+            api_base=api_base or self.api_base,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=self.seed or 0,
+            timeout=timeout,
+            structure=self.structure or "auto",  # type: ignore[arg-type]  # a model checks its settings
+        )
+
+
+class _Setting(_Part):
+    temperature: Warmth = None
+
+
+class _Mapping(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    columns: dict[str, str] = {}
+    labels: dict[str, str] = {}
+
+
+class _Gold(_Part):
+    source: str | None = None
+    mapping: _Mapping | None = None
+    seen: list[str] = []
+    shares: list[float] = []
+    common: list[str] = []
+    parts: dict[str, list[str]] = {}
+    holdout: dict[str, Any] | None = None
+
+
+class _Decision(_Part):
+    metric: str | None = None
+    higher_is_better: bool | None = None
+    verdict: str | None = None
+
+
+class _Optimizer(_Part):
+    name: str | None = None
+    seed: int | None = None
+    candidate: str | None = None
+
+
+class _Cheaper(_Part):
+    candidate: str
+    name: str
+    price: float
+    less: float
+    error: float
+
+
+class _JobCard(_Part):
+    """How the compilation asked, where its search chose otherwise."""
+
+    model: Whole[ModelCard] = ModelCard()
+    adapter: str | None = None
+    samples: int | None = None
+    threshold: int | float | None = None
+
+
+class _Origin(_Part):
+    version: int | None = None
+    sha256: str | None = None
+
+
+class Card(_Part):
+    """What a card says."""
+
+    judge: str
+    version: Annotated[int, Field(ge=1)]
+    labels: list[str] | None = None
+    positive: list[str] | None = None
+    inputs: Listed[str] = []
+    output_field: Text = ""
+    types: Whole[dict[str, Any]] = {}
+    thresholds: Whole[_Thresholds] = _Thresholds()
+    setting: Whole[_Setting] = _Setting()
+    strictness: Text = ""
+    adapter: str | None = None
+    judge_ref: Text = ""
+    judge_sha256: str | None = None
+    judge_code: str | None = None
+    definition: dict[str, Any] | None = None
+    model: Whole[ModelCard] = ModelCard()
+    prompt_model: Whole[ModelCard] = ModelCard()
+    verifier: ModelCard | None = None
+    job: Whole[_JobCard] = _JobCard()
+    gold: Whole[_Gold] = _Gold()
+    scores: dict[str, dict[str, Any] | None] | None = None
+    decision: Whole[_Decision] = _Decision()
+    references: dict[str, dict[str, Any] | None] | None = None
+    warnings: list[str] | None = None
+    optimizer: Whole[_Optimizer] = _Optimizer()
+    tokens_per_row: Whole[dict[str, dict[str, float]]] = {}
+    dollars_per_1000_rows: dict[str, float] | None = None
+    cheaper: Listed[_Cheaper] = []
+    test_rows: dict[str, int] | None = None
+    test_openings: Annotated[int, BeforeValidator(lambda value: 1 if value is None else value)] = 1
+    spend: dict[str, Any] | None = None
+    pareto: Listed[dict[str, Any]] = []
+    versions: Whole[dict[str, str]] = {}
+    origin: Whole[_Origin] = _Origin()
+    sha256: str | None = None
+
+    @classmethod
+    def fault(cls, data: Mapping[str, Any]) -> str:
+        """Return on one line what a card says that none can say; empty if nothing."""
+        try:
+            cls.model_validate(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {str(first['input'])[:60]!r}"
+        return ""
+
+    @property
+    def reference(self) -> str:
+        """How the judge was named when it was compiled."""
+        return self.judge_ref or self.judge
+
+    @property
+    def hashes(self) -> frozenset[str]:
+        """What it keeps of the file that its judge stood in; empty if nothing."""
+        return frozenset(filter(None, (self.judge_sha256, self.judge_code)))
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The part of each group in its split, by the hash of the group's name."""
+        return {name: part for part, names in self.gold.parts.items() for name in names}
+
+    @property
+    def needs(self) -> dict[str, Any]:
+        """What it needs: engine, prompt format, fields by type (the answer last), and versions it is of."""
+        names = [name for name in (*self.inputs, self.output_field) if name in self.types]
+        return {
+            "engine": self.model.name or None,
+            "adapter": self.adapter or "chat",
+            "fields": {name: _short(self.types[name]) for name in names},
+            "versions": dict(self.versions),
+        }
+
+    @property
+    def tokens_words(self) -> str:
+        """``396 -> 3,481 (8.8 times)``, basic and compiled; empty where it does not tell."""
+        before, after = (
+            sum((self.tokens_per_row.get(name) or {}).values()) for name in ("basic", "compiled")
+        )
+        return _changed(before, after, ",.0f") if before or after else ""
+
+    @property
+    def price_words(self) -> str:
+        """What a row takes, before and after compiling, in one line; empty where it does not tell."""
+        if not (tokens := self.tokens_words):
+            return ""
+        output = (f"{self.tokens_per_row[name]['output']:,.0f}" for name in ("basic", "compiled"))
+        words = f"tokens a row: {tokens}, of these output {' -> '.join(output)}"
+        dollars = self.dollars_per_1000_rows
+        return f"{words}; dollars per 1,000 rows: {_changed(**dollars, form='.3g')}" if dollars else words
+
+    @property
+    def cheaper_words(self) -> list[str]:
+        """A line for each candidate that is within one error of the chosen one and costs at most half."""
+        return [
+            f"cheaper: {one.name} takes {one.price:.0%} of the price a row; its gain on train and dev is less by "
+            f"{one.less:.3f}, within one error ({one.error:.3f}): "
+            f"jurist artifacts choose {self.judge}@{self.version} {one.name}"
+            for one in self.cheaper
+        ]
+
+
+def _changed(basic: float, compiled: float, form: str) -> str:
+    times = f" ({compiled / basic:.1f} times)" if basic else ""
+    return f"{basic:{form}} -> {compiled:{form}}{times}"
+
+
+def _short(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kind = str(schema.get("type") or schema.get("python") or "object")
+    items = schema.get("items")
+    return f"list of {_short(items)}" if kind == "array" and isinstance(items, Mapping) else kind
+
+
+def described(model: Model) -> dict[str, Any]:
+    """Return a model as a card shows it, without credentials; :meth:`ModelCard.model` makes it again."""
+    names = ("name", "api_base", "temperature", "max_tokens", "seed")
+    about = {name: getattr(model, name) for name in names}
+    return {**about, **({"structure": model.structure} if model.structure != "auto" else {})}
+
+
+def task_of(judge: Judge) -> dict[str, Any]:
+    """Return what a card says of a judge's fields, and of the frozen steps that make another score of it."""
+    frozen: dict[str, Any] = {"frozen": judge.frozen} if judge.frozen else {}
+    if judge.verifiers:
+        frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
+    wanted = (*judge.input_fields, judge.answer.field)  # the items of a generator are no field
+    types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
+    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, "types": types, **frozen}
+
+
+def _type(annotation: Any) -> dict[str, Any]:
+    """Return a type as its JSON schema; one that has none by its Python name."""
+    try:
+        return TypeAdapter(annotation).json_schema()
+    except PydanticUserError:
+        return {"python": inspect.formatannotation(annotation)}
+
+
+def written_card(judge: Judge, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the card to write, without version and seal: what is told, made publishable, and the judge's."""
+    from ..programs.definition import definition_of
+
+    told, strictness = publishable(dict(told)), judge.answer.strictness
+    definition = definition_of(judge)
+    made = {name: metadata.version(name) for name in ("jurist", "dspy")} | {
+        "python": platform.python_version()
+    }
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        **dict.fromkeys(_WRITTEN),
+        **told,
+        "judge": judge.name,
+        "variant": judge.variant,
+        **judge.answer.identity(),
+        **task_of(judge),
+        **({"strictness": strictness} if strictness else {}),
+        **({"definition": definition} if definition else {}),
+        "versions": {**made, **(told.get("versions") or {})},
+    }
