@@ -65,11 +65,7 @@ def prove(
         asked = contenders_of(artifact, place, answering=answering)
         unlabelled = gold_of(rows, version.judge, labelled=False)
         work = Unlabelled(
-            contenders=asked,
-            gold=unlabelled,
-            budget=settings_of(budget, Budget),
-            labels=labels,
-            seed=seed,
+            contenders=asked, gold=unlabelled, budget=settings_of(budget, Budget), labels=labels, seed=seed
         )
         plan = work.same(plan)
         if plan is None:

@@ -21,19 +21,7 @@ from ..errors import ArtifactError
 from .artifact_card import Artifact
 from .card import Card, written_card
 from .redaction import publishable
-from .sealing import (
-    ADDED,
-    CARD,
-    HISTORY,
-    PROGRAM,
-    Sealed,
-    added,
-    canonical,
-    inspect,
-    lines,
-    pretty,
-    seal,
-)
+from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, pretty, seal
 from .shelves import Shelf, check_tag, parse_ref, store_root
 from .trust import Trust
 

@@ -18,18 +18,7 @@ from ..errors import ArtifactError
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import Card
-from .sealing import (
-    ADDED,
-    CARD,
-    FILES,
-    HISTORY,
-    OPTIONAL,
-    PROGRAM,
-    canonical,
-    files_in,
-    inspect,
-    seal,
-)
+from .sealing import ADDED, CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, files_in, inspect, seal
 from .shelves import Shelf, parse_ref
 
 _LARGEST = 1 << 28  # bytes that a packed artifact may take when it is read

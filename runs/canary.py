@@ -53,8 +53,7 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Ro
     proven = {row.id: row for row in proven_rows(judge)}
     if not proven or judge.artifact is None:
         raise UsageError(
-            f"{judge.name} has no proof to compare with",
-            hint="leave out --canary, or compile the judge",
+            f"{judge.name} has no proof to compare with", hint="leave out --canary, or compile the judge"
         )
     other = other_conditions(judge, judge.stamp())
     other.pop("model", None)  # whether another one judges the same is what a canary tells

@@ -84,10 +84,7 @@ def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:
 
 
 def line_of(
-    row: NewRow,
-    known: Known,
-    stamp: Mapping[str, Any],
-    keep: Sequence[str] | None = None,
+    row: NewRow, known: Known, stamp: Mapping[str, Any], keep: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return the JSON-ready line of one row.
 

@@ -286,11 +286,7 @@ class _Rows:
                 raise
             stopped = {"stopped": error.message}
         survey = self.survey
-        found = replace(
-            self.counts.summary(survey.rows),
-            unread=not survey.whole,
-            **stopped,
-        )
+        found = replace(self.counts.summary(survey.rows), unread=not survey.whole, **stopped)
         once = survey.whole and not survey.source.can_be_read_again
         return replace(found, changes=self.state.changes()) if once else found
 

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
 _REFUSED = "the token is missing or wrong"
-_FAILURES = {
-    400: "not in UTF-8",
-    413: "too large",
-    503: "the model cannot be used, or a limit is reached",
-}
+_FAILURES = {400: "not in UTF-8", 413: "too large", 503: "the model cannot be used, or a limit is reached"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,5 @@
 """The matrix and the front in an artifact, and any point of the front made the artifact."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import MATRIX
 from jurist.optimizers.matrix import bounded, spent
-from jurist.optimizers.setting import Setting
 from jurist.programs.state import PromptState
 from jurist.report.table import Table
 
@@ -81,23 +79,6 @@ def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) ->
     assert {row["case"] for row in rows} <= set(artifact.card["gold"]["seen"])
     assert all(0 <= row["score"] <= 1 and row["tokens"] > 0 and row["calls"] > 0 for row in rows)
     assert {label for row in rows for label in row["labels"]} <= {*artifact.card["labels"], None}
-
-
-def test_the_rows_of_the_history_have_cost_and_tokens_per_case(compiled: Path) -> None:
-    artifact = of(compiled / "joint")
-    for row in artifact.history:
-        cells = [
-            cell
-            for cell in artifact.matrix()
-            if cell["candidate"] == row["candidate"] and cell["part"] == "dev"
-        ]
-        if len(cells) == artifact.card["gold"]["dev"]:
-            assert row["tokens"] == pytest.approx(
-                sum(cell["tokens"] for cell in cells) / len(cells), abs=1e-3
-            )
-            assert row["cost"] == 0  # offline
-        state, setting = PromptState.from_json(row["prompt"]), Setting.from_json(row["setting"])
-        assert setting.id_of(state.id) == row["candidate"]
 
 
 def test_any_changed_byte_of_the_matrix_is_found(store: Path) -> None:
@@ -216,10 +197,7 @@ def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path,
 
 @pytest.mark.parametrize(
     ("argv", "words"),
-    [
-        (("ffffffffffff",), "no candidate 'ffffffffffff'; on its front"),
-        (("",), "no candidate ''"),
-    ],
+    [(("ffffffffffff",), "no candidate 'ffffffffffff'; on its front"), (("",), "no candidate ''")],
 )
 def test_an_unknown_candidate_is_refused(store: Path, argv: tuple[str, ...], words: str) -> None:
     done = cli("artifacts", "choose", "fect@1", *argv, "--store", store)
@@ -272,21 +250,6 @@ def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
     assert not list((store / ".checkpoints").glob("*"))
 
 
-def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
-    def rows(right: int) -> list[Row]:
-        return [
-            Row(id=str(n), group=str(n), gold=("a",), predicted=("a" if n < right else "b",))
-            for n in range(60)
-        ]
-
-    verdicts = [
-        prove(rows(30), rows(39), "accuracy", ClosedLabels("ab"), openings=n).decision for n in (1, 2, 3)
-    ]
-    assert [one.verdict for one in verdicts] == ["better", "better", "not shown to be better"]
-    assert len({one.p for one in verdicts}) == 1
-    assert "(limit: 1 time in 240, opening 3 of this test)" in verdicts[2].words
-
-
 def test_a_matrix_too_large_keeps_whole_candidates() -> None:
     rows: list[dict[str, Any]] = [
         {"candidate": name, "case": str(n)}
@@ -305,9 +268,3 @@ def test_a_replayed_answer_counts_like_a_paid_one() -> None:
     again = [Spend(replayed=1, input_tokens=10, output_tokens=2, cost=0.5)]
     assert spent(paid) == spent(again)
     assert spent([*paid, Spend(unpriced=1)]).cost is None
-
-
-def test_history_and_matrix_can_be_read_by_any_tool(compiled: Path) -> None:
-    for path in of(compiled / "few").path.glob("*.jsonl"):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        assert all(isinstance(json.loads(line), dict) for line in lines)

@@ -1,6 +1,5 @@
 """Experiments against a server: budgets, kills and resumption, questions, models x variants, output."""
 
-import io
 import json
 import signal
 from collections import Counter
@@ -14,7 +13,7 @@ from small import claims, cli, ended, ok, write_jsonl
 
 import jurist
 from jurist.engines.models import Model
-from jurist.errors import CheckpointError, StoppedError, UsageError
+from jurist.errors import UsageError
 from jurist.jobs.estimate import price_of
 
 CASES, REPEATS = 21, 3
@@ -83,18 +82,6 @@ def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
     assert results(cli(*argv(server, "--json")).json) == results(done.json)
 
 
-def test_ctrl_c_keeps_what_was_paid(serve: Callable[..., Any], tmp_path: Path) -> None:
-    server = serve(delay=0.02)
-    code, err = ended(server, 40, *argv(server), cwd=tmp_path, by=signal.SIGINT)
-    assert code == 130
-    assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("stopped by Ctrl-C; ")
-    assert "add --resume to go on" in err
-    server.delay = 0.0
-    ok(*argv(server, "--resume"))
-    assert server.count == WHOLE  # what was in flight has arrived
-
-
 @pytest.mark.parametrize("limit", [1, CASES * REPEATS + 5, WHOLE - 1])
 def test_never_one_call_more_than_allowed_over_all_contenders(limit: int, serve: Callable[..., Any]) -> None:
     server = serve()
@@ -108,13 +95,6 @@ def test_never_one_call_more_than_allowed_over_all_contenders(limit: int, serve:
     again = ok(*argv(server, "--max-calls", WHOLE, "--resume", "--json"))
     assert server.count == WHOLE
     assert sum(judge["spend"]["replayed"] for judge in again.json["judges"]) == limit
-
-
-def test_exactly_enough_is_enough_and_retries_count(serve: Callable[..., Any]) -> None:
-    ok(*argv(serve(), "--max-calls", WHOLE))
-    server = serve(faults=lambda index, body: "503" if index % 5 == 0 else None)
-    assert cli(*argv(server, "--max-calls", WHOLE)).code == 1
-    assert server.count == WHOLE
 
 
 def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..., Any]) -> None:
@@ -142,33 +122,6 @@ def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
     done = ok(*argv(server, "--resume", "--output", "results/result.json", "--json"))
     assert server.count == WHOLE
     assert json.loads(Path("results/result.json").read_text()) == done.json
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_many_calls_are_asked_about(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    server = serve()
-    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", WHOLE - 1)
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    refused = cli(*argv(server))
-    assert (refused.code, server.count) == (2, 0)
-    assert refused.lines[-1] == f"error: this makes about {WHOLE} calls to a real model; add --yes to go on"
-    for said in ("n\n", "", "\n"):
-        monkeypatch.setattr("sys.stdin", _Terminal(said))
-        declined = cli(*argv(server))
-        assert (declined.code, server.count) == (1, 0)
-        assert declined.lines[-1].endswith("error: nothing was sent; answer y, or add --yes")
-    assert not Path("compiled").exists()
-    assert cli(*argv(server, "--max-calls", 5)).code == 1  # so few need no question
-    monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
-    ok(*argv(server, "--fresh"))
-    ok(*argv(server, "--yes"))
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    offline = ("compare", "fect:basic", "--gold", "gold.jsonl", "--repeats", 7)
-    ok(*offline)
 
 
 def test_a_known_price_is_multiplied() -> None:
@@ -215,23 +168,6 @@ def test_offline_repeats_differ_and_are_the_same_again() -> None:
     assert 0.5 < judge["consistency"]["agreement"] < 1.0
     assert judge["repeats"]["f1"]["sd"] > 0
     assert found["tests"] == []
-
-
-def test_from_python_it_is_the_same_comparison(serve: Callable[..., Any]) -> None:
-    server = serve()
-    models = [jurist.Model(name=f"openai/{name}", api_base=server.url) for name in "xy"]
-    asked = {"gold": "gold.jsonl", "models": models, "repeats": REPEATS, "concurrency": IN_FLIGHT}
-    with pytest.raises(
-        StoppedError, match=r"9 paid answers are kept in .*; raise the limit and add resume=True"
-    ):
-        jurist.compare(["fect:basic"], budget=jurist.Budget(calls=9), **asked)
-    with pytest.raises(CheckpointError, match="an unfinished run"):
-        jurist.compare(["fect:basic"], **asked)
-    found = jurist.compare(["fect:basic"], resume=True, **asked)
-    assert server.count == WHOLE
-    assert not list(Path("compiled").rglob("*"))
-    told = cli(*argv(server, "--json"))
-    assert results(json.loads(json.dumps(found.to_json()))) == results(told.json)
 
 
 def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., Any]) -> None:

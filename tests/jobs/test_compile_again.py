@@ -98,27 +98,3 @@ def test_compiling_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -
     single = serve(careless(99))
     ok(*argv(single, "--fresh", "--json"))
     assert server.count == single.count
-
-
-def test_comparing_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -> None:
-    server = serve(careless(99))
-    model = ("--model", "openai/x", "--api-base", server.url, "--samples", 3)
-    done = cli(
-        "compare",
-        "cognibench:basic",
-        "cognibench-tags:basic",
-        "--gold",
-        "gold.jsonl",
-        *model,
-        "--temperature",
-        0,
-    )
-    assert "at temperature 0 all 3 samples would be the same: 1 is asked" in done.err
-    assert server.count == 2 * 20
-    warm = serve(careless(99))
-    model = ("--model", "openai/x", "--api-base", warm.url, "--samples", 3)
-    done = ok(
-        "compare", "cognibench:basic", "cognibench-staged:basic", "--gold", "gold.jsonl", *model, "--json"
-    )
-    least, most = done.json["forecast"]["calls"]
-    assert least < most

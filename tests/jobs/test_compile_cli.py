@@ -57,40 +57,17 @@ def test_another_seed_is_another_split() -> None:
     assert [card["optimizer"]["seed"] for card in cards] == [0, 1]
 
 
-def test_the_card_has_every_field_of_the_design() -> None:
+def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
     card = card_of(compile_("--json"))
     split = _parts(0)
-    assert {
-        *("judge", "variant", "version", "parent", "created", "optimizer", "model", "prompt_model", "gold"),
-        *("scores", "decision", "spend", "labels", "thresholds", "versions", "sha256"),
-    } <= set(card)
-    assert {"name", "params", "seed"} <= set(card["optimizer"])
-    assert card["optimizer"]["params"] == {
-        "sizes": "2",
-        "sets": "2",
-        "block": "4",
-        "sample": "6",
-        "steps": "2",
-    }
-    gold = card["gold"]
-    assert {"name", "sha256", "train", "dev", "test", "test_ids_sha256"} <= set(gold)
-    assert [gold[part] for part in ("train", "dev", "test")] == [
-        len(split.train),
-        len(split.dev),
-        len(split.test),
-    ]
+    sizes = [len(split.train), len(split.dev), len(split.test)]
+    assert [card["gold"][part] for part in ("train", "dev", "test")] == sizes
     for side in ("basic", "compiled"):
-        for score in card["scores"][side].values():
-            assert score["low"] <= score["value"] <= score["high"]
+        assert all(score["low"] <= score["value"] <= score["high"] for score in card["scores"][side].values())
         assert card["counts"][side]["units"]["total"] == len(split.test)
-    assert {"verdict", "p", "test"} <= set(card["decision"])
-    assert {"calls", "tokens", "cost"} <= set(card["spend"])
     assert card["spend"]["calls"] == card["spend"]["by_purpose"]["total"]["calls"] > 0
     assert (card["judge"], card["variant"], card["version"], card["parent"]) == ("fect", "basic", 1, None)
-    assert card["labels"] == ["factual", "non_factual"]
-    assert card["thresholds"] == {"samples": 1, "threshold": 1}
-    assert {"jurist", "dspy", "python"} <= set(card["versions"])
-    assert len(card["sha256"]) == 64
+    assert card["optimizer"]["params"]["sizes"] == "2"
     kept = json.loads(Path("compiled/fect/1/card.json").read_text())
     assert {key: card[key] for key in kept} == kept
 
@@ -120,17 +97,6 @@ def test_history_is_complete_and_has_its_parents() -> None:
     assert len(set(ids)) == len(ids)
     assert rows[0]["source"] == "basic"
     for number, row in enumerate(rows):
-        assert {
-            "candidate",
-            "parent",
-            "source",
-            "step",
-            "calls",
-            "demo_ids",
-            "prompt",
-            "train",
-            "dev",
-        } <= set(row)
         assert row["parent"] in (ids[:number] if number else [None])
         assert row["prompt"]["self"]["instructions"]
 
@@ -141,7 +107,7 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     assert first.json["latest"] is False
     assert "not shown to be better" in first.people
     assert "not made latest" in first.people
-    basic = cli_ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
+    basic = ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     assert "no version of fect was shown to be better than its basic prompt, which is used" in basic.err
     assert basic.out.startswith("fect:basic: ")
     forced = compile_("--json", "--force", "--anyway")
@@ -157,63 +123,28 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
 
 def test_artifacts_list_show_diff_tag_and_verify() -> None:
     compile_("--force")
-    cli_ok("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=1", "--force")
-    cli_ok("artifacts", "tag", "fect@1", "first")
-    listed = cli_ok("artifacts", "list")
+    ok("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=1", "--force")
+    ok("artifacts", "tag", "fect@1", "first")
+    listed = ok("artifacts", "list")
     assert "fect@1" in listed.out
     assert "first" in listed.out
-    shown = cli_ok("artifacts", "show", "fect@first")
+    shown = ok("artifacts", "show", "fect@first")
     assert "Decide whether a claim" in shown.out
-    assert shown.out == cli_ok("export", "fect@1", "--to", "markdown").out
-    history = cli_ok("artifacts", "show", "fect@1", "--history")
+    assert shown.out == ok("export", "fect@1", "--to", "markdown").out
+    history = ok("artifacts", "show", "fect@1", "--history")
     assert "basic" in history.out
     assert "fewshot, 2 demonstrations" in history.out
-    assert cli_ok("artifacts", "diff", "fect@1", "fect@first").results[0] == (
+    assert ok("artifacts", "diff", "fect@1", "fect@first").results[0] == (
         "fect@1 and fect@1 have the same prompt"
     )
     for one, two in (("fect:basic", "fect@first"), ("fect@1", "fect:basic")):
-        test = cli_ok("artifacts", "diff", one, two, "--json").json["test"]
+        test = ok("artifacts", "diff", one, two, "--json").json["test"]
         assert (test["first"], test["second"]) == (two.replace("@first", "@1"), one.replace("@first", "@1"))
-    cli_ok("artifacts", "tag", "fect@1", "latest")
-    assert [one["latest"] for one in cli_ok("artifacts", "list", "--json").json["artifacts"]] == [True, False]
+    ok("artifacts", "tag", "fect@1", "latest")
+    assert [one["latest"] for one in ok("artifacts", "list", "--json").json["artifacts"]] == [True, False]
     assert (
-        "2 artifacts verified, no byte changed, and what each needs is here"
-        in cli_ok("artifacts", "verify").out
+        "2 artifacts verified, no byte changed, and what each needs is here" in ok("artifacts", "verify").out
     )
-
-
-def cli_ok(*argv: object) -> Done:
-    done = ok(*argv)
-    return done
-
-
-def test_diff_with_the_basic_prompt_shows_what_compiling_changed() -> None:
-    from judges import changed
-
-    from jurist.keeping.artifacts import Store
-
-    Store("compiled").save(FECT, changed(FECT, "Be strict."), {}, [], make_latest=True)
-    text = cli_ok("artifacts", "diff", "fect:basic", "fect").out
-    assert text.startswith("--- fect:basic\n+++ fect@1\n")
-    assert "[-Decide-]{+Be+}" in text
-    assert "{+strict+}" in text
-    assert "no paired test: these are not two proven versions of one judge" in text
-
-
-@pytest.mark.parametrize("name", ["program.json", "card.json", "history.jsonl"])
-@pytest.mark.parametrize("where", [0.0, 0.5, 0.99])
-def test_verify_finds_one_flipped_bit(name: str, where: float) -> None:
-    compile_("--force")
-    ok("artifacts", "verify")
-    path = Path("compiled/fect/1", name)
-    data = bytearray(path.read_bytes())
-    data[int(where * (len(data) - 1))] ^= 1
-    path.write_bytes(data)
-    done = cli("artifacts", "verify", "fect@1")
-    assert done.code == 1
-    assert done.lines[0].startswith("error: fect@1: ")
-    refused = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
-    assert (refused.code, Path("o.jsonl").exists()) == (1, False)
 
 
 def test_a_budget_that_ends_before_anything_is_sent_keeps_nothing() -> None:

@@ -136,26 +136,6 @@ def test_much_is_asked_about_and_without_a_terminal_refused(
     assert {path.name for path in Path().iterdir()} == {"docs.jsonl", "gold.jsonl", "prompts.jsonl"}
 
 
-class Terminal(io.StringIO):
-    """Standard input with a person at it."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("said", "code"), [("n\n", 1), ("", 1), ("y\n", 0)])
-def test_a_person_decides(
-    said: str, code: int, serve: Callable[..., Any], fake_key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve(conversing)
-    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 5)
-    monkeypatch.setattr("sys.stdin", Terminal(said))
-    done = cli(*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
-    assert done.code == code, done.err
-    assert "this makes up to 18 calls to a real model; go on? [y/N]" in done.err
-    assert server.count == (6 if code == 0 else 0)
-
-
 def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str, monkeypatch: Any) -> None:
     server = serve(conversing)
     monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 5)

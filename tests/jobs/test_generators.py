@@ -160,11 +160,6 @@ def test_unlabelled_rows_stay_an_error_for_a_judge() -> None:
         Gold.load("rows.jsonl", find("fect"))
 
 
-def test_a_judge_is_no_generator() -> None:
-    with pytest.raises(UsageError, match="writes nothing"):
-        generator_of(find("fect"))
-
-
 # jurist generate NAME
 
 

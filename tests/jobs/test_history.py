@@ -138,13 +138,6 @@ def test_the_chart_in_text() -> None:
     assert "\x1b" not in show("fect", "--history").out
 
 
-def test_a_search_that_found_nothing_has_a_flat_chart() -> None:
-    saved(row("a", 0, 10, 0.5), chosen="a")
-    lines = list(chart(curve(Store("compiled").load("fect"))))
-    assert sum("X" in line for line in lines[1:]) == 1
-    assert all(len(line) <= 80 for line in lines[1:])
-
-
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_the_plot(suffix: str) -> None:
     saved(*ROWS)

@@ -224,8 +224,7 @@ def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]
         return [Path(name).read_bytes(), page, json.dumps(one.to_json())]
 
     turned = replace(
-        plan,
-        units=tuple(replace(unit, basic=unit.compiled, compiled=unit.basic) for unit in plan.units),
+        plan, units=tuple(replace(unit, basic=unit.compiled, compiled=unit.basic) for unit in plan.units)
     )
     assert seen(plan, "one.csv") == seen(turned, "two.csv")
 

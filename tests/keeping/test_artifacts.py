@@ -218,11 +218,7 @@ def test_a_failed_write_leaves_no_trace(store: Store, monkeypatch: pytest.Monkey
     with pytest.raises(ArtifactError, match="No space left"):
         save(store)
     assert [one.version for one in store.list()] == [1]
-    assert sorted(entry.name for entry in (store.root / "polite").iterdir()) == [
-        "1",
-        "latest",
-        "names.jsonl",
-    ]
+    assert sorted(entry.name for entry in (store.root / "polite").iterdir()) == ["1", "latest", "names.jsonl"]
 
 
 def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
