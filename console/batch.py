@@ -13,13 +13,13 @@ from ..engines.batched import BatchEndpoint, batch_discount
 from ..engines.models import key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
+from ..jobs.sharing import stamp_of
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
 from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
-from ..runs.found import stamp_of
 from ..runs.outputs import checkpoint_of
 from ..runs.runner import Plan
 from .common import Bar, model_of

@@ -214,15 +214,22 @@ def gate_of(
         test = paired(answers[0], (named, [work.reference.rows]), seed, work.look)
         comparison = replace(comparison, tests=corrected([test]))
     one, criteria = comparison.contenders[0], work.criteria
+    same = Check(name=f"not worse than {one.name}", passed=True, words="it is the same judge, and asked once")
+    missing, most = 1.0 - one.counts.units.coverage, criteria.max_unusable
+    answered = Check(
+        name=f"unusable <= {most:.1%}",
+        passed=missing <= most,
+        words=f"{missing:.1%} of the labelled units have no answer",
+    )
     return Gate(
         judge=one.name,
         gold=comparison.gold,
         cases=comparison.cases,
         checks=(
             *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-            *([_itself(one.name)] if work.itself else _not_worse(comparison.tests, criteria.margin)),
+            *([same] if work.itself else _not_worse(comparison.tests, criteria.margin)),
             *_unmoved(robustness, criteria),
-            _answered(one, criteria.max_unusable),
+            answered,
         ),
         comparison=comparison,
         robustness=robustness,
@@ -244,10 +251,6 @@ def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
     return [Check(name=name, passed=not above, words=f"{words}; {control.words}")]
 
 
-def _itself(judge: str) -> Check:
-    return Check(name=f"not worse than {judge}", passed=True, words="it is the same judge, and asked once")
-
-
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
     found = []
     for test in tests:
@@ -260,9 +263,3 @@ def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
             words += f"; {plural(test.groups, 'group')} cannot show that it is worse"
         found.append(Check(name=name, passed=passed, words=words))
     return found
-
-
-def _answered(one: Contender, most: float) -> Check:
-    missing = 1.0 - one.counts.units.coverage
-    words = f"{missing:.1%} of the labelled units have no answer"
-    return Check(name=f"unusable <= {most:.1%}", passed=missing <= most, words=words)

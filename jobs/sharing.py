@@ -5,12 +5,13 @@ right of that label, and of the rest, on its sealed test. By labelled rows of th
 Neither asks a model anything.
 """
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..cases import Value
+from ..cases import Value, Values
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.prevalence import Powered, Prevalence, powered, prevalence, tallies
 from ..gold.goldset import Gold
@@ -20,8 +21,13 @@ from ..keeping.proofs import other_conditions, proven_rows
 from ..programs.judge import Judge
 from ..report.table import Table, table
 from ..report.views import html_of
-from ..runs.found import Found, found_in, stamp_of
+from ..runs.formats import lines_in
+from ..runs.lines import values_said
 from .looking import unseen
+
+_GROUPS = 16_384
+"""Groups that come after so many are counted in as many blocks, so that memory stays flat: blocks are groups, too."""
+_STAMP = ("judge", "artifact", "model", "sampling")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +111,59 @@ class RunShares:
         return html_of([self.table, *self.notes])
 
 
+@dataclass(kw_only=True)
+class Found:
+    """What a run found."""
+
+    said: dict[str, dict[Value, int]] = field(
+        default_factory=dict
+    )  # group -> value -> units judged to be that
+    # (group, truth, said) of each unit with a label of people
+    labelled: list[tuple[str, Value, Value]] = field(default_factory=list)
+    rows: set[str] = field(default_factory=set)  # rows with a label, by the ids of their cases
+    unanswered: int = 0  # units without an answer
+
+    def add(self, group: str, values: Values, gold: Values | None) -> None:
+        """Count a row; ``gold`` is what people said of it, if they did."""
+        if group not in self.said and len(self.said) >= _GROUPS:
+            group = f"block {zlib.crc32(group.encode()) % _GROUPS}"
+        counts = self.said.setdefault(group, {})
+        for value, truth in zip(values, gold or (None,) * len(values), strict=True):
+            if value is None:
+                self.unanswered += 1
+                continue
+            counts[value] = counts.get(value, 0) + 1
+            if truth is not None:
+                self.labelled.append((group, truth, value))
+
+    @property
+    def units(self) -> int:
+        """Units with an answer."""
+        return sum(sum(counts.values()) for counts in self.said.values())
+
+    def hits(self, values: frozenset[Value]) -> dict[str, tuple[int, int]]:
+        """Return group -> (units judged to be of these values, all units)."""
+        return {
+            group: (sum(units for value, units in counts.items() if value in values), sum(counts.values()))
+            for group, counts in self.said.items()
+        }
+
+    def unlabelled(self, values: frozenset[Value]) -> dict[str, tuple[int, int]]:
+        """Return the same of units without a label."""
+        left = self.hits(values)
+        for group, _, said in self.labelled:
+            hits, of = left[group]
+            left[group] = hits - (said in values), of - 1
+        return left
+
+    def powered(self, values: frozenset[Value]) -> dict[str, Powered]:
+        """Return the share of these values corrected by the labelled units, and by these alone; none without any."""
+        if not self.labelled:
+            return {}
+        pairs = [(group, truth in values, said in values) for group, truth, said in self.labelled]
+        return {"powered": powered(pairs, self.unlabelled(values)), "alone": powered(pairs, {})}
+
+
 def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJudge:
     """Return the judge of a run."""
     stamp = stamp_of(output)
@@ -156,21 +215,27 @@ def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...
     answer = judge.judge.answer
     domain = answer.comparison.domain
     positive = frozenset(value for value in domain if answer.probability({value: 1.0}))
-    known = () if problem else tuple(_known(judge))
+    known = [
+        (row.group, truth, said)
+        for row in ([] if problem else proven_rows(judge))
+        for truth, said in zip(row.gold, row.predicted, strict=True)
+        if truth is not None and said is not None
+    ]  # of each unit of the proof that was answered
     named = ", ".join(answer.text(value) for value in domain if value in positive)
     asked = {f"positive: {named}": positive} if positive else {}
     if len(domain) > 2 or not positive:
         asked |= {answer.text(value): frozenset({value}) for value in domain}
-    proofs = [_corrected(values, found, known) for values in asked.values()]
-    return tuple(
-        Shared(
-            name=name,
-            proof=Prevalence(raw=one.raw, units=one.units, problem=problem) if problem else one,
-            wide="" if problem else _wide(one, found, known),
-            **_powered(values, found),
+    shares = []
+    for name, values in asked.items():
+        one = prevalence(
+            found.hits(values),
+            tallies((group, said in values) for group, truth, said in known if truth in values),
+            tallies((group, said not in values) for group, truth, said in known if truth not in values),
         )
-        for (name, values), one in zip(asked.items(), proofs, strict=True)
-    )
+        proof = Prevalence(raw=one.raw, units=one.units, problem=problem) if problem else one
+        wide = "" if problem else _wide(one, found, known)
+        shares.append(Shared(name=name, proof=proof, wide=wide, **found.powered(values)))
+    return tuple(shares)
 
 
 def _wide(share: Prevalence, found: Found, known: Sequence[tuple[str, Value, Value]]) -> str:
@@ -186,26 +251,39 @@ def _wide(share: Prevalence, found: Found, known: Sequence[tuple[str, Value, Val
     return f"any share is possible: {why}"
 
 
-def _known(judge: LoadedJudge) -> Iterator[tuple[str, Value, Value]]:
-    """Yield (group, truth, said) of each unit of the proof that was answered."""
-    for row in proven_rows(judge):
-        for truth, said in zip(row.gold, row.predicted, strict=True):
-            if truth is not None and said is not None:
-                yield row.group, truth, said
+def stamp_of(output: Path) -> Mapping[str, Any]:
+    """Return what the first line of a run says of its judge."""
+    for _, line in _lines(output):
+        return {name: line.get(name) for name in (*_STAMP, "strictness")}
+    raise UsageError(f"{output} has no line", hint="name what jurist run has written")
 
 
-def _corrected(
-    values: frozenset[Value], found: Found, known: Sequence[tuple[str, Value, Value]]
-) -> Prevalence:
-    return prevalence(
-        found.hits(values),
-        tallies((group, said in values) for group, truth, said in known if truth in values),
-        tallies((group, said not in values) for group, truth, said in known if truth not in values),
-    )
+def found_in(output: Path, judge: Judge, labels: Mapping[str, Values | None]) -> Found:
+    """Add up an output."""
+    found, stamp = Found(), stamp_of(output)
+    for number, line in _lines(output):
+        if any(line.get(name) != stamp[name] for name in _STAMP):
+            said = f"{output}:{number}: by another judge than the first line"
+            raise UsageError(said, hint="split the file")
+        try:
+            values, truth = values_said(judge, line), labels.get(line["case"])
+            found.add(line["group"], values, truth)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise _no_line(output, number) from error
+        if truth and any(value is not None for value in values):
+            found.rows.add(line["case"])
+    return found
 
 
-def _powered(values: frozenset[Value], found: Found) -> dict[str, Powered]:
-    if not found.labelled:
-        return {}
-    pairs = [(group, truth in values, said in values) for group, truth, said in found.labelled]
-    return {"powered": powered(pairs, found.unlabelled(values)), "alone": powered(pairs, {})}
+def _lines(output: Path) -> Iterator[tuple[int, Any]]:
+    try:
+        for number, line in lines_in(output):
+            if not isinstance(line, dict) or not {"case", "group", "units", *_STAMP} <= line.keys():
+                raise _no_line(output, number)
+            yield number, line
+    except OSError as error:
+        raise UsageError(f"{output}: {error.strerror}", hint="name what jurist run has written") from error
+
+
+def _no_line(output: Path, number: int) -> UsageError:
+    return UsageError(f"{output}:{number}: not a line of a run", hint="name what jurist run has written")

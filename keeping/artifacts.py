@@ -151,7 +151,11 @@ class Store:
         """
         from .dspy_state import dump
 
-        program = _encoded(judge, dump(judge, state))
+        try:
+            program = pretty(dump(judge, state))
+        except ValueError as error:
+            told = f"the prompt of judge {judge.name} cannot be written: {error}"
+            raise ArtifactError(told, hint="correct the instruction") from error
         try:
             whole = written_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
             tried = lines(publishable(list(history)))
@@ -238,16 +242,11 @@ class Store:
         if ref is None or "@" not in ref:
             faults = [(shelf, text) for shelf in self._shelves(ref) for text in shelf.faults()]
             problems = [Problem(ref=shelf.judge, path=shelf.path, message=text) for shelf, text in faults]
-        versions = self._versions(ref)
-        return problems + [problem for one in versions for problem in _problems_of(*one)]
-
-    def _versions(self, ref: str | None) -> Sequence[tuple[Shelf, int]]:
-        if ref is not None and "@" in ref:
-            return [self._find(ref)]
         name = None if ref is None else parse_ref(ref)[0]
         if name is not None and not self._shelves(name):
             raise self._missing(name, "latest")
-        return self._reachable(name)
+        versions = [self._find(ref)] if ref is not None and "@" in ref else self._reachable(name)
+        return problems + [problem for one in versions for problem in _problems_of(*one)]
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
         """Write what was measured of an artifact later into a file beside its card, whose seal stays as it is.
@@ -275,7 +274,12 @@ class Store:
             UsageError: ``ref`` or ``tag`` cannot be used.
         """
         check_tag(tag)
-        shelf, version = self._own(ref)
+        shelf, version = self._find(ref)
+        if shelf.root != self.root:
+            raise ArtifactError(
+                f"{shelf.judge}@{version} came with the package and is read-only",
+                hint=f"compile {shelf.judge} into your own store first",
+            )
         shelf.point(tag, version)
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
@@ -301,15 +305,6 @@ class Store:
             if selector == "latest" and shelf.versions():
                 break
         raise self._missing(judge, selector)
-
-    def _own(self, ref: str) -> tuple[Shelf, int]:
-        shelf, version = self._find(ref)
-        if shelf.root != self.root:
-            raise ArtifactError(
-                f"{shelf.judge}@{version} came with the package and is read-only",
-                hint=f"compile {shelf.judge} into your own store first",
-            )
-        return shelf, version
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
         shelves = self._shelves(judge)
@@ -343,14 +338,6 @@ class Store:
             history=sealed.history,
             added=sealed.added,
         )
-
-
-def _encoded(judge: Judge, data: Mapping[str, Any]) -> bytes:
-    try:
-        return pretty(data)
-    except ValueError as error:
-        said = f"the prompt of judge {judge.name} cannot be written: {error}"
-        raise ArtifactError(said, hint="correct the instruction") from error
 
 
 def _faults_of(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -> Sequence[str]:

@@ -187,8 +187,10 @@ class Shelf:
 
     def _place(self, files: Callable[[int], Mapping[str, bytes]], wanted: int) -> int:
         for _ in range(_ATTEMPTS):
-            free = self._next()
-            version = wanted if wanted and not self._is_taken(wanted) else free
+            # A number that a pointer still names is not given again, even if its folder was removed.
+            latest, tags = self.pointers()
+            taken = {latest or 0, *tags.values(), *self._numbers()}
+            version = wanted if wanted and wanted not in taken else 1 + max(taken)
             staging = self.path / f".{version}.{uuid.uuid4().hex}"
             staging.mkdir()
             try:
@@ -205,15 +207,8 @@ class Shelf:
             f"{self.path}: other processes took {_ATTEMPTS} versions in a row", hint="save again later"
         )
 
-    def _is_taken(self, version: int) -> bool:
-        latest, tags = self.pointers()
-        return version in (latest, *tags.values()) or (self.path / str(version)).exists()
-
-    def _next(self) -> int:
-        # A number that a pointer still names is not given again, even if its folder was removed.
-        latest, tags = self.pointers()
-        taken = [int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name)]
-        return 1 + max([*taken, latest or 0, *tags.values()])
+    def _numbers(self) -> Iterator[int]:
+        return (int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from small import claims, cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.evaluation.prevalence import powered, prevalence, tallies
 from jurist.gold.goldset import Gold
-from jurist.runs.found import Found
+from jurist.jobs.sharing import Found
 
 FOUND = "non_factual"
 
@@ -137,7 +137,7 @@ def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
 def test_however_many_groups_there_are_memory_is_flat_and_no_unit_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("jurist.runs.found._GROUPS", 50)
+    monkeypatch.setattr("jurist.jobs.sharing._GROUPS", 50)
     found = Found()
     for number in range(1000):
         found.add(f"talk {number}", ("a", "b", None), ("a", None, None) if number % 10 == 0 else None)
