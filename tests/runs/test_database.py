@@ -39,7 +39,7 @@ def test_lines_are_written_in_their_order_wherever_they_wait(
     numbers: list[int], came: int, none: set[int]
 ) -> None:
     said = io.StringIO()
-    with patch("jurist.runs.ordering._IN_MEMORY", 60):  # characters: three lines
+    with patch("jurist.runs.formats._IN_MEMORY", 60):  # characters: three lines
         order = InOrder(lines_to(said))
         for number in numbers[:came]:
             order.give(number, None if number in none else f"{number:020}")

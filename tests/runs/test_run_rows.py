@@ -29,7 +29,6 @@ from jurist.runs.lines import kept_name
 from jurist.runs.runner import RunSettings, run_judge
 from jurist.runs.state import Changes, RunState
 from jurist.runs.summary import Summary
-from jurist.runs.survey import Survey
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -251,8 +250,7 @@ def test_rows_that_came_went_or_changed_are_named_and_no_verdict_goes_to_another
     assert max(server.by_body.values()) == 1, "what was judged was not paid again"
 
 
-def test_rows_that_come_while_it_runs_are_left_to_the_next_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Survey, "_keep", lambda self, row: setattr(self, "_room", 0))  # as of a large input
+def test_rows_that_come_while_it_runs_are_left_to_the_next_start() -> None:
     judge, rows = load_judge("fect:basic", store=Store()), new_rows(12)
     source = Source(name="rows.jsonl", judge=judge.judge)
 
