@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from .engines.models import Model
     from .errors import JuristError, StoppedError
     from .evaluation.proof import Proof
-    from .gold.columns import Rejects
     from .gold.goldset import Gold
     from .gold.mapping import RowMapping
+    from .gold.rejects import Rejects
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
     from .jobs.prove import prove
@@ -75,7 +75,7 @@ _HOMES = {
     "StoppedError": "errors",
     "Proof": "evaluation.proof",
     "Gold": "gold.goldset",
-    "Rejects": "gold.columns",
+    "Rejects": "gold.rejects",
     "RowMapping": "gold.mapping",
     "LoadedJudge": "keeping.loading",
     "LabelSet": "programs.answers.label_set",

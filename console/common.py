@@ -38,9 +38,9 @@ from ..arguments.groups import (
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
-from ..gold.columns import Rejects
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
+from ..gold.rejects import Rejects
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge

@@ -10,11 +10,11 @@ from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, Judg
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import Agreement, rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold.columns import Rejects
 from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
+from ..gold.rejects import Rejects
 from ..gold.strata import clear_units, rating_columns, strata
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge

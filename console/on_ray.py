@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..arguments.run import RunOptions
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
-from ..gold.streams import can_be_read_again
+from ..gold.sources import can_be_read_again
 from ..programs.judge import Judge
 from ..runs.batch_store import check_no_batches
 from ..runs.cluster import Found, cluster, judged_on_ray

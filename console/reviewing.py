@@ -10,9 +10,9 @@ from ..cases import Case
 from ..errors import GoldError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
-from ..gold.readers import bundled_names
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
+from ..gold.sources import bundled_names
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.locking import alone

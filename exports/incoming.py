@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..errors import UsageError, why
-from ..gold.decoding import unreadable
+from ..gold.files import unreadable
 from .messages import FORMAT
 
 _DOUBLE = re.compile(r"\{\{\{?\s*([A-Za-z_][\w.]*)\s*\}?\}\}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import GoldError
-from .rowtypes import Row, Rows
+from .files import Row, Rows
 
 FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
 _DIALOGUE = ("id", "dialogue", "current_turn", "reference")

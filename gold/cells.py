@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from .rowtypes import Place
+from .files import Place
 
 CELL_LIMIT = 32_767
 """The longest text, in characters, that Excel keeps in one cell."""

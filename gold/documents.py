@@ -17,10 +17,8 @@ from ..cases import text_hash
 from ..errors import GoldError, why
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .columns import OnBad, refuse
-from .decoding import bytes_of, text_of
-from .readers import Reading, bundled_names, read
-from .rowtypes import Place
+from .files import OnBad, Place, Reading, bytes_of, refuse, text_of
+from .sources import bundled_names, read
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -64,6 +62,21 @@ class Document:
 def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading:
     """Read rows for a judge: documents where it takes documents, else whatever the source holds."""
     return document_rows(source, judge.document) if judge.document else read(source, on_bad)
+
+
+def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
+    """Return the error of a source in which no row holds anything for the judge, or for the generator."""
+    if judge.document:
+        return GoldError(
+            f"none of the {rows} documents has words to write from",
+            path=path,
+            hint="give documents with sentences",
+        )
+    return GoldError(
+        f"none of the {rows} rows holds anything that judge {judge.name} judges",
+        path=path,
+        hint="give other rows, or the judge whose rows these are",
+    )
 
 
 def document_rows(source: str | Path, name: str) -> Reading:

@@ -11,23 +11,20 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.records import is_table, records
-from .columns import Rejects
-from .documents import read_for
-from .expanding import expand_row, nothing_for
-from .goldrows import canonical_row, label_keys, make_case
-from .joining import joined
+from .documents import nothing_for, read_for
+from .files import Kind, Place, Reading, Row
 from .mapping import RowMapping
 from .merging import Rule, merge_gold, named_ambiguity
-from .readers import Reading
-from .rows import GoldData
-from .rowtypes import Kind, Place, Row
-from .shared import grouped, settled, shared_inputs
+from .rejects import Rejects
+from .rows import canonical_row, joined, label_keys, normalise
+from .shared import GoldData, grouped, settled, shared_inputs
 from .sheets_in import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Gold(GoldData):
-    """A gold set: its data, how it is read, and how it is split."""
+    """A gold set: labelled cases of one judge, how they are read, and how they are split."""
 
     def __repr__(self) -> str:
         """Name it, and say how much there is of it."""
@@ -58,7 +55,7 @@ class Gold(GoldData):
         """Read and check a gold set.
 
         Args:
-            source: see :func:`jurist.gold.readers.read`; several are read as one, equal rows joined with the
+            source: see :func:`jurist.gold.sources.read`; several are read as one, equal rows joined with the
                 ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets_out`.
             judge: whose rows they are.
             labelled: True leaves out rows without any label and demands both classes;
@@ -71,11 +68,11 @@ class Gold(GoldData):
             UsageError: the mapping names a field or a label that the judge does not have.
         """
         sources = [source] if isinstance(source, str | Path) else list(source)
-        way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
-        way.bad.check_apart(*sources)
-        with way.bad:
-            readings = [read_for(judge, one, way.bad.add) for one in sources]
-            return _build(readings, judge, " ".join(map(str, sources)), way)
+        bad, strict = rejects or Rejects(), rejects is None
+        bad.check_apart(*sources)
+        with bad:
+            readings = [read_for(judge, one, bad.add) for one in sources]
+            return _build(readings, judge, " ".join(map(str, sources)), labelled, mapping, bad, strict)
 
     @classmethod
     def again(
@@ -118,11 +115,12 @@ class Gold(GoldData):
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
-        way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
-        with way.bad:
+        bad, strict = rejects or Rejects(), rejects is None
+        with bad:
             numbered = list(enumerate(records(rows, name), 1))
             kind: Kind = "columns" if is_table(rows) else "json"
-            return _build([Reading(name=name, path=name, rows=numbered, kind=kind)], judge, name, way)
+            reading = Reading(name=name, path=name, rows=numbered, kind=kind)
+            return _build([reading], judge, name, labelled, mapping, bad, strict)
 
     def split(
         self,
@@ -236,96 +234,80 @@ def write_split(split: Split, folder: str | Path) -> None:
     write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
 
 
-@dataclass(frozen=True)
-class _Way:
-    """How rows become cases."""
-
-    labelled: bool  # as for :meth:`Gold.load`
-    mapping: RowMapping  # the names in the source
-    bad: Rejects  # takes the rows that cannot be used
-    strict: bool  # whether none may be bad
-
-
-def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) -> Gold:
-    way.mapping.check(judge)
-    found: dict[str, tuple[Case, Row]] = {}
-    raws: defaultdict[str, list[Row]] = defaultdict(list)  # case id -> the rows that it was read from
-    torn: dict[
-        str, GoldError
-    ] = {}  # case id -> what its rows contradict each other in: none of them is the truth
-    skipped = merged = 0
+def _build(
+    readings: Sequence[Reading],
+    judge: Judge,
+    source: str,
+    labelled: bool,
+    mapping: RowMapping | None,
+    bad: Rejects,
+    strict: bool,
+) -> Gold:
+    mapping = mapping or RowMapping()
+    mapping.check(judge)
+    held: defaultdict[str, list[tuple[Row, tuple[Case, Row]]]] = defaultdict(list)  # case id -> its rows
+    skipped = 0
     for reading in readings:
-        for raw, held in _cases(reading, judge, way):
-            skipped += not held
-            for case, row in held:
-                if way.labelled and not case.known and not _rated(case):
-                    skipped += 1
-                    continue
-                raws[case.id].append(raw)
-                if case.id in torn:
-                    way.bad.add(torn[case.id], raw)
-                elif case.id not in found:
-                    found[case.id] = case, row
-                else:
-                    try:
-                        found[case.id] = joined(found[case.id], (case, row))
-                        merged += 1
-                    except GoldError as error:
-                        torn[case.id] = error
-                        del found[case.id]
-                        merged -= len(raws[case.id]) - 2
-                        for contradicting in raws[case.id][-1:] if way.strict else raws[case.id]:
-                            way.bad.add(error, contradicting)
-    _settle(way, found)
-    if not found and (judge.document or not way.labelled):
+        if not reading.rows and not bad.count:
+            raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+        for raw, found in _rows(reading, judge, mapping, bad):
+            used = [one for one in found if not labelled or one[0].known or _rated(one[0])]
+            skipped += len(found) - len(used) if found else 1
+            for one in used:
+                held[one[0].id].append((raw, one))
+    whole: dict[str, tuple[Case, Row]] = {}
+    for key, several in held.items():
+        try:
+            whole[key] = reduce(joined, [one for _, one in several])
+        except GoldError as error:  # none of rows that contradict each other is the truth
+            for raw, _ in several[strict:]:
+                bad.add(error, raw)
+    refusal = bad.refusal()
+    if refusal is not None and (strict or not whole):
+        raise refusal
+    if not whole and (judge.document or not labelled):
         raise nothing_for(judge, skipped, source)
-    shared = shared_inputs(judge, [case for case, _ in found.values()])
+    shared = shared_inputs(judge, [case for case, _ in whole.values()])
     known = settled(judge, shared)
-    cases = [grouped(known, case) for case, _ in found.values()]
-    ambiguous = tuple(case for case in cases if way.labelled and not case.known)
-    out = {case.id for case in ambiguous}
+    cases = [grouped(known, case) for case, _ in whole.values()]
+    ambiguous = tuple(case for case in cases if labelled and not case.known)
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
         judge=judge,
-        cases=tuple(case for case in cases if case.id not in out),
+        cases=tuple(case for case in cases if case.known or not labelled),
         source=source,
         card=readings[0].card if len(readings) == 1 else {},
-        rows={key: row for key, (_, row) in found.items()},
+        rows={key: row for key, (_, row) in whole.items()},
         ambiguous=ambiguous,
-        mapping=way.mapping.to_json(),
+        mapping=mapping.to_json(),
         skipped=skipped + len(ambiguous),
-        merged=merged,
+        merged=sum(len(held[key]) - 1 for key in whole),
         shared=shared,
     )
-    if way.labelled:
+    if labelled:
         _check_classes(gold, " ".join(reading.path for reading in readings))
     return gold
 
 
-def _settle(way: _Way, found: Mapping[str, Any]) -> None:
-    """Refuse bad rows where none may be bad, and where nothing else is left."""
-    refusal = way.bad.refusal()
-    if refusal is not None and (way.strict or not found):
-        raise refusal
-
-
-def _cases(reading: Reading, judge: Judge, way: _Way) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of the source and what it holds: one case, or any number where the judge expands rows."""
-    if not reading.rows and not way.bad.count:
-        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
-    originals = dict(reading.rows)
-    reading = way.mapping.reading(judge, reading)
-    if reading.rows and is_sheet(reading):
-        reading = answered(judge, reading)
-    for number, (line, _) in enumerate(reading.rows):
-        raw = originals[line]
+def _rows(
+    reading: Reading, judge: Judge, mapping: RowMapping, bad: Rejects
+) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
+    """Yield each row of a source, or the first of a case of a sheet, and what it holds."""
+    mapping.check_columns(reading)
+    originals, kind = dict(reading.rows), reading.kind
+    rows = [(line, mapping.row(judge, row)) for line, row in reading.rows]
+    if rows and is_sheet(rows[0][1], kind):
+        rows, kind = answered(judge, rows, reading.path, kind), "json"
+    for line, row in rows:
+        second = reading.second.get(line)
+        if second is not None:
+            second = second[0], mapping.row(judge, second[1])
         try:
-            rows = expand_row(judge, reading, number)
-            held = [(make_case(judge, row, Place(reading.path, line)), row) for row in rows]
+            found = normalise(judge, row, Place(reading.path, line), kind, second)
         except GoldError as error:
-            way.bad.add(error, raw)
+            bad.add(error, originals[line])
             continue
-        yield raw, held
+        yield originals[line], found
 
 
 def _rated(case: Case) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError
-from .rowtypes import Row, Rows
+from .files import Row, Rows
 from .units import Answer, SheetUnit
 
 _LINE = {"case", "unit", "rater", "label"}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Label
 from ..errors import GoldError, UsageError, choices
-from .columns import renamed
-from .goldrows import is_rating, label_keys, row_keys
-from .readers import Reading
-from .rowtypes import Row
+from .files import Reading, Row
+from .rows import is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -55,32 +53,32 @@ class RowMapping:
                     hint=f"use {judge.answer.expects}",
                 )
 
-    def reading(self, judge: Judge, reading: Reading) -> Reading:
-        """Return a source with the judge's names.
+    def check_columns(self, reading: Reading) -> None:
+        """Refuse to rename a column that none of the rows has.
 
         Raises:
-            GoldError: a column that is renamed is in none of the rows.
+            GoldError: there is such a column.
         """
         have = dict.fromkeys(key for _, row in reading.rows for key in row) if self.columns else {}
         for column in self.columns:
             if column not in have:
-                raise GoldError(
-                    "no row has this column", path=reading.path, field=column, hint=choices(column, have)
-                )
-        rows = [(line, self.row(judge, row)) for line, row in reading.rows]
-        second = {key: (line, self.row(judge, row)) for key, (line, row) in reading.second.items()}
-        return replace(reading, rows=rows, second=second)
+                hint = choices(column, have)
+                raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
-        """Return one row with the judge's names; labels that differ in capitals only are the judge's too."""
-        result = renamed(row, self.columns)
+        """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
+        taken = set(self.columns.values())
+        result = {
+            self.columns.get(key, key): value
+            for key, value in row.items()
+            if key in self.columns or key not in taken
+        }
         for key in (*label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
                 result[key] = self._label(judge, result[key])
         if isinstance(result.get("ratings"), Mapping):
-            result["ratings"] = {
-                rater: self._label(judge, value) for rater, value in result["ratings"].items()
-            }
+            said = result["ratings"].items()
+            result["ratings"] = {rater: self._label(judge, value) for rater, value in said}
         return result
 
     def _label(self, judge: Judge, value: Any) -> Any:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 from ..cases import Case, Value
 from ..errors import GoldError
 from ..evaluation.rows import majority
-from .goldrows import label_keys
-from .rows import GoldData
+from .rows import label_keys
+from .shared import GoldData
 from .units import CATEGORIES, Category
 
 if TYPE_CHECKING:

@@ -13,14 +13,12 @@ from ..cases import Case
 from ..errors import GoldError, why
 from ..programs.judge import Judge
 from ..programs.records import each_record, is_table
-from .documents import read_for
-from .expanding import expand_row, nothing_for
-from .goldrows import input_columns, make_case
+from .documents import nothing_for, read_for
+from .files import Kind, Place, Row
 from .mapping import RowMapping
-from .readers import Reading
-from .rowtypes import Kind, Place, Row
+from .rows import input_columns, normalise
 from .shared import grouped
-from .streams import Placed, can_be_read_again, stream
+from .sources import Placed, can_be_read_again, stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ StreamedRow: TypeAlias = NewRow | BadRow | OtherRow
 class Source:
     """Where new rows come from."""
 
-    name: str  # what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents
+    name: str  # what :func:`jurist.gold.sources.stream` takes; documents for a judge of documents
     judge: Judge  # whose rows they are
     mapping: RowMapping = field(
         default_factory=RowMapping
@@ -83,7 +81,10 @@ class Source:
                 continue
             try:
                 row = self.mapping.row(self.judge, found)
-                cases = self._cases(Reading(name=path, path=path, rows=[(line, row)], kind=kind))
+                cases = [
+                    grouped(self.judge, case)
+                    for case, _ in normalise(self.judge, row, Place(path, line), kind)
+                ]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
@@ -111,13 +112,6 @@ class Source:
             raise GoldError(
                 said, path=self.name, hint="mend what gives the rows, and go on with --resume"
             ) from error
-
-    def _cases(self, reading: Reading) -> list[Case]:
-        place = Place(reading.path, reading.rows[0][0])
-        return [
-            grouped(self.judge, make_case(self.judge, row, place))
-            for row in expand_row(self.judge, reading, 0)
-        ]
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:

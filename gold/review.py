@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..evaluation.rows import Row
-from .decoding import bytes_of
+from .files import Place, bytes_of, parse
 from .merging import unit_ratings
-from .rowfiles import parse
-from .rowtypes import Place
 from .sheets_out import SheetLine
 
 if TYPE_CHECKING:

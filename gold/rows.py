@@ -1,66 +1,335 @@
-"""What a gold set is made of, without how it is read: what splitting and merging need to know of one."""
+"""From a row as a file holds it to the judge's cases, and back into one canonical row.
+
+What a row must look like is the judge's to say. A row of another layout holds any number of the judge's own (one
+response in, its sentences out): which of its parts concern the judge is ``Judge.expand``'s to say. This module brings
+cells of any file format into JSON values first, reads labels in other spellings, ratings and a second rater's row,
+joins equal rows, and keeps file and line in messages.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
-from ..cases import Case, text_hash
-from .rowtypes import Row
-from .shared import SharedInput, settled
+import pydantic
+
+from ..cases import Case, Values
+from ..engines.kept import Kept
+from ..errors import GoldError
+from .files import Kind, Place, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
-    from .copies import NearCopies
+
+AMBIGUITY = "ambiguity"
+"""The field, column and control that says why a unit is ambiguous."""
+RATER = "rater:"
+"""The start of a column that holds one rater's labels."""
+_WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoldData:
-    """The data of a gold set."""
+def normalise(
+    judge: Judge,
+    row: Mapping[str, Any],
+    place: Place,
+    kind: Kind = "json",
+    second: tuple[Place, Row] | None = None,
+) -> list[tuple[Case, Row]]:
+    """Return the cases that a row holds, each with the row of the judge's own that says the same.
 
-    name: str  # a short name for cards and reports
-    judge: Judge = field(repr=False)  # whose cases they are
-    cases: tuple[Case, ...] = field(repr=False)  # in the order of the source; no two with equal inputs
-    source: str = ""  # where it was read from, as the user named it
-    # source, licence, how labelled, by how many raters; empty if there is none
-    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    # case id -> the row it was read from, those of ``ambiguous`` included
-    rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
-    # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
-    # a split and in no score, and are reported beside it
-    ambiguous: tuple[Case, ...] = field(default=(), repr=False)
-    # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
-    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
-    # concerns the judge (a response without cognitive sentences, for the judge of their tiers)
-    skipped: int = 0
-    merged: int = 0  # rows left out because an equal row came before
-    # inputs that rows share by design, found by counting
-    shared: tuple[SharedInput, ...] = field(default=(), repr=False)
+    There are none if nothing in the row concerns the judge. A second rater's row, with its place, makes ratings of
+    ``first`` (the row's own labels) and ``second``.
+    """
+    whole = _json_row(judge, row, place, kind)
+    found = _cases(judge, whole, place)
+    if second is None:
+        return found
+    where, other = second
+    keys, plain = label_keys(judge), _without_ratings(whole)
+    parts = judge.expanded(whole, path=place.path, line=place.line)
+    own_layout = len(parts) == 1 and parts[0] is whole
+    if not own_layout:  # the labels stand under the layout's own name
+        keys = [name for name in other if name in plain][:1]
+    given = next((name for name in keys if name in other), None)
+    if given is None:
+        names = " or ".join(map(repr, keys)) or "the labels"
+        hint = f"write the row's number and {names}, under the name they have in gold.jsonl"
+        raise where.wrong("the second rater's labels are missing", hint=hint)
+    # read it once by itself, so that a fault is reported in the second rater's file
+    alone = {**plain, keys[0]: other[given]}
+    if own_layout:
+        _cases(judge, alone, where)
+    else:
+        judge.expanded(alone, path=where.path, line=where.line)
+    own = next((plain[name] for name in keys if name in plain), None)
+    ratings = {"first": own, "second": other[given], **whole.get("ratings", {})}
+    rated = {rater: value for rater, value in ratings.items() if value is not None}
+    return _cases(judge, {**whole, "ratings": rated}, place)
 
-    @cached_property
-    def settled(self) -> Judge:
-        """The judge, with the inputs that rows share by design named as common."""
-        return settled(self.judge, self.shared)
 
-    @property
-    def shared_words(self) -> tuple[str, ...]:
-        """Which inputs were found to be shared by design, a line each, where that makes a difference."""
-        return tuple(str(one) for one in self.shared if one.matters)
+def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
+    """Validate a row of the judge's own and return its case, with its ratings, and its group if it has one."""
+    keys, ratings = label_keys(judge), row.get("ratings", {})
+    if not keys:
+        return _case(judge, row, place)
+    if not isinstance(ratings, Mapping):
+        raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
+    plain = _without_ratings(row)
+    case, found = _case(judge, plain, place), dict[str, Values]()
+    for rater, value in ratings.items():
+        rated = _spelled(judge, {**plain, keys[0]: value})
+        try:
+            labels = _case(judge, rated, place).gold
+        except GoldError as error:
+            column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
+            said, hint = f"the rating {rated[keys[0]]!r} does not fit the row", f"use {judge.answer.expects}"
+            raise place.wrong(said, column, hint=hint) from error
+        if labels is not None:
+            found[str(rater)] = labels
+    return replace(case, ratings=found) if found or case.ratings else case
 
-    @cached_property
-    def near_copies(self) -> tuple[NearCopies, ...]:
-        """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
-        from .copies import near_copies
 
-        return near_copies(self.settled, [case for case in self.cases if case.known])
+def label_keys(judge: Judge) -> list[str]:
+    """Return the names a row may hold its labels under, the preferred one first.
 
-    @cached_property
-    def sha256(self) -> str:
-        """The hash of ids, groups and gold labels, in any order of rows and from any file format."""
-        to_json = self.judge.answer.to_json
-        content = sorted([case.id, case.group, list(map(to_json, case.gold or ()))] for case in self.cases)
-        return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+    Empty if the judge's own row model has no field of that name: then ratings are its own business.
+    """
+    name = judge.answer.field
+    fields = _fields(judge.row_model)
+    return next((keys for field, _, keys in fields if name == field or name in keys), [])
+
+
+def input_columns(judge: Judge) -> frozenset[str]:
+    """Return the names under which a row may hold what the judge reads: its inputs, and no labels."""
+    fields = _fields(judge.row_model)
+    keys = {key for name, _, keys in fields if name in judge.input_fields for key in keys}
+    return frozenset(keys) | frozenset(judge.input_fields)
+
+
+def row_keys(judge: Judge) -> list[str]:
+    """Return every name that a judge reads of a row."""
+    names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
+    return list(dict.fromkeys([*names, "group", "ratings", _WHO]))
+
+
+def is_rating(column: str) -> bool:
+    """Say whether a column holds one rater's labels."""
+    return _rater(column) is not None
+
+
+def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
+    """Return the JSON row from which the same case is read again: the judge's fields only, in their order."""
+    try:
+        parsed = judge.row_model.model_validate(_without_ratings(row))
+    except pydantic.ValidationError as error:  # it was read, so only its label can be gone
+        raise GoldError(
+            f"the row cannot be written without a label: {judge.row_model.__name__} demands one",
+            path=case.source,
+            field=next(iter(label_keys(judge)), ""),
+            hint="let the judge's rows model take None for the label",
+        ) from error
+    dumped = parsed.model_dump(mode="json")
+    result: Row = {}
+    for name, info, keys in _fields(judge.row_model):
+        if name in dumped and name != "ratings" and (dumped[name] is not None or info.is_required()):
+            result[name if name in keys else keys[0]] = dumped[name]
+    if "group" in judge.row_model.model_fields:
+        result["group"] = case.group
+    if row.get("ratings"):
+        result["ratings"] = dict(row["ratings"])
+    if row.get(AMBIGUITY) and AMBIGUITY not in judge.row_model.model_fields:
+        result[AMBIGUITY] = row[AMBIGUITY]
+    again = make_case(judge, result, Place(case.source))
+    group = again.group or case.group  # a model without the field: it is found again when all rows are read
+    if (again.id, group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
+        hint = "make the judge's rows model accept the values it holds under the names it has"
+        said = "the row cannot be written so that it reads back the same"
+        raise GoldError(said, path=case.source, hint=hint)
+    return result
+
+
+def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
+    """Return the one case, with its row, for two rows with equal inputs.
+
+    The label is that of the row that has one; the ratings are those of both. A rater who labelled some units in
+    the one row and some in the other has all of them. Where the two name different reasons for an ambiguity, the
+    reason is ``unknown``. Of two groups it is in the one whose name comes first, or that alone is named: the case
+    stands once, so no part of a split shows it to another.
+    """
+    one, two = first[0], again[0]
+    places = f"{one.source} and {two.source}"
+    if one.known and two.known and one.gold != two.gold:
+        shown = [", ".join(map(str, case.gold or ()))[:60] for case in (one, two)]
+        said = f"equal inputs and different labels ({' and '.join(shown)})"
+        raise GoldError(
+            said, path=places, hint="decide on one label, and keep the other rater's under ratings"
+        )
+    named = [case.group for case, row in (first, again) if row.get("group")]
+    group = min(named or (one.group, two.group))
+    (case, row), (other, other_row) = (again, first) if two.known and not one.known else (first, again)
+    case, row = replace(case, group=group), {**row, "group": group} if named else row
+    ratings: dict[str, Values] = {**one.ratings, **two.ratings}
+    raw: Row = {**(first[1].get("ratings") or {}), **(again[1].get("ratings") or {})}
+    for rater in sorted(case.ratings.keys() & other.ratings.keys()):
+        pairs = list(zip(case.ratings[rater], other.ratings[rater], strict=True))
+        for unit, (label, its) in enumerate(pairs, 1):
+            if None not in (label, its) and label != its:
+                said = f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {its!r}"
+                hint = "keep one of the two labels, or name the raters apart"
+                raise GoldError(said, path=places, hint=hint)
+        ratings[rater] = tuple(its if label is None else label for label, its in pairs)
+        raw[rater] = _either(row["ratings"][rater], other_row["ratings"][rater])
+    why = _reasons(row.get(AMBIGUITY), other_row.get(AMBIGUITY))
+    row = {**row, **({"ratings": raw} if raw else {}), **({AMBIGUITY: why} if why else {})}
+    return replace(case, ratings=ratings), row
+
+
+def _either(one: Any, two: Any) -> Any:
+    """Return the first of two labels, or of each unit the first that is given."""
+    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
+        return [other if label is None else label for label, other in zip(one, two, strict=True)]
+    return one
+
+
+def _reasons(one: Any, two: Any) -> Any:
+    """Join two fields ``ambiguity``: one reason for all units, or a list with one (or null) per unit."""
+    if not one or not two or one == two:
+        return one or two
+    sizes = {len(given) for given in (one, two) if isinstance(given, list | tuple)}
+    if len(sizes) != 1:
+        return one if sizes else "unknown"  # of two lengths, reading the categories will say so
+    lists = [given if isinstance(given, list | tuple) else [given] * max(sizes) for given in (one, two)]
+    return [_reasons(first, second) for first, second in zip(*lists, strict=True)]
+
+
+def _cases(judge: Judge, row: Row, place: Place) -> list[tuple[Case, Row]]:
+    parts = judge.expanded(row, path=place.path, line=place.line)
+    own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
+    return [(make_case(judge, part, place), part) for part in own]
+
+
+def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) -> Row:
+    """Return a row whose values are JSON values as judges read them, absent cells left out, ratings in one object."""
+    result, known = dict(row), _infos(judge.row_model)
+    for key, value in row.items() if kind != "json" else ():
+        info = known.get(key)
+        empty = value is None or (value == "" and (info is None or kind == "text"))
+        if empty and not (info and info.is_required()):
+            del result[key]
+        elif kind == "text" and not (info and _textual(info.annotation)):
+            read = cell(value)
+            result[key] = read if info or key == AMBIGUITY or not isinstance(read, str) else value
+    if _WHO not in known:
+        _name_rater(judge, result)
+    given, columns = cell(result.pop("ratings", None)), {key: result[key] for key in result if is_rating(key)}
+    for key, value in columns.items():
+        columns[key] = result[key] = cell(value) if kind == "text" else value
+        if value in (None, ""):
+            del result[key]
+    if given and not isinstance(given, Mapping):
+        return {**result, "ratings": given}  # making the case will say so
+    ratings = {str(_rater(key)): value for key, value in columns.items() if value not in (None, "")}
+    for key in columns.keys() & result.keys() if label_keys(judge) else ():
+        rater = str(_rater(key))
+        if not rater:
+            raise place.wrong("the column names no rater", key, hint=f"write {RATER}NAME")
+        value = (given or {}).get(rater, ratings[rater])
+        if value != columns[key]:
+            said = f"rater {rater!r} has two labels, {columns[key]!r} and {value!r}"
+            hint = "give each rater's label once, in a column or under ratings"
+            raise place.wrong(said, key, hint=hint)
+    ratings = {rater: value for rater, value in {**ratings, **(given or {})}.items() if value is not None}
+    return {**result, "ratings": ratings} if ratings else result
+
+
+def _name_rater(judge: Judge, row: Row) -> None:
+    """Turn the label of a row that names its rater into that rater's column."""
+    who = row.get(_WHO)
+    if isinstance(who, float) and who.is_integer():
+        who = int(who)  # a column of numbers with a hole
+    given = next((key for key in label_keys(judge) if key in row), None)
+    if given and isinstance(who, str | int) and (name := str(who).strip()):
+        del row[_WHO]
+        row[RATER + name] = row.pop(given)
+
+
+def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
+    try:
+        return judge.case(row, path=place.path, line=place.line)
+    except GoldError as error:
+        first, *also = (_unknown_label(judge, row, one) or one for one in (error, *error.also))
+        # a union of types has a fault for each of its members
+        others = {(one.field, one.reason): one for one in also if one.field != first.field}
+        first.also = tuple(others.values())
+        raise first from error
+
+
+def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
+    """Say "unknown label" where the fault is one, instead of what the type checker of the rows says."""
+    key, *rest = error.field.split(".")
+    if key not in _infos(judge.row_model) or key not in label_keys(judge) or key not in row:
+        return None
+    value: Any = row[key]
+    if isinstance(value, list) and rest and rest[0].isdigit() and int(rest[0]) < len(value):
+        value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
+    if isinstance(value, list | Mapping):
+        return None
+    hint = f"use {judge.answer.expects}; or say what it means: --map {value}=LABEL"
+    return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
+
+
+def _spelled(judge: Judge, row: Row) -> Row:
+    """Let a row of the plain model give its label as the answer understands it: true for "true", as in JSON."""
+    field = judge.answer.field
+    if judge.rows is None and row.get(field) is not None:
+        row[field] = judge.answer.spell(row[field])
+    return row
+
+
+def _rater(column: Any) -> str | None:
+    """Return the rater whose labels a column holds, or None if it is no such column."""
+    return column[len(RATER) :].strip() if isinstance(column, str) and column.startswith(RATER) else None
+
+
+def _without_ratings(row: Mapping[str, Any]) -> Row:
+    return {key: value for key, value in row.items() if key != "ratings" and _rater(key) is None}
+
+
+def _keys(name: str, info: Any) -> list[str]:
+    """Return the names under which pydantic reads a field, the preferred one first."""
+    alias = info.validation_alias
+    choices = [choice for choice in getattr(alias, "choices", [alias]) if isinstance(choice, str)]
+    return choices or [name]
+
+
+_fields: Final[Kept[list[tuple[str, Any, list[str]]]]] = Kept(
+    lambda model: [(name, info, _keys(name, info)) for name, info in model.model_fields.items()]
+)
+"""The fields of a row model: name, what pydantic knows of it, and the names under which it is read."""
+_infos: Final[Kept[dict[str, Any]]] = Kept(
+    lambda model: {key: info for _, info, keys in _fields(model) for key in keys}
+)
+"""What pydantic knows of a field, by each of the names under which it is read."""
+
+
+def _textual(annotation: Any) -> bool:
+    # list[str] is no text: only the members of a union count
+    if get_origin(annotation) in (Union, UnionType):
+        return any(_textual(part) for part in get_args(annotation))
+    return annotation is str
+
+
+def cell(value: Any) -> Any:
+    """Return what a cell of a field that is no text holds: JSON, or a word without the spaces around it."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text[:1] in ("[", "{"):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return value
+    return text

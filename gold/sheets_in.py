@@ -9,60 +9,53 @@ inputs: what a spreadsheet program changed is found before it becomes another ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..cases import Case
 from ..errors import GoldError
 from .cells import json_of, plain
-from .goldrows import label_keys, make_case
+from .files import Kind, Place, Row, Rows
 from .label_journal import is_journal, journal_units
-from .readers import Reading
-from .rowtypes import Place, Row, Rows
+from .rows import AMBIGUITY, RATER, label_keys, make_case
 from .tasks import is_task, task_unit
-from .units import AMBIGUITY, CATEGORIES, Answer, SheetUnit
+from .units import CATEGORIES, Answer, SheetUnit
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 CASE, UNIT, TEXT, GROUP = "case", "unit", "text", "group"
-INPUT, JSON_INPUT, RATER = "input:", "json:", "rater:"
+INPUT, JSON_INPUT = "input:", "json:"
 ID_MARK = "id-"
 """Stands before each id: sixteen digits, or digits with one ``e``, would be read as a number."""
 
 
-def is_sheet(reading: Reading) -> bool:
-    """Say whether a source is a filled or empty sheet."""
-    first = reading.rows[0][1]
-    if reading.kind == "text":
+def is_sheet(first: Row, kind: Kind) -> bool:
+    """Say whether a source is a filled or empty sheet, by its first row."""
+    if kind == "text":
         return {CASE, UNIT, TEXT} <= first.keys() and any(
             key.startswith((INPUT, JSON_INPUT)) for key in first
         )
-    return reading.kind == "json" and (is_task(first) or is_journal(first))
+    return kind == "json" and (is_task(first) or is_journal(first))
 
 
-def answered(judge: Judge, reading: Reading) -> Reading:
+def answered(judge: Judge, rows: Rows, path: str, kind: Kind) -> Rows:
     """Return the cases of a sheet, in the order of their first lines, as rows with ratings.
 
     A unit without a line, or with an empty cell, is one that the rater did not label.
     """
     if not label_keys(judge):
-        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=reading.path)
-    units = _units(reading)
+        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=path)
+    if kind != "text" and is_journal(rows[0][1]):
+        units = journal_units(rows, path)
+    else:
+        units = [(_from_line if kind == "text" else task_unit)(row, path, line) for line, row in rows]
     found: dict[str, _Collected] = {}
     for unit in units:
         row, case = _checked(judge, unit)
         place = found.setdefault(case.id, _Collected(judge=judge, row=row, case=case, line=unit.line))
         place.add(unit)
-    rows: Rows = [(one.line, one.answers()) for one in found.values()]
-    return replace(reading, rows=rows, kind="json")
-
-
-def _units(reading: Reading) -> list[SheetUnit]:
-    if reading.kind != "text" and is_journal(reading.rows[0][1]):
-        return journal_units(reading.rows, reading.path)
-    read = _from_line if reading.kind == "text" else task_unit
-    return [read(row, reading.path, line) for line, row in reading.rows]
+    return [(one.line, one.answers()) for one in found.values()]
 
 
 def _from_line(row: Row, path: str, line: int) -> SheetUnit:

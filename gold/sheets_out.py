@@ -20,11 +20,11 @@ from ..cases import Case
 from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
 from .cells import CELL_LIMIT, safe
-from .goldrows import canonical_row, label_keys, make_case
-from .rowtypes import Place, Row
-from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, RATER, TEXT, UNIT
+from .files import Place, Row
+from .rows import AMBIGUITY, RATER, canonical_row, label_keys, make_case
+from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, TEXT, UNIT
 from .tasks import LABEL
-from .units import AMBIGUITY, CATEGORIES
+from .units import CATEGORIES
 from .writing import json_text, write_whole
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError, plural
 from .assigning import Group, assign
 from .passages import evidence_fields
-from .rows import GoldData
+from .shared import GoldData
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -230,7 +230,11 @@ def _kept(
 
 
 def _assigned(
-    gold: GoldData, cases: Sequence[Case], wanted: Mapping[Part, float], seed: int, kept: Mapping[str, str]
+    gold: GoldData,
+    cases: Sequence[Case],
+    wanted: Mapping[Part, float],
+    seed: int,
+    kept: Mapping[str, str],
 ) -> dict[Part, list[Case]]:
     by_group: dict[str, list[Case]] = {}
     for case in cases:

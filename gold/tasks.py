@@ -8,8 +8,9 @@ too: then ``data`` is the row, and the unit is the first. The answers are the re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .rowtypes import Place, Row
-from .units import AMBIGUITY, Answer, SheetUnit
+from .files import Place, Row
+from .rows import AMBIGUITY
+from .units import Answer, SheetUnit
 
 LABEL = "label"
 """The name of the control that takes the label, in the labelling configuration."""

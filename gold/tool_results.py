@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from .rowtypes import Row, Rows
+from .files import Row, Rows
 
 _Score: TypeAlias = tuple[Any, Any, bool]
 """Name, value, and whether a person gave it."""

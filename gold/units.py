@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import GoldError
-from .rowtypes import Place
+from .files import Place
 
-AMBIGUITY = "ambiguity"
-"""The field, column and control that says why a unit is ambiguous."""
 Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
 """Why a unit is ambiguous, as people said in the row; ``unknown`` where nobody did. It is never guessed."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)

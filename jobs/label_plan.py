@@ -17,8 +17,8 @@ from ..errors import CheckpointError, GoldError, plural
 from ..evaluation.disagreements import win_share_shown
 from ..gold.goldset import Gold
 from ..gold.merging import merge_cases
+from ..gold.rows import AMBIGUITY
 from ..gold.sheets_out import SheetLine
-from ..gold.units import AMBIGUITY
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store

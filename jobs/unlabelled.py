@@ -17,9 +17,8 @@ from ..evaluation.disagreements import apart, fewest
 from ..evaluation.intervals import estimated, summed
 from ..evaluation.proof import level_of
 from ..evaluation.ratios import mean
-from ..gold.goldrows import canonical_row, label_keys
 from ..gold.goldset import Gold
-from ..gold.units import AMBIGUITY
+from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard

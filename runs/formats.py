@@ -12,7 +12,7 @@ from typing import Any, Protocol, TextIO
 
 from ..errors import GoldError, UsageError
 from ..gold.cells import plain, safe
-from ..gold.rowfiles import scan
+from ..gold.files import scan
 from .database import Database
 
 FORMATS = (".jsonl", ".csv", ".parquet")

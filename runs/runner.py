@@ -16,8 +16,8 @@ from typing import Any, TextIO
 from ..cases import Case
 from ..engines.meter import Amount, Budget
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
-from ..gold.columns import Rejects
 from ..gold.new_rows import NewRow, Source
+from ..gold.rejects import Rejects
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker

@@ -9,10 +9,10 @@ from typing import Literal
 
 from ..cases import Case
 from ..errors import GoldError, UsageError, choices
-from ..gold.columns import Rejects
-from ..gold.expanding import nothing_for
+from ..gold.documents import nothing_for
 from ..gold.goldset import empty_inputs
 from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
+from ..gold.rejects import Rejects
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import jurist
-from jurist.gold.readers import bundled_names
+from jurist.gold.sources import bundled_names
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("dspy", "datasets", "sklearn", "numpy", "pydantic", "rich", "optuna", "openai", "litellm")

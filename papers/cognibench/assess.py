@@ -17,7 +17,7 @@ from ...errors import GoldError
 from ...evaluation.intervals import Share
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...gold.goldset import Gold
-from ...gold.readers import read
+from ...gold.sources import read
 from ...jobs.assessing import Calibrated, CalibratedModels, Replies
 from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge

@@ -11,8 +11,7 @@ from typing import Any, Final
 import pydantic
 
 from ...cases import Case
-from ...gold.readers import read
-from ...gold.typed_rows import read_typed
+from ...gold.sources import read, read_typed
 from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
 from ...jobs.estimate import Ask, some
 from ...jobs.foresee import judging

@@ -23,8 +23,7 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 
 from ...errors import GoldError, UsageError
-from ...gold.readers import read
-from ...gold.typed_rows import read_typed
+from ...gold.sources import read, read_typed
 from ...signatures.haluagent import HallucinationType
 from ...text.wording import is_chinese
 

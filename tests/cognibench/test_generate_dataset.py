@@ -14,7 +14,7 @@ from talks import docs
 from jurist.errors import GoldError
 from jurist.evaluation.intervals import shares
 from jurist.gold.goldset import Gold
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 from jurist.papers.cognibench.dataset import label_entries, write_dataset
 from jurist.papers.cognibench.statistics import describe_labelled, dynamics
 from jurist.papers.cognibench.turns import Labelled, answers_of, labelled_gold

@@ -10,7 +10,7 @@ from loopback import field_of
 from small import FAST, OWN, Done, claims, cli, ok, write_jsonl
 
 from jurist.gold.goldset import Gold
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 

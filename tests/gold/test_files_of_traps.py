@@ -12,8 +12,8 @@ import pytest
 from small import claims, cli, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold import rowfiles
-from jurist.gold.rowfiles import parse
+from jurist.gold import files
+from jurist.gold.files import parse
 
 
 def parquet(**columns: Any) -> bytes:
@@ -57,10 +57,10 @@ def test_many_rows_in_few_bytes_are_refused_where_they_are_read_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = parquet(number=[7] * 100_000)
-    monkeypatch.setattr(rowfiles, "_WHOLE", 2**20)
+    monkeypatch.setattr(files, "_WHOLE", 2**20)
     with pytest.raises(GoldError, match="it expands to 1 MiB"):
         parse(data, "x")
-    assert sum(1 for _ in rowfiles.scan(io.BytesIO(data), "x")[1]) == 100_000
+    assert sum(1 for _ in files.scan(io.BytesIO(data), "x")[1]) == 100_000
 
 
 def test_what_is_no_trap_is_read() -> None:

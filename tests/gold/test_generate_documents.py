@@ -12,7 +12,7 @@ from talks import GOOD, MILL, TEA, exchange_of, plan_of
 
 from jurist.errors import GoldError, UsageError
 from jurist.gold.documents import Document, read_documents
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
 from jurist.programs.dialogue_checks import CHECKS, Range, coverage, faults, range_of
 

@@ -15,7 +15,7 @@ from judges import CHECK, FLAG, Flag
 from jurist.cases import Case, case_id
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe
-from jurist.gold.readers import bundled_names
+from jurist.gold.sources import bundled_names
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT

@@ -12,10 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
-from jurist.gold import hubsets
-from jurist.gold.readers import bundled_names, read
-from jurist.gold.rowfiles import parse
-from jurist.gold.streams import stream
+from jurist.gold import sources
+from jurist.gold.files import Place, parse
+from jurist.gold.sources import bundled_names, read, stream
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
 
@@ -37,7 +36,7 @@ CONTENT = {
         [1, 3],
     ),
     "array, one line": (json.dumps(ROWS).encode(), [1, 2]),
-    "array, indented": (json.dumps(ROWS, indent=2).encode(), [2, 6]),
+    "array, indented": (json.dumps(ROWS, indent=2).encode(), [1, 2]),
     "csv": (_csv().encode(), [2, 3]),
     "csv, BOM": (_csv().encode("utf-8-sig"), [2, 3]),
     "csv, semicolons": (_csv(";").encode(), [2, 3]),
@@ -171,7 +170,7 @@ def test_every_way_to_write_the_same_rows_is_read_alike(
 
 
 def test_a_missing_file_lists_the_bundled_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.gold.readers.bundled_names", lambda: ("one-mini", "two-mini"))
+    monkeypatch.setattr("jurist.gold.sources.bundled_names", lambda: ("one-mini", "two-mini"))
     with pytest.raises(GoldError, match=r"no-such-gold: there is no such file.*one-mini, two-mini"):
         read("no-such-gold")
 
@@ -207,7 +206,8 @@ def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
         second__jsonl='{"row": 1, "a": 3}\n',
     )
     reading = read(folder)
-    assert (reading.name, reading.card, reading.second) == ("mine", {"licence": "CC0"}, {1: (1, {"a": 3})})
+    assert (reading.name, reading.card) == ("mine", {"licence": "CC0"})
+    assert reading.second == {2: (Place(f"{folder}/second.jsonl", 1), {"a": 3})}
     assert reading.path == f"{folder}/gold.jsonl"
 
 
@@ -286,7 +286,7 @@ def test_class_labels_become_their_names() -> None:
         {"label": datasets.ClassLabel(names=["send", "hold"]), "a": datasets.Value("string")}
     )
     made = datasets.Dataset.from_dict({"label": [1, 0, None], "a": ["x", "y", "z"]}, features=features)
-    assert [row["label"] for row in hubsets._rows(made)] == ["hold", "send", None]
+    assert [row["label"] for row in sources._named(made)] == ["hold", "send", None]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe, import_gold
 from jurist.gold.leaks import check_leaks
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -101,7 +101,7 @@ def test_cognibench_labels_sentences_and_dialogue(tmp_path: Path) -> None:
         f"user: Who was Ada Byron?\nassistant: {TURNS[0][1]}\nuser: And her notes?"
     )
     assert one.group == two.group == "77_en"
-    assert one.source == f"{folder}/dialogues.json:2"
+    assert one.source == f"{folder}/dialogues.json:1"
     assert Gold.load(folder / "dialogues.json", COGNIBENCH).sha256 == gold.sha256
 
 
@@ -156,7 +156,7 @@ def test_broken_cognibench_labels(labels: Any, said: str, tmp_path: Path) -> Non
 
 def test_a_broken_cognibench_dialogue(tmp_path: Path) -> None:
     folder = _folder(tmp_path, {}, [_turn(0), _turn(1, reference=None)])
-    with pytest.raises(GoldError, match=r"dialogues\.json:9, field 'reference'"):
+    with pytest.raises(GoldError, match=r"dialogues\.json:2, field 'reference'"):
         read(folder)
 
 

@@ -12,9 +12,9 @@ from small import cli, ok
 
 from jurist import compile as compiled
 from jurist.errors import GoldError, JuristError, UsageError
-from jurist.gold.columns import Rejects
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
+from jurist.gold.rejects import Rejects
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

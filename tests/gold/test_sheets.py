@@ -339,7 +339,7 @@ def test_what_is_wrong_in_an_export_is_named(
     path.write_text("[\n" + json.dumps(first) + ",\n" + json.dumps(row) + "\n]", encoding="utf-8")
     with pytest.raises(GoldError) as caught:
         Gold.load(path, FECT, labelled=False)
-    assert f"{path}:3, field '{field}': " in str(caught.value)
+    assert f"{path}:2, field '{field}': " in str(caught.value)
     assert message in str(caught.value)
 
 

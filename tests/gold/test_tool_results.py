@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from small import cli, ok
 
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 
 FILES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "inspect": (

@@ -11,7 +11,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
-from jurist.gold.readers import read
+from jurist.gold.sources import read
 from jurist.programs.catalogue import find
 from jurist.programs.frozen import all_predictors, frozen_predictors
 from jurist.programs.haluagent.judges import HALUAGENT_JUDGES

@@ -20,8 +20,8 @@ from small import cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
+from jurist.gold.files import parse
 from jurist.gold.new_rows import Source
-from jurist.gold.rowfiles import parse
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.runs.feeding import Feed

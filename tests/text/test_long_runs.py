@@ -10,7 +10,6 @@ from jurist.engines.offline.filler import _LABEL
 from jurist.engines.offline.objects import _clauses
 from jurist.engines.offline.shapes import _RANGE, _one_of
 from jurist.gold.documents import read_documents
-from jurist.gold.jsonrows import _too_long
 from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.programs.dialogue_checks import _ROLE
 from jurist.programs.faithqa.reading import _PATTERNS
@@ -37,7 +36,6 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
     ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
     ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]
-    ("open string", lambda: "more than" in _too_long('"\\' * N, "f", 1).message, True),
     ("stars", lambda: read_choice("*" * N + "x", OPTIONS), None),
     ("stars after all", lambda: read_choice("The answer is " + "*" * N + "b", OPTIONS), "B"),
     ("adjectives", lambda: read_choice("my " * N + "final answer: option (c)", OPTIONS), "C"),

@@ -1,34 +1,19 @@
-"""Columns under the names that a judge knows, and what becomes of the rows that it cannot use."""
+"""Rows that cannot be used: counted by what is wrong with them, and set aside in a file."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 from ..errors import GoldError, UsageError
 from ..text.json_lines import json_line
-from .rowtypes import Row
 from .writing import check_files
-
-OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
-"""Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
 _PLACES = 5
 _KINDS = 1000
 """Different problems that are counted; memory stays flat in a file where each row has one of its own."""
-
-
-def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
-    """Raise the error: the first bad row ends the reading."""
-    raise error
-
-
-def renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> Row:
-    """Return a row whose columns are called as ``names`` says; a column that had such a name gives way."""
-    taken = set(names.values())
-    return {names.get(key, key): value for key, value in row.items() if key in names or key not in taken}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,368 @@
+"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV or Parquet, told apart by content.
+
+Every row comes with the 1-based line it starts on, or its 1-based number where lines mean nothing (Parquet, an array).
+This module knows no judge: it does not know which columns matter.
+"""
+
+import csv
+import io
+import itertools
+import json
+import math
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from ..errors import GoldError, why
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = list[tuple[int, Row]]
+"""Rows with the line (or record number) each starts on."""
+Found: TypeAlias = tuple[int, Row | GoldError]
+"""A row, or what is wrong with it, with the line (or record number) it starts on."""
+Numbered: TypeAlias = Iterator[tuple[int, str]]
+"""Lines of a text with their numbers."""
+Kind: TypeAlias = Literal["json", "text", "columns"]
+"""What values are: JSON values; the text of CSV cells; typed columns, where absent is ``None``."""
+OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
+"""Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
+
+_SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
+_SOME = "give a file with at least one row"
+_PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
+_JSON_NAMES = {".json", ".jsonl", ".ndjson"}
+_DEEPEST = 100
+"""Lists and objects that may stand in each other: whoever writes the row again can follow no deeper."""
+_CELL = 128 * 1024 * 1024
+"""Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
+_BATCH = 256
+"""Rows of Parquet that are in memory at once."""
+_ROW = 256
+"""Bytes that a row takes beside its values."""
+_WIDEST = 1 << 20
+"""Bytes that rows of Parquet may take on average: a small file can expand to any size."""
+_WHOLE = 1 << 30
+"""Bytes that all rows of Parquet may take where they are read at once; a stream has no such limit."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row stands: the file as the user named it, and the 1-based line (or record number), if one is known."""
+
+    path: str
+    line: int | None = None
+
+    def wrong(self, message: str, field: str = "", *, hint: str) -> GoldError:
+        """Return the error that the row, or a field (column) of it, has."""
+        return GoldError(message, path=self.path, line=self.line, field=field, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The rows of a source, all of them."""
+
+    name: str  # a short name: the bundled name, the file's stem, the folder's name
+    path: str  # the file (or source) to name in messages
+    rows: Rows  # (line or record number, row)
+    kind: Kind = "json"  # how values are to be understood
+    card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
+    # line of a row -> the second rater's row, with its place
+    second: Mapping[int, tuple[Place, Row]] = field(default_factory=dict)
+
+
+def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
+    """Raise the error: the first bad row ends the reading."""
+    raise error
+
+
+def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Reading:
+    """Return the rows of a file's content."""
+    kind, found = scan(io.BytesIO(data), path, most=_WHOLE)
+    rows: Rows = []
+    for line, row in found:
+        if isinstance(row, GoldError):
+            on_bad(row, None)
+        else:
+            rows.append((line, row))
+    return Reading(name=name, path=path, rows=rows, kind=kind)
+
+
+def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[Found]]:
+    """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
+
+    Memory stays flat, but for a JSON array, which is read whole.
+    """
+    source = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
+    head = source.peek(4)
+    if head[:4] == b"PAR1":
+        return "columns", _parquet(_seekable(source), path, most)
+    _check_packed(head, path)
+    lines = enumerate(_Lines(source, encoding="utf-8-sig", errors="surrogateescape", newline=""), 1)
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        raise GoldError("the file is empty", path=path, hint=_SOME)
+    found = itertools.chain([first], lines)
+    if first[1].lstrip()[0] in "{[" or PurePath(path).suffix.lower() in _JSON_NAMES:
+        whole = first[1].lstrip()[0] == "[" or first[1].strip() == "{"
+        return "json", _whole_json(found, path) if whole else _json_lines(found, path)
+    return "text", _csv_rows(found, path)
+
+
+class _Lines(io.TextIOWrapper):
+    """The lines of a stream, which whoever opened it closes."""
+
+    def close(self) -> None:
+        """Leave the stream open."""
+
+
+def bytes_of(file: Path, path: str) -> bytes:
+    """Return what a file holds."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
+
+
+def text_of(data: bytes, path: str) -> str:
+    """Decode UTF-8, with or without a byte order mark."""
+    _check_packed(data, path)
+    text = data.decode("utf-8-sig", "surrogateescape")
+    if error := unreadable(text, path, 1):
+        raise error
+    return text
+
+
+def _check_packed(head: bytes, path: str) -> None:
+    for magic, what in _PACKED.items():
+        if head.startswith(magic):
+            hint = "unpack it, or export it as CSV or JSONL"
+            raise GoldError(f"this is {what}, not rows", path=path, hint=hint)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise GoldError("the file is UTF-16, not UTF-8", path=path, line=1, hint=_SAVE)
+
+
+def unreadable(text: str, path: str, line: int) -> GoldError | None:
+    """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``."""
+    if "\0" in text:
+        line += text.count("\n", 0, text.index("\0"))
+        said = "the file holds a NUL character: it is not text"
+        return GoldError(said, path=path, line=line, hint="export it again")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line += text.count("\n", 0, error.start)
+        column = error.start - text.rfind("\n", 0, error.start)
+        said = f"byte 0x{ord(text[error.start]) & 0xFF:02x} at column {column} is not UTF-8"
+        return GoldError(said, path=path, line=line, hint=_SAVE)
+    return None
+
+
+class _TwiceError(ValueError):
+    """A key stands twice in one object; the argument is the key."""
+
+
+def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_said_once)
+
+
+def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
+    """Return one JSON value."""
+
+    def deep() -> GoldError:
+        return GoldError("the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row")
+
+    try:
+        found = _READER.decode(text)
+    except json.JSONDecodeError as error:
+        hint, line = (
+            "write one JSON object per line, or one JSON array of objects",
+            first_line + error.lineno - 1,
+        )
+        said = f"broken JSON at column {error.colno}: {error.msg}"
+        raise GoldError(said, path=path, line=line, hint=hint) from error
+    except _TwiceError as error:
+        said, key = "an object gives this key twice", str(error)[:80]
+        raise GoldError(
+            said, path=path, line=first_line, field=key, hint="keep one of the two values"
+        ) from error
+    except ValueError as error:
+        said = f"an integer has more than {sys.get_int_max_str_digits()} digits"
+        raise GoldError(said, path=path, line=first_line, hint="write it as a string") from error
+    except RecursionError as error:
+        raise deep() from error
+    if _is_deeper(found, _DEEPEST):
+        raise deep()
+    return found
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    """Whether more lists and objects than so many stand in each other."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not depth or any(_is_deeper(part, depth - 1) for part in parts if isinstance(part, dict | list))
+
+
+def _whole_json(lines: Numbered, path: str) -> Iterator[Found]:
+    """Yield the items of an array, by their numbers, or the one object that is laid out over lines."""
+    first, line = next(lines)
+    text = "\n" * (first - 1) + line + "".join(line for _, line in lines)
+    if error := unreadable(text, path, 1):
+        raise error
+    value = parse_json(text, path)
+    if not value:
+        raise GoldError("the array is empty", path=path, hint=_SOME)
+    for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+        yield number, _object(item, path, number)
+
+
+def _json_lines(lines: Numbered, path: str) -> Iterator[Found]:
+    for number, line in lines:
+        if line.strip():
+            found: Row | GoldError | None = unreadable(line, path, number)
+            try:
+                found = found or _object(
+                    parse_json(line.rstrip("\r\n"), path, first_line=number), path, number
+                )
+            except GoldError as error:
+                found = error
+            yield number, found
+
+
+def _object(item: Any, path: str, line: int) -> Row | GoldError:
+    if isinstance(item, dict):
+        return item
+    said = f"a row must be a JSON object, got {type(item).__name__}"
+    return GoldError(said, path=path, line=line, hint="write {...}")
+
+
+def _csv_rows(lines: Numbered, path: str) -> Iterator[Found]:
+    csv.field_size_limit(max(csv.field_size_limit(), _CELL))
+    records = _records(lines, path)
+    first_line, header = next(records, (1, None))
+    if isinstance(header, GoldError):
+        raise header
+    if header is None:
+        raise GoldError("the file has no header", path=path, hint="name the columns in the first line")
+    names, line = [name.strip() for name in header], first_line
+    if twice := sorted(name for name, count in Counter(names).items() if name and count > 1):
+        said, hint = "two columns have this name", "rename one of them"
+        raise GoldError(said, path=path, line=first_line, field=twice[0], hint=hint)
+    for line, cells in records:
+        if isinstance(cells, GoldError):
+            yield line, cells
+        elif len(cells) != len(names):
+            said = f"the row has {len(cells)} cells, the header has {len(names)}"
+            hint = "put cells that hold commas, quotes or line breaks in double quotes"
+            yield line, GoldError(said, path=path, line=line, hint=hint)
+        else:
+            yield line, {name: cell for name, cell in zip(names, cells, strict=True) if name}
+    if line == first_line:
+        raise GoldError("the file has a header and no rows", path=path, hint=_SOME)
+
+
+def _records(lines: Numbered, path: str) -> Iterator[tuple[int, list[str] | GoldError]]:
+    """Yield the cells of each record that is not blank, or what is wrong with it."""
+    line, header = next(lines)
+    # spreadsheets of many countries write ';' between cells
+    delimiter = max(",;\t", key=lambda mark: _cells(header, mark))
+    texts, before = itertools.chain([header], (text for _, text in lines)), line - 1
+    reader = csv.reader(texts, delimiter=delimiter, strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            hint = "double every quote inside a quoted cell and close every quoted cell"
+            yield line, GoldError(f"broken CSV: {error}", path=path, line=line, hint=hint)
+        else:
+            if any(cell.strip() for cell in cells):
+                yield line, next(filter(None, (unreadable(cell, path, line) for cell in cells)), cells)
+        line = before + reader.line_num + 1
+
+
+def _cells(header: str, delimiter: str) -> int:
+    try:
+        return len(next(csv.reader([header], delimiter=delimiter), []))
+    except csv.Error:
+        return 0
+
+
+def _seekable(stream: BinaryIO) -> BinaryIO:
+    """Return a stream, as a temporary file if it is a pipe: Parquet is read from its end."""
+    if stream.seekable():
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
+
+
+def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[Found]:
+    import pyarrow
+    import pyarrow.parquet
+    import pyarrow.types as kinds
+
+    number, taken = 0, 0
+    try:
+        schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
+        texts = [one.name for one in schema if kinds.is_string(one.type) or kinds.is_binary(one.type)]
+        stream.seek(0)
+        # repeated texts are in memory once
+        file = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts)
+        for batch in file.iter_batches(batch_size=_BATCH):
+            size = _expanded(batch)
+            taken += size
+            if size > batch.num_rows * _WIDEST or taken > most:
+                what = f"it expands to {taken / 2**20:,.0f} MiB in the first {number + batch.num_rows} rows"
+                raise GoldError(what, path=path, hint="give a file of fewer or shorter rows")
+            for row in _plain(batch):
+                number += 1
+                yield number, _not_text(path, number) if row is None else row
+    except (pyarrow.ArrowException, OSError) as error:
+        raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
+    if not number:
+        raise GoldError("the file has no rows", path=path, hint=_SOME)
+
+
+def _expanded(batch: Any) -> int:
+    """Return the bytes that the rows of a batch take."""
+    import pyarrow.compute
+    import pyarrow.types as kinds
+
+    size: int = _ROW * batch.num_rows
+    for column in batch.columns:
+        if kinds.is_dictionary(column.type):
+            lengths = pyarrow.compute.binary_length(column.dictionary)
+            size += pyarrow.compute.sum(lengths.take(column.indices)).as_py() or 0
+        else:
+            size += column.nbytes
+    return size
+
+
+def _plain(batch: Any) -> Iterator[Row | None]:
+    """Yield the rows of a batch; ``None`` for one whose text is not UTF-8."""
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        for place in range(batch.num_rows):
+            try:
+                yield batch.slice(place, 1).to_pylist()[0]
+            except UnicodeDecodeError:
+                yield None
+
+
+def _not_text(path: str, number: int) -> GoldError:
+    hint = "write the column as UTF-8 text"
+    return GoldError("a cell of the row is not UTF-8", path=path, line=number, hint=hint)
