@@ -8,7 +8,7 @@ import pytest
 from measures import NAMES, interval, permutation
 from measures import difference as difference_of
 
-from jurist.errors import JuristError, UsageError
+from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.proof import Proof, Verdict, level_of, odds, prove
 from jurist.evaluation.rows import Row
@@ -45,6 +45,8 @@ def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -
         # One long case corrected, nine short ones broken.
         (["x" * 60] + ["++"] * 9, ["+" * 60] + ["+x"] * 9, "not shown to be better"),
         (["+" * 60] + ["+x"] * 9, ["x" * 60] + ["++"] * 9, "not shown to be better"),
+        # One group in six is lost: 40 units corrected and 8 broken are six groups.
+        (["x" * 8] * 5 + ["+" * 8], ["+" * 8] * 5 + ["x" * 8], "not shown to be better"),
         # One group only, all corrected.
         (["x" * 60], ["+" * 60], "not shown to be better"),
         # Silence is wrong: answering nothing does not beat errors, and being silent on them gains nothing.
@@ -114,14 +116,6 @@ def test_a_p_value_in_words(p: float, words: str) -> None:
     assert odds(p).startswith(words)
 
 
-def test_alpha_is_the_level_of_all_openings() -> None:
-    basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
-    strict = prove(basic, compiled, "accuracy", SIDED, alpha=0.01)
-    usual = prove(basic, compiled, "accuracy", SIDED)
-    assert 1 / 128 < usual.decision.p < 0.025
-    assert (strict.decision.verdict, usual.decision.verdict) == ("not shown to be better", "better")
-
-
 @pytest.fixture
 def proof() -> Proof:
     return prove(rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", SIDED, seed=3)
@@ -178,14 +172,6 @@ def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
     assert (card["low"], card["high"]) == (own.low, own.high)
 
 
-def test_clustered_errors_cannot_pass_for_many(proof: Proof) -> None:
-    """One group in six is lost: 40 units corrected and 8 broken are six groups."""
-    basic, compiled = rows_of(["x" * 8] * 5 + ["+" * 8]), rows_of(["+" * 8] * 5 + ["x" * 8])
-    found = prove(basic, compiled, "accuracy", SIDED).decision
-    assert found.mcnemar.p < 1e-5
-    assert (found.p > 0.025, found.verdict) == (True, "not shown to be better")
-
-
 def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
     levels = [level_of(0.05, k) for k in range(1, 2000)]
     assert levels[:3] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
@@ -193,17 +179,9 @@ def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
     basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
     verdicts = [prove(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 2)]
     assert verdicts == ["better", "not shown to be better"]
+    assert prove(basic, compiled, "accuracy", SIDED, alpha=0.01).decision.verdict == "not shown to be better"
     with pytest.raises(UsageError, match="0 openings"):
         level_of(0.05, 0)
-
-
-def test_the_seed_reaches_the_drawn_swaps() -> None:
-    basic, compiled = rows_of(["x"] * 25 + ["+"] * 15), rows_of(["+"] * 25 + ["x"] * 15)
-    drawn = [
-        permutation(basic, compiled, "accuracy", SIDED, seed=seed, cautious=True).better for seed in (0, 3)
-    ]
-    assert drawn[0] != drawn[1]
-    assert prove(basic, compiled, "accuracy", SIDED, seed=3).decision.p == drawn[1]
 
 
 def test_the_words_hold_the_numbers(proof: Proof) -> None:
@@ -270,20 +248,6 @@ def test_without_a_positive_side_right_means_the_exact_label() -> None:
     sided = prove(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
     assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
     assert "right side" in sided["right"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"id": "other"}, "judged different cases"),
-        ({"gold": ("b", "b")}, "another gold label"),
-        ({"group": "other"}, "another gold label or group"),
-    ],
-)
-def test_rows_of_another_gold_set_are_refused(change: dict[str, object], message: str) -> None:
-    one = {"id": "c", "group": "g", "gold": ("a", "b"), "predicted": ("a", "b")}
-    with pytest.raises(JuristError, match=message):
-        prove([Row(**one)], [Row(**{**one, **change})], "f1", SIDED)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])

@@ -1,11 +1,11 @@
-"""The corrected share: laws, known cases, and coverage by simulation."""
+"""Corrected shares, by known errors and by labels: known cases, laws, the papers' own package, coverage."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jurist.evaluation.prevalence import prevalence, tallies
+from jurist.evaluation.prevalence import powered, prevalence, tallies
 
 COUNTS = st.dictionaries(
     st.sampled_from("abcdefgh"),
@@ -18,13 +18,34 @@ def swapped(counts: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     return {group: (of - hits, of) for group, (hits, of) in counts.items()}
 
 
-def test_a_known_case() -> None:
-    found = prevalence(
-        {"a": (15, 50), "b": (15, 50)}, {"a": (45, 50), "b": (45, 50)}, {"a": (40, 50), "b": (40, 50)}
-    )
-    assert found.value == pytest.approx((0.3 + 0.8 - 1) / (0.9 + 0.8 - 1))
-    assert found.raw == 0.3
-    assert (found.sensitivity, found.specificity) == (0.9, 0.8)
+def both(hits: int, of: int, groups: int = 2) -> dict[str, tuple[int, int]]:
+    """The same counts in each group."""
+    return {str(group): (hits, of) for group in range(groups)}
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((both(15, 50), both(45, 50), both(40, 50)), {"raw": 0.3, "value": 0.1 / 0.7, "sensitivity": 0.9}),
+        ((both(0, 50), both(45, 50), both(40, 50)), {"value": 0.0, "clipped": True}),
+        ((both(3, 10, 1), both(9, 10, 1), both(9, 10, 1)), {"low": 0.0, "high": 1.0}),
+        (
+            (both(1, 5), both(1, 2), both(1, 2)),
+            {"raw": 0.2, "value": None, "problem": "no better than chance"},
+        ),
+        ((both(1, 5), {}, both(1, 2)), {"raw": 0.2, "value": None, "problem": "no positive unit"}),
+        ((both(1, 5), both(1, 2), {"a": (0, 0)}), {"raw": 0.2, "value": None, "problem": "no negative unit"}),
+        ((both(0, 10, 40), both(6, 10, 40), both(6, 10, 40)), {"value": None, "problem": "fewer here"}),
+        (({}, both(1, 2), both(1, 2)), {"raw": None, "value": None, "problem": "there is no unit"}),
+    ],
+)
+def test_known_cases(counts: tuple[dict, dict, dict], expected: dict[str, object]) -> None:
+    found = prevalence(*counts)
+    for name, value in expected.items():
+        if name == "problem":
+            assert str(value) in found.problem
+        else:
+            assert getattr(found, name) == (pytest.approx(value) if isinstance(value, float) else value)
 
 
 @given(COUNTS, COUNTS, COUNTS)
@@ -69,39 +90,6 @@ def test_a_perfect_judge_is_believed(apparent: dict[str, tuple[int, int]]) -> No
     assert found.high - found.low > 0  # nine right answers are no proof of perfection
 
 
-@pytest.mark.parametrize(
-    ("se", "sp", "problem"),
-    [
-        ({"a": (1, 2), "b": (1, 2)}, {"a": (1, 2), "b": (1, 2)}, "no better than chance"),
-        ({}, {"a": (1, 2)}, "no positive unit"),
-        ({"a": (1, 2)}, {"a": (0, 0)}, "no negative unit"),
-    ],
-)
-def test_without_a_usable_judge_there_is_only_the_raw_share(
-    se: dict[str, tuple[int, int]], sp: dict[str, tuple[int, int]], problem: str
-) -> None:
-    found = prevalence({"a": (3, 10), "b": (1, 10)}, se, sp)
-    assert found.raw == 0.2
-    assert found.value is None
-    assert problem in found.problem
-
-
-def test_an_estimate_outside_the_range_is_clipped_and_says_so() -> None:
-    found = prevalence(
-        {"a": (0, 50), "b": (1, 50)}, {"a": (45, 50), "b": (45, 50)}, {"a": (40, 50), "b": (40, 50)}
-    )
-    assert found.value == 0.0
-    assert found.clipped
-
-
-def test_what_no_share_explains_is_not_corrected() -> None:
-    calibrated = {str(group): (6, 10) for group in range(40)}
-    found = prevalence({str(group): (0, 10) for group in range(40)}, calibrated, calibrated)
-    assert found.value is None
-    assert "fewer here" in found.problem
-    assert "another kind" in found.problem
-
-
 def test_more_calibration_makes_the_interval_narrower() -> None:
     apparent = {str(group): (4, 10) for group in range(20)}
     widths = []
@@ -112,11 +100,6 @@ def test_more_calibration_makes_the_interval_narrower() -> None:
         assert found.high is not None
         widths.append(found.high - found.low)
     assert widths[1] < widths[0] / 2
-
-
-def test_one_group_says_nothing() -> None:
-    found = prevalence({"a": (3, 10)}, {"a": (9, 10)}, {"a": (9, 10)})
-    assert (found.low, found.high) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -154,3 +137,88 @@ def test_coverage_by_simulation(share: float, se: float, sp: float, groups: int,
         wide += result.low == 0.0 and result.high == 1.0
     assert 0.93 <= held / runs <= 0.995
     assert wide / runs < 0.05
+
+
+Triples = list[tuple[str, bool, bool]]
+CELLS = [(group, truth, said) for group in "abcd" for truth in (False, True) for said in (False, True)]
+UNITS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=16)
+
+LAW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def drawn(rng: np.random.Generator, groups: int, share: float, se: float, sp: float, most: int) -> Triples:
+    """Units of groups that differ in all three rates."""
+    found = []
+    for group in range(groups):
+        p, hit, spare = (float(rng.beta(mean * 12, (1 - mean) * 12)) for mean in (share, se, sp))
+        for _ in range(int(rng.integers(1, most + 1))):
+            truth = rng.random() < p
+            found.append((str(group), bool(truth), bool(rng.random() < (hit if truth else 1 - spare))))
+    return found
+
+
+@LAW
+@given(UNITS, UNITS)
+def test_it_is_a_share_and_the_opposite_question_has_the_opposite_answer(
+    labelled: Triples, rest: Triples
+) -> None:
+    one = powered(labelled, tallies((group, said) for group, _, said in rest))
+    flipped = [(group, not truth, not said) for group, truth, said in labelled]
+    two = powered(flipped, tallies((group, not said) for group, _, said in rest))
+    assert 0 <= one.low <= one.value <= one.high <= 1
+    assert 0 <= one.weight <= 1
+    assert (one.value, one.low, one.high) == pytest.approx((1 - two.value, 1 - two.high, 1 - two.low))
+
+
+@LAW
+@given(UNITS)
+def test_without_others_it_is_what_people_said(labelled: Triples) -> None:
+    found = powered(labelled, {})
+    assert found.weight == 0
+    assert found.value == pytest.approx(sum(truth for _, truth, _ in labelled) / len(labelled))
+
+
+def test_labels_of_chosen_rows_are_said_to_be_no_random_draw() -> None:
+    others = tallies((str(n), n % 5 == 0) for n in range(500))
+    chosen = [(f"l{n}", n % 2 == 0, n < 45) for n in range(50)]
+    assert powered(chosen, others).unlike == (0.9, 0.2)
+    assert powered([(f"l{n}", n % 5 == 0, n % 5 == 0) for n in range(50)], others).unlike is None
+    assert powered([], others).value is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "rest", "share", "se", "sp"), [(50, 500, 0.3, 0.8, 0.85), (80, 90, 0.5, 0.5, 0.5)]
+)
+def test_with_a_group_for_each_unit_it_is_ppi_python(
+    labels: int, rest: int, share: float, se: float, sp: float
+) -> None:
+    ppi = pytest.importorskip("ppi_py", reason="needs the extra ppi")
+    rng = np.random.default_rng(5)
+    units = [(str(n), *one[1:]) for n, one in enumerate(drawn(rng, labels + rest, share, se, sp, 1))]
+    mine, others = units[:labels], units[labels:]
+    gold, said = (np.array([one[place] for one in mine], dtype=float) for place in (1, 2))
+    more = np.array([one[2] for one in others], dtype=float)
+    for weight in (None, 0.4, 1.0):
+        found = powered(mine, tallies((group, hit) for group, _, hit in others), weight)
+        low, high = (end.item() for end in ppi.ppi_mean_ci(gold, said, more, alpha=0.05, lam=weight))
+        assert found.value == pytest.approx((low + high) / 2, abs=1e-9)
+        assert found.error == pytest.approx((high - low) / 2 / 1.959963984540054, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "rest", "share", "se", "sp", "most"),
+    [(30, 300, 0.3, 0.85, 0.85, 1), (40, 200, 0.1, 0.9, 0.95, 4), (20, 100, 0.5, 0.98, 0.98, 6)],
+)
+def test_coverage_of_shares_by_labels_by_simulation(
+    labels: int, rest: int, share: float, se: float, sp: float, most: int
+) -> None:
+    rng, held, narrower, runs = np.random.default_rng(7), 0, 0, 1000
+    for _ in range(runs):
+        mine = [(f"l{group}", truth, said) for group, truth, said in drawn(rng, labels, share, se, sp, most)]
+        others = drawn(rng, rest, share, se, sp, most)
+        found, alone = powered(mine, tallies((group, said) for group, _, said in others)), powered(mine, {})
+        held += found.low <= share <= found.high
+        narrower += found.high - found.low < alone.high - alone.low
+    assert held / runs >= 0.93
+    assert narrower / runs > 0.85

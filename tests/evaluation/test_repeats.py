@@ -1,7 +1,9 @@
 """Means over repeats, t-intervals, stacked repeats and contrasts: against scipy, enumeration and one repeat."""
 
 import itertools
+import random
 import statistics
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -9,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import NAMES, scores
 from scipy import stats
+from statsmodels.stats.inter_rater import aggregate_raters
 
-from jurist.errors import JuristError, UsageError
+from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
 from jurist.evaluation.intervals import t_quantile
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import permute
 from jurist.evaluation.proof import prove
-from jurist.evaluation.repeats import spread
+from jurist.evaluation.repeats import consistency, spread
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 
@@ -45,18 +48,6 @@ def draw(seed: int, gold: str, right: float, repeats: int, per_group: int = 1) -
     ]
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 6, 9, 10, 29, 30, 99, 400])
-@pytest.mark.parametrize("p", [0.001, 0.05, 0.5, 0.9, 0.975, 0.9995])
-def test_quantiles_of_t_are_those_of_scipy(degrees: int, p: float) -> None:
-    assert t_quantile(p, degrees) == pytest.approx(float(stats.t.ppf(p, degrees)), rel=1e-8, abs=1e-8)
-
-
-@pytest.mark.parametrize(("p", "degrees"), [(0.0, 3), (1.0, 3), (0.5, 0)])
-def test_quantiles_that_are_not_there(p: float, degrees: int) -> None:
-    with pytest.raises(UsageError):
-        t_quantile(p, degrees)
-
-
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=12))
 def test_the_interval_over_repeats_is_that_of_scipy(values: list[float]) -> None:
     found = spread(values)
@@ -65,13 +56,6 @@ def test_the_interval_over_repeats_is_that_of_scipy(values: list[float]) -> None
     assert found.sd == pytest.approx(sd, abs=1e-9)
     low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), sd / np.sqrt(len(values)) or 1e-300)
     assert (found.low, found.high) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
-
-
-def test_one_repeat_has_no_spread() -> None:
-    one = spread([0.4])
-    assert (one.mean, one.sd, one.low, one.high) == (0.4, None, None, None)
-    with pytest.raises(UsageError):
-        spread([])
 
 
 GOLD = "xyxyyxxyxyxxyyxyxxyx"
@@ -93,11 +77,6 @@ def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
         assert best == pytest.approx(statistics.fmean(one.best for one in each))
         alone = [metric.resampled(encode(KIND, rows), weights) for rows in repeats]
         assert metric.resampled(units, weights) == pytest.approx(np.mean(alone, axis=0))
-
-
-def test_repeats_of_other_rows_are_refused() -> None:
-    with pytest.raises(JuristError, match="another gold label"):
-        encode(KIND, *(rows_of(gold, "xy") for gold in ("xy", "yx")))
 
 
 def test_one_repeat_is_the_proof() -> None:
@@ -176,6 +155,85 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
     assert corrected([]) == ()
 
 
-def test_different_numbers_of_repeats() -> None:
-    with pytest.raises(UsageError, match="3 repeats and b 2"):
-        contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", KIND)
+def marked(cases: Sequence[Sequence[str]]) -> list[list[Row]]:
+    """Each case has one string a repeat, one character a unit, '-' for no answer."""
+    return [
+        [
+            Row(
+                id=str(number),
+                group="g",
+                gold=(None,) * len(case[repeat]),
+                predicted=tuple(None if mark == "-" else mark for mark in case[repeat]),
+            )
+            for number, case in enumerate(cases)
+        ]
+        for repeat in range(len(cases[0]))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cases", "agreement", "pairwise", "unanimous"),
+    [
+        ([("a", "a", "b")], 2 / 3, 1 / 3, 0.0),
+        ([("a", "-")], 0.5, 0.0, 0.0),
+        ([("-", "-")], 0.0, 0.0, 0.0),
+        ([("ab", "ab"), ("bb", "ba")], 0.875, 0.75, 0.5),
+    ],
+)
+def test_consistency_worked_out(
+    cases: list[tuple[str, ...]], agreement: float, pairwise: float, unanimous: float
+) -> None:
+    found = consistency(marked(cases))
+    assert (found.agreement, found.pairwise, found.unanimous) == pytest.approx(
+        (agreement, pairwise, unanimous)
+    )
+    assert set(found.by_case) == {str(number) for number in range(len(cases))}
+
+
+@given(
+    cases=st.integers(2, 6).flatmap(
+        lambda repeats: st.lists(st.tuples(*[st.sampled_from("abc")] * repeats), min_size=1, max_size=8)
+    ),
+    seed=st.integers(0, 99),
+)
+def test_laws_of_consistency_and_its_pairwise_part_is_fleiss_observed_agreement(
+    cases: list[tuple[str, ...]], seed: int
+) -> None:
+    found, raters = consistency(marked(cases)), len(cases[0])
+    table, _ = aggregate_raters([[ord(mark) for mark in case] for case in cases])
+    observed = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
+    assert found.pairwise == pytest.approx(observed.mean())
+    assert found.unanimous <= found.pairwise + 1e-12 <= found.agreement + 2e-12 <= 1.0 + 3e-12
+    silent = consistency(marked([(*case[:-1], "-") for case in cases]))
+    assert silent.agreement <= found.agreement
+    shuffler, repeats = random.Random(seed), marked(cases)
+    for rows in (repeats, *repeats):
+        shuffler.shuffle(rows)
+    assert consistency(repeats).by_case == found.by_case
+
+
+@given(p=st.floats(0.001, 0.999), degrees=st.floats(1, 400))
+def test_quantiles_of_t_are_those_of_scipy(p: float, degrees: float) -> None:
+    assert t_quantile(p, degrees) == pytest.approx(float(stats.t.ppf(p, degrees)), rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (lambda: t_quantile(1.0, 3), "no quantile"),
+        (lambda: t_quantile(0.5, 0), "no quantile"),
+        (lambda: spread([]), "no repeat"),
+        (lambda: consistency([]), "agrees with nothing"),
+        (lambda: consistency(marked([("a",)])), "agrees with nothing"),
+        (lambda: consistency([[], []]), "different cases"),
+        (lambda: consistency([marked([("a", "a"), ("b", "b")])[0], marked([("a",)])[0]]), "different cases"),
+        (
+            lambda: contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", KIND),
+            "3 repeats and b 2",
+        ),
+    ],
+)
+def test_what_cannot_be_held_against_each_other(refused: Callable[[], object], message: str) -> None:
+    assert spread([0.4]).sd is None
+    with pytest.raises(UsageError, match=message):
+        refused()
