@@ -24,9 +24,9 @@ from .conversion import answer_of, content_of, response_of, text_of
 from .drawn import drawn_for, heard, number_of_draw, numbered, probabilities_of
 from .draws import current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
-from .journal import WITHOUT_END, Answer, Failed, Journal, Mark, Past, request_key
+from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Amount, Budget, Estimate, Meter, ReplayWait, size_of
+from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
 from .structure import Terms
 from .tracing import call_span, told_of
@@ -36,6 +36,7 @@ _STEP = 0.1  # seconds; longer waits are made of such steps
 _PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found
 _TOLD = 120
 """Characters of a failure that are shown while the work goes on."""
+_LOOKS = 25  # at what was paid before; if none of it was asked for meanwhile, it is not waited for
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
 
 
@@ -64,8 +65,8 @@ class CallContext:
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
-        for past, answer in self.journal.kept():
-            self.meter.add_prior(past.mark.phase, past.taken(answer))
+        for phase, prior in self.journal.taken():
+            self.meter.add_prior(phase, prior)
 
     @property
     def trouble(self) -> str:
@@ -87,19 +88,25 @@ class CallContext:
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """One question on its way: its place in the journal, and the answer if it is kept there."""
+    """One question on its way, and what earlier processes made of it."""
 
     request: Request
     key: str
-    occurrence: int
     draw: int
-    kept: Answer | None
     past: Past
 
     @property
     def numbered(self) -> Request:
         """What is sent."""
         return numbered(self.request, self.draw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Attempt:
+    """A request that was sent: its number in the journal, and what it has reserved of the budget."""
+
+    number: int
+    reservation: Amount | None
 
 
 @dataclass(frozen=True)
@@ -171,8 +178,8 @@ class Channel:
 
     async def _answered(self, request: Request, way: _Way) -> Response:
         call = self._begin(drawn_for(request))
-        if call.kept:
-            return response_of(call.kept, call.request)
+        if call.past.answer:
+            return response_of(call.past.answer, call.request)
         self._check(call)
         with call_span(call.request, self.purpose) as told:
             response = await self._tried(call, way)
@@ -181,24 +188,23 @@ class Channel:
 
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
-        for attempt in range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE)):
+        for number in range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE)):
             await self._turn(call.request, way)
-            reservation = await self._reserved(call, way)
-            self._leave(call, reservation)
+            attempt = self._leave(call, await self._reserved(call, way))
             begun = self.pace.begin()
             try:
                 response, cost = await way.send(call.numbered)
                 if not says_something(response):
                     raise EmptyReplyError(answer_of(response, cost))
             except LMError as error:
-                pause = self._wait(call, error, attempt, reservation)
+                pause = self._failed(attempt, error, number)
                 if isinstance(error, LMRateLimitError):
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
-                self._dropped(call, reservation)
+                self._dropped(attempt)
                 raise
             else:
-                return self._paid(call, reservation, response, cost)
+                return self._paid(call, attempt, response, cost)
             finally:
                 self.pace.end()
             await self._paused(pause, way)
@@ -224,11 +230,14 @@ class Channel:
 
     async def _reserved(self, call: _Call, way: _Way) -> Amount | None:
         """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
-        meter, replay_wait = self.context.meter, ReplayWait(self.context.meter)
+        meter, looks, seen = self.context.meter, 0, -1
         while True:
+            # Replays come in another order than payments: who begins nothing once the budget has ended would leave
+            # out answers that are there. So it waits, as long as somebody is being answered.
+            looks, seen = 1 + looks * (seen == meter.replays), meter.replays
             reservation = self._estimate.of(call.request) if meter.estimates else Amount()
             try:
-                if meter.reserve(reservation, replays_first=way.may_wait and replay_wait.left()):
+                if meter.reserve(reservation, replays_first=way.may_wait and looks <= _LOOKS):
                     return reservation
             except BudgetExhausted as stop:
                 if not call.past.over or stop.limit == "seconds":
@@ -239,29 +248,36 @@ class Channel:
                 raise BudgetExhausted(*meter.tightest)
             await way.sleep(_POLL)
 
-    def _leave(self, call: _Call, reservation: Amount | None) -> None:
+    def _leave(self, call: _Call, reservation: Amount | None) -> _Attempt:
         """Write down that an attempt is sent, before it is."""
+        request, phase = call.request, self.context.meter.phase
         try:
-            self.context.journal.keep_sent(call.key, call.occurrence, Mark(phase=self.context.meter.phase))
+            number = self.context.journal.send(
+                call.key, call.past.occurrence, phase=phase, asker=self._asker(request), size=size_of(request)
+            )
         except CheckpointError:
             self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
             raise
+        return _Attempt(number=number, reservation=reservation)
+
+    def _asker(self, request: Request) -> str:
+        return f"{self.purpose} {request.model}"
 
     def _begin(self, request: Request) -> _Call:
         key = request_key(content_of(request))
-        occurrence, kept = self.context.journal.ask(key)
-        past = self.context.journal.past(key, occurrence)
-        self._prime(request)
-        if kept:
-            self._replay(request, kept, past)
+        past = self.context.journal.ask(key)
+        if not self._primed:  # a new call may come before all that it could be measured by
+            self._estimate.know(self.context.journal.most(self._asker(request)))
+            self._primed = True
+        if past.answer:
+            self._replay(request, past.answer, past)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
-        draw = number_of_draw(key, occurrence)
-        return _Call(request=request, key=key, occurrence=occurrence, draw=draw, kept=kept, past=past)
+        return _Call(request=request, key=key, draw=number_of_draw(key, past.occurrence), past=past)
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
-        self.context.meter.replay(known, phase=past.mark.phase)
+        self.context.meter.replay(known, phase=past.phase)
         self._count(Spend(replayed=1, failed_before=past.retried))
         heard(kept)
         case = current_draw.get().spend
@@ -271,37 +287,21 @@ class Channel:
         self.context.meter.settle(tokens=kept.tokens, cost=kept.cost, reservation=known)
 
     def _book(self, past: Past, attempts: int) -> None:
-        self.context.meter.book(past.mark.phase, attempts)
+        self.context.meter.book(past.phase, attempts)
         self._count(Spend(failed_before=attempts))
 
-    def _prime(self, request: Request) -> None:
-        """Learn from all that this asker was answered before: a new call may come before what it is measured by."""
-        if self._primed:
-            return
-        asker = self._mark(request).asker
-        for past, answer in self.context.journal.kept():
-            if answer and past.mark.size and past.mark.asker == asker:
-                self._estimate.learn(past.mark.size, answer.input_tokens, answer.output_tokens, answer.cost)
-        self._primed = True
-
-    def _mark(self, request: Request) -> Mark:
-        asker = f"{self.purpose} {request.model}"
-        return Mark(phase=self.context.meter.phase, asker=asker, size=size_of(request))
-
-    def _paid(
-        self, call: _Call, reservation: Amount | None, response: Response, cost: float | None
-    ) -> Response:
+    def _paid(self, call: _Call, attempt: _Attempt, response: Response, cost: float | None) -> Response:
         request, answer = call.request, answer_of(response, cost, probabilities_of(response))
         if answer.text != response.text:
             response = response_of(answer, request)
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
         self.pace.answered(request, answer.tokens)
         try:
-            self.context.journal.keep(call.key, call.occurrence, answer, self._mark(request))
+            self.context.journal.keep(attempt.number, answer)
             heard(answer)
             self._count(_taken(answer))
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
-            self.context.meter.settle(tokens=answer.tokens, cost=cost, reservation=reservation)
+            self.context.meter.settle(tokens=answer.tokens, cost=cost, reservation=attempt.reservation)
         return response
 
     def _count(self, spend: Spend) -> None:
@@ -310,32 +310,28 @@ class Channel:
         if case is not None:
             case.add(spend)
 
-    def _dropped(self, call: _Call, reservation: Amount | None) -> None:
+    def _dropped(self, attempt: _Attempt) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
-        self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
+        self.context.meter.settle(tokens=0, cost=0.0, reservation=attempt.reservation)
         self._count(Spend(calls=1, failures=1))
         with suppress(CheckpointError):  # it would hide why the call was given up
-            self._keep_failed(call, "dropped")
+            self.context.journal.fail(attempt.number, "dropped")
 
-    def _keep_failed(self, call: _Call, failed: Failed, error: str = "") -> None:
-        mark = self._mark(call.request)
-        self.context.journal.keep_failed(call.key, call.occurrence, failed, mark, error)
-
-    def _wait(self, call: _Call, error: LMError, attempt: int, reservation: Amount | None) -> float:
+    def _failed(self, attempt: _Attempt, error: LMError, number: int) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         attempts = max(self.attempts, _PATIENCE) if isinstance(error, LMRateLimitError) else self.attempts
-        again = retryable(error) and attempt + 1 < attempts
+        again = retryable(error) and number + 1 < attempts
         self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
         tokens = taken.input_tokens + taken.output_tokens
-        self.context.meter.settle(tokens=tokens, cost=taken.cost, reservation=reservation)
+        self.context.meter.settle(tokens=tokens, cost=taken.cost, reservation=attempt.reservation)
         self._count(replace(taken, retries=int(again), failures=int(not again)))
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
-        self._keep_failed(call, failed, brief(error) if failed == "over" else "")
+        self.context.journal.fail(attempt.number, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
-        return backoff(error, attempt)
+        return backoff(error, number)
 
 
 class AsyncChannel:

@@ -25,18 +25,3 @@ class Kept(Generic[Made]):
                 self._make(*things),
             )  # the things keep their ids for themselves
         return kept[1]
-
-
-class Marks:
-    """Things that were met, by a hash: what is not in it was never met, what is in it may have been."""
-
-    def __init__(self) -> None:
-        self._marked = bytearray(2**20)
-
-    def __contains__(self, thing: str) -> bool:
-        """Say whether a thing may have been met."""
-        return bool(self._marked[hash(thing) % len(self._marked)])
-
-    def add(self, thing: str) -> None:
-        """Take note of a thing that is met."""
-        self._marked[hash(thing) % len(self._marked)] = True

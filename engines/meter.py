@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
 _WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
-_LOOKS = 25  # at what is outstanding; if none of it was asked for meanwhile, it is not waited for
 _ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
@@ -254,24 +253,6 @@ class Meter:
         return max(0, self.budget.calls - self.calls - self.held - self._spare)
 
 
-class ReplayWait:
-    """Whether a new call that does not fit still waits for others that were paid before to be asked again.
-
-    The order of replays is another than that of payments. Who begins nothing once the budget has ended would
-    otherwise leave out answers that are there.
-    """
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter, self._seen, self._looks = meter, -1, 0
-
-    def left(self) -> bool:
-        """Say whether to wait, as long as somebody is being answered; each look is counted."""
-        if self._meter.replays != self._seen:
-            self._seen, self._looks = self._meter.replays, 0
-        self._looks += 1
-        return self._looks <= _LOOKS
-
-
 class Estimate:
     """Learns from each answer; thread-safe.
 
@@ -296,11 +277,18 @@ class Estimate:
 
     def learn(self, size: int, input_tokens: int, output_tokens: int, cost: float | None) -> None:
         """Take in what a request of ``size`` bytes took."""
+        used = max(1, input_tokens + output_tokens)
+        self.know((input_tokens / max(1, size), output_tokens, (cost or 0.0) / used))
+
+    def know(self, most: tuple[float, int, float] | None) -> None:
+        """Take in the most that answers took: tokens a byte, tokens of a reply, and US dollars a token."""
+        if most is None:
+            return
         with self._lock:
             self._known = True
-            self._density = max(self._density, input_tokens / max(1, size))
-            self._longest = max(self._longest, output_tokens)
-            self._dearest = max(self._dearest, (cost or 0.0) / max(1, input_tokens + output_tokens))
+            self._density = max(self._density, most[0])
+            self._longest = max(self._longest, most[1])
+            self._dearest = max(self._dearest, most[2])
 
 
 def size_of(request: Request) -> int:

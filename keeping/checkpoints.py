@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..engines.journal import Journal
 from ..errors import CheckpointError
 from .locking import held, let_go
 
@@ -46,6 +47,12 @@ class Checkpoint:
                 f"an unfinished run of this job is kept in {folder}",
                 hint="add --resume to continue it without paying again, or --fresh to forget it",
             )
+        if any(folder.glob("journal-*.jsonl")):
+            let_go(folder)
+            raise CheckpointError(
+                f"an unfinished run of an earlier version is kept in {folder}",
+                hint="go on with that version, or add --fresh to forget it",
+            )
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "job.json").write_text(text + "\n", encoding="utf-8")
@@ -58,7 +65,7 @@ class Checkpoint:
 
     def journal(self, number: int = 0) -> Path:
         """Return the file of the paid answers of one role of the job."""
-        return self.folder / f"journal-{number}.jsonl"
+        return self.folder / f"journal-{number}.sqlite"
 
     @property
     def best(self) -> Path:
@@ -104,10 +111,12 @@ def _only(folder: Path) -> None:
 
 def _begun(folder: Path) -> bool:
     """Say whether anything was sent: a process that was killed before its first call leaves nothing to go on with."""
-    for path in folder.rglob("*.jsonl"):
-        with path.open("rb") as journal:
-            if journal.readline().endswith(b"\n"):  # a line torn by the kill says nothing
-                return True
+    for path in folder.rglob("journal-*.sqlite"):
+        journal = Journal(path)
+        begun = journal.begun
+        journal.close()
+        if begun:
+            return True
     return False
 
 

@@ -16,10 +16,10 @@ from dspy.utils.exceptions import LMError
 
 from ..engines.batched import BatchReply, Written
 from ..engines.conversion import hiding
+from ..engines.database import Database
 from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
-from .database import Database
 from .outputs import checkpoint_of
 
 _TRIES = 4

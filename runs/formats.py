@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from ..engines.database import Database
 from ..errors import GoldError, UsageError
 from ..gold.cells import plain, safe
 from ..gold.files import scan
-from .database import Database
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 _OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")

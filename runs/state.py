@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..engines.kept import Marks
+from ..engines.database import Database
 from ..text.json_lines import json_line
-from .database import Database
 
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
@@ -98,6 +97,21 @@ class Known:
     status: str  # verdict, abstained or failed
     said: Mapping[str, Any]  # what a line says of it, whatever row it is about
     new: bool  # whether it was asked in this start
+
+
+class Marks:
+    """Things that were met, by a hash: what is not in it was never met, what is in it may have been."""
+
+    def __init__(self) -> None:
+        self._marked = bytearray(2**20)
+
+    def __contains__(self, thing: str) -> bool:
+        """Say whether a thing may have been met."""
+        return bool(self._marked[hash(thing) % len(self._marked)])
+
+    def add(self, thing: str) -> None:
+        """Take note of a thing that is met."""
+        self._marked[hash(thing) % len(self._marked)] = True
 
 
 class RunState(Database):

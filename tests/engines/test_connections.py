@@ -148,10 +148,11 @@ def test_a_server_that_calls_its_model_by_the_key_is_kept_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
-    context = context_with(journal=Journal(tmp_path / "journal.jsonl"))
+    context = context_with(journal=Journal(tmp_path / "j"))
     with raw(lambda number, body: http(said(body, model="Bearer canary-0123456789"))) as server:
         assert right(asker(server.url, context).ask(CASES[0]), 0)
-    assert "canary" not in (tmp_path / "journal.jsonl").read_text()
+    context.journal.close()
+    assert b"canary" not in (tmp_path / "j").read_bytes()
 
 
 @pytest.mark.parametrize("body", [b"", b"no JSON", b"[" * 100_000, b"3", b'{"choices": 3}', b"{}"])

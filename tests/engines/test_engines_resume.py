@@ -1,23 +1,26 @@
 """Going on within a budget: the limit holds over all processes of a job, and a job ends where it would have."""
 
 import asyncio
-import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attempts import attempts, forget_after, left_by_a_kill, put_back, states
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMAuthError, LMError, LMRateLimitError, LMServerError
 from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loopback import Loopback
 from scripted_runs import hashed
 
 from jurist.engines.channel import CallContext
-from jurist.engines.journal import Journal, Mark
+from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Amount, Budget, Meter
+from jurist.engines.models import Endpoint, Model
 from jurist.errors import BudgetExhausted, StopRequested
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
@@ -62,12 +65,12 @@ class Killed(Failing):
     def __init__(self, sent: Counter[str], journal: Path, *, stop: int = 0, seed: int = 0) -> None:
         super().__init__(sent, seed=seed)
         self.journal, self.last, self.arrived = journal, stop, 0
-        self.left: bytes | None = None
+        self.left: dict[Path, bytes] | None = None
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         self.arrived += 1
         if self.arrived == self.last:
-            self.left = self.journal.read_bytes()
+            self.left = left_by_a_kill(self.journal)
             raise KeyboardInterrupt
         return await super().acomplete(request)
 
@@ -151,28 +154,86 @@ def test_not_one_request_more_leaves_however_often_it_is_killed(
         arrived += inner.arrived
         assert arrived <= limit
         if inner.left is not None:
-            path.write_bytes(inner.left)
+            put_back(path, inner.left)
+
+
+class Dying(Endpoint):
+    """An endpoint whose process is killed at request number ``at``: before it leaves, or with its answer in hand."""
+
+    def __init__(self, model: Model, journal: Path, at: int, answered: bool) -> None:
+        super().__init__(model)
+        self.journal, self.at, self.answered, self.calls = journal, at, answered, 0
+        self.left: dict[Path, bytes] | None = None
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        self.calls += 1
+        if self.calls == self.at and not self.answered:
+            self._die()
+        try:
+            return await super().acomplete(request)
+        finally:
+            if self.calls == self.at and self.answered:
+                self._die()
+
+    def _die(self) -> None:
+        self.left = left_by_a_kill(self.journal)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("answered", [False, True])
+def test_killed_at_any_call_and_resumed_it_ends_as_if_it_had_not_been(
+    serve: Callable[..., Loopback], tmp_path: Path, answered: bool, limited: bool
+) -> None:
+    """Against a server that fails each fifth request."""
+    server = serve(faults=lambda index, body: "503" if index % 5 == 3 else None)
+
+    def start(path: Path, limit: int | None, at: int = 0) -> tuple[dict[int, Verdict], Dying, CallContext]:
+        context = context_with(Budget(calls=limit), Journal(path))
+        inner = Dying(Model(name="openai/x", api_base=server.url), path, at, answered)
+        return ask(inner, context, samples=2, cases=5), inner, context
+
+    whole, inner, context = start(tmp_path / "whole", None)
+    calls = inner.calls
+    assert (len(whole), context.meter.calls, server.count) == (5, calls, calls)
+    for at in range(1, calls + 1):
+        path, before = tmp_path / f"{at}", server.count
+        limit = calls if limited else None
+        _, killed, _ = start(path, limit, at)
+        assert killed.left is not None
+        put_back(path, killed.left)
+        kept = states(path)
+        assert (len(kept), kept.count("sent")) == (at, 1), "each was noted before it left"
+        found, inner, context = start(path, limit)
+        sent = server.count - before
+        assert sent <= killed.calls + inner.calls
+        answers = [(row["key"], row["n"]) for row in attempts(path) if row["state"] == "answered"]
+        assert len(set(answers)) == len(answers), "no answer is paid twice"
+        assert said(found).items() <= said(whole).items()
+        if limited:
+            assert killed.calls + inner.calls <= calls, "the limit holds over both"
+        else:
+            assert said(found) == said(whole)
 
 
 @settings(max_examples=20)
-@given(limit=st.integers(3, 60), stop=st.integers(1, 40), samples=st.sampled_from([1, 3]), torn=st.booleans())
+@given(limit=st.integers(3, 60), stop=st.integers(1, 40), samples=st.sampled_from([1, 3]))
 def test_a_killed_job_ends_where_it_would_have(
-    tmp_path_factory: pytest.TempPathFactory, limit: int, stop: int, samples: int, torn: bool
+    tmp_path_factory: pytest.TempPathFactory, limit: int, stop: int, samples: int
 ) -> None:
     path = tmp_path_factory.mktemp("j") / "j.jsonl"
     plain, sent = context_with(Budget(calls=limit), Journal(path)), Counter[str]()
     whole = ask(Failing(sent), plain, samples=samples)
-    rows = path.read_bytes().splitlines(keepends=True)
-    lines = [b"".join(pair) for pair in zip(rows[::2], rows[1::2], strict=True)]  # sent, and what came of it
-    assert len(lines) == plain.meter.calls
-    path.write_bytes(b"".join(lines[:stop]) + (lines[stop][:9] if torn and stop < len(lines) else b""))
+    made = len(attempts(path))
+    assert made == plain.meter.calls
+    forget_after(path, stop)
     after: Counter[str] = Counter()
     known = Failing(Counter())  # the same attempts again, for the engine to know how often it was asked
-    ask(known, context_with(Budget(calls=min(stop, len(lines)))), samples=samples)
+    ask(known, context_with(Budget(calls=min(stop, made))), samples=samples)
     after.update(known.sent)
     context, inner = context_with(Budget(calls=limit), Journal(path)), Failing(after)
     assert said(ask(inner, context, samples=samples)) == said(whole)
-    assert inner.calls == max(0, len(lines) - stop)
+    assert inner.calls == max(0, made - stop)
     assert (context.meter.calls, context.meter.tokens) == (plain.meter.calls, plain.meter.tokens)
     assert booked(context) == booked(plain)
     assert after == sent
@@ -206,9 +267,7 @@ def test_failed_attempts_are_kept_and_booked_with_their_answer(tmp_path: Path) -
     path = tmp_path / "j"
     first = context_with(journal=Journal(path))
     ask(Scripted([LMRateLimitError("slow"), LMServerError("down"), YES]), first, cases=1)
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [row.get("sent") for row in rows] == [True, None] * 3
-    assert [row.get("failed") for row in rows if "sent" not in row] == ["again", "again", None]
+    assert states(path) == ["again", "again", "answered"]
     context = context_with(journal=Journal(path))
     assert (len(context.journal), context.meter.calls) == (1, 0)
     assert ask(Scripted([]), context, cases=1)[0].label == "factual"
@@ -352,7 +411,7 @@ def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> N
 def test_what_was_sent_and_never_answered_counts_as_spent(tmp_path: Path, limit: int, calls: int) -> None:
     journal = Journal(tmp_path / "j")
     for number in (1, 2, 3):
-        journal.keep_sent("k", number, Mark())
+        journal.send("k", number)
     journal.close()
     assert Journal(tmp_path / "j").begun
     context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
@@ -363,8 +422,7 @@ def test_what_was_sent_and_never_answered_counts_as_spent(tmp_path: Path, limit:
 
 def test_a_call_is_written_down_before_it_leaves(tmp_path: Path) -> None:
     def said(request: Request) -> str:
-        (line,) = (tmp_path / "j").read_text().splitlines()
-        assert json.loads(line)["sent"] is True
+        assert states(tmp_path / "j") == ["sent"]
         return YES
 
     assert ask(Scripted(said), context_with(journal=Journal(tmp_path / "j")), cases=1)[0].label == "factual"

@@ -101,7 +101,7 @@ def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..
     server = serve()
     place = ("--checkpoint", "elsewhere")
     assert cli(*argv(server, "--max-calls", 9, *place)).code == 1
-    assert [path.name for path in Path("elsewhere").glob("*/journal-*.jsonl")]
+    assert [path.name for path in Path("elsewhere").glob("*/journal-*.sqlite")]
     assert not Path("compiled").exists()
     assert cli(*argv(server, *place)).code == 1
     done = ok(*argv(server, "--fresh", "--json", *place))

@@ -7,9 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from attempts import states
 
+from jurist.engines.journal import Journal
 from jurist.errors import CheckpointError
 from jurist.keeping.checkpoints import Checkpoint
+
+
+def pay(path: Path, calls: int = 1) -> None:
+    """Note calls in a journal, as a process that is killed then."""
+    journal = Journal(path)
+    for number in range(calls):
+        journal.send("key", number)
+    journal.close()
+
 
 JOB = {"judge": "fect:basic", "seed": 1, "options": {"steps": "2"}}
 
@@ -29,31 +40,38 @@ def test_another_job_is_another_folder(tmp_path: Path, change: dict[str, object]
 
 def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
     kept = Checkpoint.open(tmp_path, JOB, resume=False)
-    kept.journal().write_text("paid\n")
+    pay(kept.journal())
     with pytest.raises(CheckpointError, match="resume=True"):
         Checkpoint.open(tmp_path, JOB, resume=False)
-    assert kept.journal().read_text() == "paid\n"
-    assert Checkpoint.open(tmp_path, JOB, resume=True).journal().read_text() == "paid\n"
+    assert states(kept.journal()) == ["sent"]
+    assert states(Checkpoint.open(tmp_path, JOB, resume=True).journal()) == ["sent"]
     assert not Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).journal().exists()
 
 
 @pytest.mark.parametrize(
     ("left", "begun"),
-    [({}, False), ({"journal.jsonl": ""}, False), ({"journal.jsonl": '{"key": "torn'}, False)]
-    + [({"journal-1.jsonl": "paid\n"}, True), ({"a/journal-0.jsonl": 'paid\n{"torn'}, True)],
+    [({}, False), ({"journal-0.sqlite": 0}, False), ({"journal-0.sqlite": 0, "journal-1.sqlite": 1}, True)]
+    + [({"a/journal-0.sqlite": 2}, True)],
 )
 def test_a_run_that_was_killed_before_its_first_answer_is_none(
-    tmp_path: Path, left: dict[str, str], begun: bool
+    tmp_path: Path, left: dict[str, int], begun: bool
 ) -> None:
     folder = Checkpoint.open(tmp_path, JOB, resume=False).folder
-    for name, text in left.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    for name, calls in left.items():
+        pay(folder / name, calls)
     if begun:
         with pytest.raises(CheckpointError, match="resume=True"):
             Checkpoint.open(tmp_path, JOB, resume=False)
     else:
         assert Checkpoint.open(tmp_path, JOB, resume=False).folder == folder
+
+
+def test_a_run_of_an_earlier_version_is_not_paid_again(tmp_path: Path) -> None:
+    folder = Checkpoint.open(tmp_path, JOB, resume=False).folder
+    (folder / "journal-0.jsonl").write_text("paid\n")
+    with pytest.raises(CheckpointError, match="earlier version is kept in"):
+        Checkpoint.open(tmp_path, JOB, resume=True)
+    assert not any(Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).folder.glob("journal-*"))
 
 
 def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
@@ -113,7 +131,7 @@ def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
 
 def test_released_is_free_for_others(tmp_path: Path) -> None:
     mine = Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
-    mine.journal().write_text("paid\n")
+    pay(mine.journal())
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
     assert "another process is working on this job" in refused.stderr

@@ -59,13 +59,14 @@ def test_a_reply_that_shows_the_key_is_kept_without_it(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
     server = serve(lambda messages: f"You sent {server.hits[-1].authorization}.\n[[ ## factual ## ]]\nTrue")
-    context = context_with(journal=Journal(tmp_path / "journal.jsonl"))
+    context = context_with(journal=Journal(tmp_path / "j"))
     lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), context)
     verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])
     assert (verdict.status, server.hits[0].authorization) == ("verdict", "Bearer canary-0123456789")
-    kept = (tmp_path / "journal.jsonl").read_text()
-    assert "You sent Bearer ***" in kept
-    assert "canary" not in kept
+    context.journal.close()
+    kept = (tmp_path / "j").read_bytes()
+    assert b"You sent Bearer ***" in kept
+    assert b"canary" not in kept
 
 
 def test_a_key_with_a_line_break_is_one_line(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

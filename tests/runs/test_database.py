@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jurist.engines.database import Database
 from jurist.errors import CheckpointError
-from jurist.runs.database import Database
 from jurist.runs.formats import InOrder, lines_to
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from attempts import states
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import truth_of
@@ -390,7 +391,6 @@ def test_twenty_kills_leave_each_row_once_and_pay_for_nothing_but_what_was_in_fl
 
 
 def _journaled(checkpoint: Path) -> tuple[int, int]:
-    """Return how many requests a run has written down before they left, and how many answers; a torn line is none."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(checkpoint.rglob("journal-*.jsonl")))
-    lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    return sum("sent" in line for line in lines), sum("text" in line for line in lines)
+    """Return how many requests a run has written down before they left, and how many answers."""
+    found = [state for path in checkpoint.rglob("journal-*.sqlite") for state in states(path)]
+    return len(found), found.count("answered")

@@ -1,4 +1,4 @@
-"""A database beside an output: what of a run has to outlive its process, or does not fit into memory."""
+"""An SQLite database: what of a job has to outlive its process, or does not fit into memory."""
 
 import sqlite3
 import threading
@@ -40,7 +40,12 @@ class Database:
             with self._lock:
                 yield
         except sqlite3.Error as error:
-            hint = "make room on the disk and start again with --resume"
+            damaged = type(error) is sqlite3.DatabaseError
+            hint = (
+                "it is damaged: start again with --fresh"
+                if damaged
+                else "make room on the disk and start again with --resume"
+            )
             raise CheckpointError(
                 f"{self._path or 'a temporary file'}: cannot be used: {error}", hint=hint
             ) from error

@@ -1,0 +1,38 @@
+"""The attempts that a journal holds, and its files as a kill leaves them."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+__all__ = ["attempts", "forget_after", "left_by_a_kill", "put_back", "states"]
+
+
+def attempts(path: Path) -> list[sqlite3.Row]:
+    """Return all attempts, in the order in which they left."""
+    with closing(sqlite3.connect(path)) as data:
+        data.row_factory = sqlite3.Row
+        return data.execute("SELECT * FROM attempts ORDER BY id").fetchall()
+
+
+def states(path: Path) -> list[str]:
+    """Return what came of each attempt."""
+    return [row["state"] for row in attempts(path)]
+
+
+def forget_after(path: Path, number: int) -> None:
+    """Leave the first attempts only, as if the process had been killed after them."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as data:
+        data.execute("DELETE FROM attempts WHERE id > ?", (number,))
+
+
+def left_by_a_kill(path: Path) -> dict[Path, bytes]:
+    """Return the files of a journal in use as they are now: what SIGKILL would leave."""
+    return {file: file.read_bytes() for file in (path, Path(f"{path}-wal")) if file.exists()}
+
+
+def put_back(path: Path, files: dict[Path, bytes]) -> None:
+    """Make a journal what :func:`left_by_a_kill` has returned."""
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        file.unlink(missing_ok=True)
+    for file, data in files.items():
+        file.write_bytes(data)
