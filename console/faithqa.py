@@ -14,8 +14,7 @@ from ..keeping.loading import load_judge
 from ..papers.faithqa.assess import Assessment, read_questions
 from ..papers.faithqa.benchmark import plan_rows, statistics
 from ..papers.faithqa.results import BREAKDOWNS, compare
-from ..programs.faithqa.facts import FACT_CHECK
-from ..programs.faithqa.judges import SATISFACTION
+from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..report.table import table
 from .assessed import assess_models, assessed

@@ -17,9 +17,7 @@ from ...jobs.estimate import Ask, some
 from ...jobs.foresee import judging
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
-from ...programs.faithqa.constraints import Item, constraints_of, line_of
-from ...programs.faithqa.rows import QueryRow
-from ...programs.faithqa.scoring import TOP, constraint_score
+from ...programs.faithqa.constraints import TOP, Item, QueryRow, constraint_score, constraints_of, line_of
 from ...programs.faithqa.writing import Task
 from ...signatures.faithqa import AnswerQuery, Category
 

@@ -15,8 +15,7 @@ from ...evaluation.metrics import Metric, pair_sums
 from ...evaluation.ratios import mean
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
-from ...programs.faithqa.constraints import missing_of
-from ...programs.faithqa.scoring import MARKS, TOP
+from ...programs.faithqa.constraints import MARKS, TOP, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
 from ...text.json_lines import plain

@@ -15,7 +15,7 @@ import bm25s
 from ...errors import UsageError
 from ...gold.documents import read_documents
 from ...gold.sources import read
-from ...programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve
+from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
 from ...text.passages import passages

@@ -16,7 +16,7 @@ from itertools import combinations, groupby
 from types import TracebackType
 from typing import Any
 
-from ...programs.haluagent.checks import ALIKE, alike, shingles
+from ...programs.haluagent.writing import ALIKE, alike, shingles
 from .items import FORMATS, LETTERS, Choice, Generative, Hallucinated, Item, Question, TrueFalse
 
 

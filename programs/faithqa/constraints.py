@@ -1,19 +1,91 @@
-"""Constraints as values: anchored in the query's words, compared with each other, and written as lines.
+"""Constraints as values, the score that they give a response, and the rows of gold that hold both.
 
-A query that lacks what it speaks of has no constraints of its own: it is refused, and the missing parts are named.
-What a response to it should do is always the same (section 5.2), see :func:`constraints_of`.
+Constraints are anchored in the query's words, compared with each other, and written as lines. A query that lacks what
+it speaks of has no constraints of its own: it is refused, and the missing parts are named. What a response to it should
+do is always the same (section 5.2), see :func:`constraints_of`. Constraint Score (section 4.2) = satisfied weight /
+total weight x 10, where each constraint weighs what its priority says. One row of gold holds a query and any number of
+responses to it: ``constraints`` judges the query; the judges of responses get a row for each of them, in its group.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
 
 import pydantic
 
-from ...signatures.faithqa import Category, Constraint
+from ...cases import text_hash
+from ...errors import UsageError
+from ...signatures.faithqa import Category, Constraint, FactVerdict, Mark
 from ...text.escaping import one_line
 from ...text.terms import terms
-from .scoring import PRIORITY
+
+Priority = Literal["mandatory", "important", "optional"]
+"""How heavily a constraint weighs."""
+
+Band = Literal["strong", "partial", "major"]
+"""Strong adherence, partial satisfaction, major intent hallucination (section 4.2)."""
+
+TOP: Final = 10.0
+"""The score of a response that satisfies every constraint: Perfect."""
+MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
+
+PRIORITY: Final[Mapping[Category, Priority]] = {
+    "location": "mandatory",
+    "time": "mandatory",
+    "subject": "mandatory",
+    "action": "mandatory",
+    "qualifier": "important",
+    "quantity": "important",
+    "other": "optional",
+}
+"""Category -> the set that a constraint belongs to: C_m, C_i or C_o (section 4.1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """w_m, w_i and w_o of section 4.2. The paper does not give its figures; 3, 2 and 1 keep its order."""
+
+    mandatory: float = 3.0
+    important: float = 2.0
+    optional: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse weights that no score can be computed from."""
+        values = (self.mandatory, self.important, self.optional)
+        if not (float("inf") > values[0] >= values[1] >= values[2] > 0):
+            raise UsageError(
+                f"the weights {values[0]:g}, {values[1]:g}, {values[2]:g} cannot be used",
+                hint="give positive numbers, mandatory at least important, important at least optional",
+            )
+
+    def of(self, category: Category) -> float:
+        """Return what a constraint of this category weighs."""
+        return float(getattr(self, PRIORITY[category]))
+
+
+DEFAULT_WEIGHTS: Final = Weights()
+
+
+def constraint_score(
+    categories: Sequence[Category], satisfied: Sequence[bool], weights: Weights = DEFAULT_WEIGHTS
+) -> float:
+    """Return W_s / W_t x 10 of one response, in [0, 10]."""
+    if not categories or len(categories) != len(satisfied):
+        raise ValueError(f"{len(categories)} constraints and {len(satisfied)} marks give no score")
+    heavy = [weights.of(category) for category in categories]
+    if all(satisfied):
+        return TOP  # exactly, whatever the weights: Perfect is counted by it
+    return TOP * sum(weight for weight, held in zip(heavy, satisfied, strict=True) if held) / sum(heavy)
+
+
+def band(score: float) -> Band:
+    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major``.
+
+    The paper gives 7 to both lower bands; here it is ``major``.
+    """
+    return "strong" if score >= 9 else "partial" if score > 7 else "major"
+
 
 MISSING: Final = "missing"
 """The category of an item that is no constraint: its text names what the query lacks."""
@@ -105,3 +177,75 @@ def parse_lines(text: str) -> dict[int, Constraint]:
             fields: dict[str, Any] = {name: match[name] for name in ("category", "anchor", "text")}
             found[int(match["n"])] = Constraint(**fields)
     return found
+
+
+class _Asked(pydantic.BaseModel, extra="ignore"):
+    query: str = pydantic.Field(min_length=1)
+    group: str = ""
+
+
+class _Answered(_Asked):
+    response: str
+
+
+class QueryRow(_Asked):
+    """A query, and what it is mapped to."""
+
+    constraints: list[Item] | None = None
+
+
+class MarkRow(_Answered):
+    """A response, the constraints of its query as lines, and the mark of each."""
+
+    constraints: list[str] = pydantic.Field(min_length=1)
+    marks: list[Mark | None] | None = None
+
+
+class ScoreRow(_Answered):
+    """A response and the score that people gave it, from 0 to 10."""
+
+    score: float | None = pydantic.Field(default=None, ge=0, le=10, allow_inf_nan=False)
+
+
+class FactRow(_Answered):
+    """A response and whether its facts are right."""
+
+    verdict: FactVerdict | None = None
+
+
+class _Whole(QueryRow):
+    responses: list[dict[str, Any]]
+    ratings: dict[str, list[dict[str, Any]]] = pydantic.Field(default_factory=dict)
+
+    @pydantic.model_validator(mode="after")
+    def _same_number(self) -> "_Whole":
+        for rater, given in self.ratings.items():
+            if len(given) != len(self.responses):
+                raise ValueError(f"{rater} rated {len(given)} of {len(self.responses)} responses")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForResponses:
+    """Expands the row of a query into a row for each response."""
+
+    # what the judge's rows hold of a response: ``marks``, ``score`` or ``verdict``
+    field: Literal["marks", "score", "verdict"]
+
+    def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of the responses; the row itself if it holds a single response, or none."""
+        if "responses" not in row:
+            return (row,)
+        whole = _Whole.model_validate(dict(row))
+        shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
+        if self.field == "marks":
+            shared["constraints"] = [line_of(one) for one in constraints_of(whole.constraints or ())]
+            if not shared["constraints"]:
+                return ()
+        rows = []
+        for place, one in enumerate(whole.responses):
+            own = {name: one[name] for name in ("response", self.field) if name in one}
+            said = {rater: given[place].get(self.field) for rater, given in whole.ratings.items()}
+            ratings = {rater: value for rater, value in said.items() if value is not None}
+            rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
+        return rows

@@ -1,24 +1,167 @@
-"""The judges of FAITHQA: constraints, satisfaction, Constraint Score and its baseline (sections 4, 6 and A.4)."""
+"""The judges of FAITHQA: constraints, satisfaction, Constraint Score, its baseline, facts (sections 4 and 6).
+
+Which constraints a response satisfies is told by code where a program can see it, by a model otherwise: what code has
+decided is never asked for, and is marked so in the evidence. The fact check (appendix A.5.3) tells hallucinations that
+are factually right from those that are not (Table 4): several draws, the most frequent verdict, then retrieval.
+"""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import dspy
 
-from ...signatures.faithqa import IntentRating, MapConstraints, SatisfiedConstraints, ScoreResponse
+from ...signatures.faithqa import (
+    CheckByEvidence,
+    CheckFacts,
+    Constraint,
+    FactVerdict,
+    IntentRating,
+    Judgement,
+    MapConstraints,
+    Mark,
+    SatisfiedConstraints,
+    ScoreResponse,
+)
 from ...text.escaping import defuse
 from ..answers.reading import by_number, member
 from ..answers.score import Score
 from ..answers.sentences import Sentences
 from ..judge import Judge
 from ..stepwise import Making, Steps, Stepwise
-from .constraints import Item, constraints_of, lines_of, missing_of
-from .facts import FACT_CHECK
+from .checks import check_of
+from .constraints import (
+    DEFAULT_WEIGHTS,
+    MARKS,
+    PRIORITY,
+    TOP,
+    FactRow,
+    ForResponses,
+    Item,
+    MarkRow,
+    QueryRow,
+    ScoreRow,
+    Weights,
+    band,
+    constraint_score,
+    constraints_of,
+    lines_of,
+    missing_of,
+    parse_lines,
+)
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
-from .rows import ForResponses, MarkRow, QueryRow, ScoreRow
-from .satisfaction import Satisfaction
-from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, TOP, Weights, band, constraint_score
+
+BY_CODE: Final = "counted by a program: "
+"""How the evidence of a mark begins that no model gave."""
+
+
+_NOTHING: Final = BY_CODE + "the response is empty"
+
+
+def checked(constraint: Constraint, response: str) -> tuple[Mark, str] | None:
+    """Return the mark that code gives and its evidence, or ``None`` where it cannot see it.
+
+    Less than was asked is omitted, anything else that is not met is misinterpreted.
+    """
+    check = check_of(constraint.text, constraint.anchor)
+    found = check.verify(response) if check else None
+    if found is None or found.holds is None:
+        return None
+    mark: Mark = "satisfied" if found.holds else "omitted" if found.lacking else "misinterpreted"
+    return mark, BY_CODE + found.evidence
+
+
+class Satisfaction(Stepwise):
+    """Marks each constraint: one call (``judge``), or none if code can see all of them.
+
+    Its prediction has ``marks``: an item with ``n``, ``evidence`` and ``label`` for each constraint.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = dspy.Predict(SatisfiedConstraints)
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Check by code, then ask for the rest under their own numbers."""
+        lines, response = str(inputs["constraints"]), str(inputs["response"])
+        if not response.strip():  # what must not occur is no exception: nothing was addressed (section 3.2)
+            return dspy.Prediction(
+                marks=[
+                    Judgement(n=_number(line), evidence=_NOTHING, label="omitted")
+                    for line in lines.splitlines()
+                ]
+            )
+        marks = {
+            number: Judgement(n=number, evidence=found[1], label=found[0])
+            for number, one in parse_lines(lines).items()
+            if (found := checked(one, response))
+        }
+        rest = "\n".join(line for line in lines.splitlines() if _number(line) not in marks)
+        if not rest:
+            return dspy.Prediction(marks=list(marks.values()))
+        said = (yield self.judge, {**inputs, "constraints": rest}).get("marks")
+        items = said if isinstance(said, list | tuple) else ()
+        return dspy.Prediction(
+            marks=[*marks.values(), *(item for item in items if member(item, "n") not in marks)]
+        )
+
+
+def _number(line: str) -> int:
+    head = line.strip().partition(".")[0]
+    return int(head) if head.isdecimal() else 0
+
+
+DRAWS: Final = 5
+"""Independent verdicts, of which the most frequent counts."""
+_VERDICTS: Final = get_args(FactVerdict)
+
+
+class CheckThenRetrieve(Stepwise):
+    """Asks ``check`` five times; what is found wrong is checked again (``verify``) against passages, if there are any.
+
+    Its prediction has ``verdict`` (``None`` if no draw could be read) and ``reasoning``: the draws, then the passages.
+    """
+
+    def __init__(self, search: Callable[[str], list[str]] | None = None) -> None:
+        super().__init__()
+        self.check = dspy.Predict(CheckFacts)
+        self.verify = dspy.Predict(CheckByEvidence)
+        self._search = search
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Vote, then verify what was found wrong. Among equally frequent verdicts the earliest counts."""
+        drawn: Counter[str] = Counter()
+        for _ in range(DRAWS):
+            said = (yield self.check, inputs).get("verdict")
+            drawn.update([said] if said in _VERDICTS else [])
+        words = ", ".join(f"{count} {verdict}" for verdict, count in drawn.most_common()) or "no usable draw"
+        if not drawn or self._search is None or (verdict := drawn.most_common(1)[0][0]) == "accurate":
+            return dspy.Prediction(verdict=next(iter(dict(drawn.most_common())), None), reasoning=words)
+        found = self._search(f"{inputs['query']} {inputs['response']}")
+        if not found:
+            return dspy.Prediction(verdict=verdict, reasoning=f"{words}; no passage bears on it")
+        passages = defuse(found)
+        again = (yield self.verify, {**inputs, "report": verdict, "passages": passages}).get("verdict")
+        shown = "\n".join([f"{words}; checked again: {again}", *found])
+        return dspy.Prediction(verdict=again if again in _VERDICTS else None, reasoning=shown)
+
+
+FACT_CHECK: Final = Judge(
+    name="fact-check",
+    description="FAITHQA: are the facts of a response right and complete; five draws, the most frequent verdict",
+    signature=CheckFacts,
+    positive=frozenset({"inaccurate", "incomplete"}),
+    metric="f1",
+    program=CheckThenRetrieve,
+    most_calls=DRAWS,
+    temperature=0.3,  # of appendix A.5.3: at 0 the draws would be one
+    rows=FactRow,
+    expand=ForResponses(field="verdict"),
+    unit="response",
+    bundled="faithqa-facts",
+)
+
 
 MOST_RATINGS: Final = 5
 """How often the baseline rates a response before it gives up."""

@@ -13,7 +13,7 @@ from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.filler import conditions, gaps, instruction_of, kind_of, missing_parts, others
 from jurist.gold.sources import read
-from jurist.programs.haluagent.checks import problems
+from jurist.programs.haluagent.writing import problems
 from jurist.signatures.dialogue import NextTurn, Reply
 from jurist.signatures.faithqa import AnswerQuery, WriteFactQuery
 from jurist.signatures.haluagent import (

@@ -14,8 +14,9 @@ from jurist.programs.faithqa.checks import (
     Mentions,
     Within,
     Written,
+    check_of,
+    read_check,
 )
-from jurist.programs.faithqa.reading import check_of, read_check
 from jurist.text.measures import Unit, as_number, parts
 
 QUESTION = Edge("end", ("?", "？"), "mark")

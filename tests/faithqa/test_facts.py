@@ -8,7 +8,7 @@ import pytest
 
 from jurist.errors import GoldError, UsageError
 from jurist.papers.faithqa.retrieval import Corpus, fact_check, passages_of
-from jurist.programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve
+from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 
 from .test_judges import Scripted
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import jurist
-from jurist.programs.faithqa.reading import check_of
-from jurist.programs.faithqa.scoring import MARKS, PRIORITY
+from jurist.programs.faithqa.checks import check_of
+from jurist.programs.faithqa.constraints import MARKS, PRIORITY
 
 FOLDER = Path(jurist.__file__).parent / "datasets" / "faithqa-mini"
 

@@ -13,23 +13,24 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.programs.faithqa.constraints import (
     Item,
+    Weights,
     anchored,
     lines_of,
     parse_lines,
     similarity,
 )
 from jurist.programs.faithqa.judges import (
+    BY_CODE,
     CONSTRAINT_SCORE,
     CONSTRAINTS,
     INTENT_BASELINE,
     SATISFACTION,
     AgreeingRating,
     MapAndScore,
+    Satisfaction,
     constraint_score_judge,
 )
 from jurist.programs.faithqa.mapping import MapBySteps
-from jurist.programs.faithqa.satisfaction import BY_CODE, Satisfaction
-from jurist.programs.faithqa.scoring import Weights
 from jurist.programs.votes import Sampling
 from jurist.signatures.faithqa import Category, Constraint
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.faithqa.scoring import MARKS, PRIORITY, Band, Weights, band, constraint_score
+from jurist.programs.faithqa.constraints import MARKS, PRIORITY, Band, Weights, band, constraint_score
 from jurist.signatures.faithqa import Category, Mark
 
 

@@ -24,7 +24,7 @@ from jurist.papers.haluagent.items import (
     read_items,
 )
 from jurist.papers.haluagent.rates import Found, paired, rates
-from jurist.programs.haluagent.checks import alike, leaks, occurs, problems
+from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
 from jurist.signatures.haluagent import DEFINITIONS, TYPES, definition
 
 AUTHORS = Path(__file__).parents[2].parent / "shared" / "data" / "cfaith"

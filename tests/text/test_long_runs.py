@@ -12,7 +12,7 @@ from jurist.engines.offline.shapes import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.programs.dialogue_checks import _ROLE
-from jurist.programs.faithqa.reading import _PATTERNS
+from jurist.programs.faithqa.checks import _PATTERNS
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
 N = 300_000
