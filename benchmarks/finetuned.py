@@ -31,7 +31,7 @@ from common import missing  # type: ignore[import-not-found]  # beside this file
 
 from jurist.cli import main as jurist
 from jurist.programs.cognibench import HALLUCINATED
-from jurist.text.passages import passages
+from jurist.text.wording import passages
 
 ROOT = Path(__file__).resolve().parents[1]
 SPLIT = ("--split", "60/10/30", "--seed", "0")

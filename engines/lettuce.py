@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import ModelError
-from ..text.passages import passages
-from ..text.wording import is_chinese
+from ..text.wording import is_chinese, passages
 from .local import LocalEngine, loading, window
 
 _LONGEST = 4096  # tokens; what LettuceDetect's models were trained with

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cases import Case
-from ..text.folding import strings
 from ..text.near import Sketches, clusters, folded, from_text, sketches, to_text
+from ..text.wording import strings
 from .passages import evidence_fields, sharing
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
-from ..text.folding import normalised, strings
+from ..text.wording import normalised, strings
 from .passages import Index, constants, texts_of
 from .splits import Split
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..cases import Case
-from ..text.folding import normalised, strings
+from ..text.wording import normalised, strings
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

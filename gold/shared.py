@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
-from ..text.folding import normalised, strings
+from ..text.wording import normalised, strings
 from .files import Row
 
 if TYPE_CHECKING:

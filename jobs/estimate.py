@@ -26,9 +26,9 @@ from ..programs.asking import Asker, room_for
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from ..programs.votes import Sampling
-from ..text.folding import strings
 from ..text.json_lines import plain
 from ..text.terms import count_tokens
+from ..text.wording import strings
 
 _TOLD = ("calls", "billed", "tokens", "cost", "unpriced", "needed")
 _DETAILED = 4  # asks above which their calls are not listed one by one

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cases import Case
-from ..text.folding import normalised
+from ..text.wording import normalised
 
 WORDS = 8
 """Words of a shingle."""

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Final, TypeVar
 
-from .memory import by_length, characters
 from .tables import table
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -26,6 +27,23 @@ AGENT_WORDS: Final = frozenset(_DATA["agent"].split())
 REPORTING: Final[str] = _DATA["reporting"]
 LEXICONS: Final[dict[str, str]] = _DATA["kinds"]
 ANTONYMS: Final = tuple(tuple(pair.split("/")) for pair in _DATA["opposites"].split())
+
+
+def by_length(
+    size: Callable[[K], int], *, limit: int, keep: int
+) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
+    """Cache a function of one argument: many of those up to ``limit`` long, and only a few longer ones."""
+
+    def decorate(function: Callable[[K], V]) -> Callable[[K], V]:
+        short, long = lru_cache(maxsize=keep)(function), lru_cache(maxsize=4)(function)
+
+        @wraps(function)
+        def cached(key: K) -> V:
+            return short(key) if size(key) <= limit else long(key)
+
+        return cached
+
+    return decorate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +89,7 @@ def lexicons_of(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@by_length(characters, limit=4000, keep=8192)
+@by_length(str.__len__, limit=4000, keep=8192)
 def profile(lowered: str) -> Mapping[str, int]:
     """Count the matches of every lexicon in a text already in lower case (cached)."""
     table = _table()

@@ -1,6 +1,6 @@
 """Splitting a text into sentences: NLTK's Punkt for what is written with spaces, and Chinese by its own punctuation.
 
-Nothing is ever downloaded. Punkt's parameters are built from our own lists (:mod:`jurist.text.abbreviations`); if the
+Nothing is ever downloaded. Punkt's parameters are built from our own lists (``data/sentences.toml``); if the
 official English model ``punkt_tab`` lies in one of NLTK's data folders, it is used instead, with our abbreviations
 added to its own. :func:`model_used` says which one it is, and the environment variable ``JURIST_PUNKT`` pins it:
 ``own`` or ``punkt_tab``. Pin it where texts must be split alike on several machines.
@@ -21,12 +21,13 @@ from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 from ..errors import UsageError
-from .abbreviations import ABBREVIATIONS, BEFORE_NUMBERS, STARTERS, TITLES
+from .tables import table
 
 Punkt = Literal["own", "punkt_tab"]
 """Whose parameters Punkt works with."""
 
 _PIN: Final = "JURIST_PUNKT"
+_WORDS: Final = {name: frozenset(words.split()) for name, words in table(__package__, "sentences").items()}
 
 _HAN: Final = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA: Final = r"\u3040-\u30ff"
@@ -131,18 +132,19 @@ def _tokenizer(model: Punkt) -> Any:
     """Return Punkt with its parameters; NLTK takes about a second to import and is imported here only."""
     from nltk.tokenize import punkt
 
+    starters = _WORDS["starters"]
     if model == "punkt_tab":
         tokenizer = punkt.PunktTokenizer("english")
         known = tokenizer._params
     else:
         known = punkt.PunktParameters()
         tokenizer = punkt.PunktSentenceTokenizer(known)
-        known.sent_starters = set(STARTERS)
-        for word in STARTERS:  # seen in lower case inside sentences: with a capital letter they start one
+        known.sent_starters = set(starters)
+        for word in starters:  # seen in lower case inside sentences: with a capital letter they start one
             known.add_ortho_context(word, punkt._ORTHO_MID_LC | punkt._ORTHO_BEG_UC)
-    known.abbrev_types = _Abbreviations({*known.abbrev_types, *ABBREVIATIONS})
-    known.collocations |= {(title, word) for title in TITLES for word in STARTERS}
-    known.collocations |= {(word, "##number##") for word in BEFORE_NUMBERS}
+    known.abbrev_types = _Abbreviations({*known.abbrev_types, *_WORDS["abbreviations"], *_WORDS["titles"]})
+    known.collocations |= {(title, word) for title in _WORDS["titles"] for word in starters}
+    known.collocations |= {(word, "##number##") for word in _WORDS["before_numbers"]}
     return tokenizer
 
 
@@ -218,7 +220,7 @@ def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
         marker = _INNER_MARKER.search(segment, max(0, place - _NEAR), place)
         yield start + (marker.start("marker") if marker else place)
     for match in _ELLIPSIS.finditer(segment):
-        if match["word"][0].isupper() and match["word"].lower() in STARTERS:
+        if match["word"][0].isupper() and match["word"].lower() in _WORDS["starters"]:
             yield start + match.end()
 
 

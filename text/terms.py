@@ -10,8 +10,7 @@ import math
 import re
 from functools import lru_cache
 
-from .lexicons import NUMBER_WORDS, STOP_WORDS
-from .memory import by_length, characters
+from .lexicons import NUMBER_WORDS, STOP_WORDS, by_length
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
@@ -89,7 +88,7 @@ def terms(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in _term(token)]
 
 
-@by_length(characters, limit=4000, keep=8192)
+@by_length(str.__len__, limit=4000, keep=8192)
 def content_terms(text: str) -> tuple[str, ...]:
     """Return ``terms`` as a cached tuple, for short texts that come back often."""
     return tuple(terms(text))

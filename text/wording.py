@@ -6,7 +6,11 @@ character counts as one word, because there are no spaces to count by. Scores we
 """
 
 import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from .sentences import split
 from .terms import CJK
 
 _CHARACTER = re.compile(f"[{CJK}]")
@@ -26,3 +30,37 @@ def chinese_share(text: str) -> float:
 def is_chinese(text: str) -> bool:
     """Say whether at least half of the words of a text are Chinese or Japanese characters."""
     return chinese_share(text) >= 0.5
+
+
+WORDS: Final = 120
+"""Words of a passage, unless another limit is asked for."""
+
+
+def passages(text: str, words: int = WORDS) -> Iterator[str]:
+    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
+    start = end = length = 0
+    for sentence in split(text):
+        size = count_words(sentence.text)
+        if length and length + size > words:
+            yield text[start:end]
+            start, length = sentence.start, 0
+        length, end = length + size, sentence.end
+    if length:
+        yield text[start:end]
+
+
+def normalised(text: str) -> str:
+    """Return ``text`` in NFKC, case-folded, with white space collapsed."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value, in their order; numbers as text."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from strings(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from strings(part)
+    elif value is not None:
+        yield str(value)

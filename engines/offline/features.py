@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.evidence import Evidence, Side, index_evidence, side_of, term_set
-from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
-from ...text.memory import by_length
+from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, by_length, hits, lexicons_of
 from ...text.terms import content_terms, is_cjk, latin_names, number_words, numbers, sentences, terms
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {

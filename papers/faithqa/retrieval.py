@@ -18,8 +18,8 @@ from ...gold.sources import read
 from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
-from ...text.passages import passages
 from ...text.terms import content_terms
+from ...text.wording import passages
 
 _PLAIN: Final = (".txt", ".md")
 _SUFFIXES: Final = (*_PLAIN, "", ".jsonl", ".json")

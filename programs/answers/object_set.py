@@ -17,7 +17,7 @@ import pydantic
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
-from ...text.folding import normalised
+from ...text.wording import normalised
 from ..votes import Sampling, majority
 from .base import Answer, Learned, upper_half
 from .reading import Reading, reasoning_of

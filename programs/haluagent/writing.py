@@ -28,10 +28,9 @@ from ...signatures.haluagent import (
     definition,
 )
 from ...text.measures import letters
-from ...text.passages import WORDS, passages
 from ...text.sentences import split
 from ...text.terms import content_terms, numbers
-from ...text.wording import chinese_share, count_words, is_chinese
+from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..answers.checks import CheckedItem
 from ..frozen import verifier
 from ..generator import Generator

@@ -17,7 +17,7 @@ from jurist.gold.splits import Split
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
-from jurist.text.folding import normalised
+from jurist.text.wording import normalised
 
 
 class Check(dspy.Signature):

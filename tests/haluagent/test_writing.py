@@ -23,8 +23,7 @@ from jurist.programs.haluagent.writing import (
     haluagent,
 )
 from jurist.programs.together import asking_of
-from jurist.text.passages import passages
-from jurist.text.wording import count_words
+from jurist.text.wording import count_words, passages
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
 

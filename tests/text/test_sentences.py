@@ -1,6 +1,5 @@
 """Splitting into sentences: a table of cases, laws, and NLTK's own model files."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,45 +119,45 @@ TABLE = [
 ]
 
 WORDS = [
-    "He",
-    "Dr.",
-    "U.S.",
-    "no.",
-    "5",
-    "1.",
-    "2)",
-    "-",
-    "**",
-    '"',
-    "“",
-    "”",
-    "(",
-    ")",
-    ".",
-    "...",
-    "…",
-    "……",
-    "?",
-    "!",
-]
-WORDS += [
-    "。",
-    "！",
-    "；",
-    "，",
-    "」",
-    "『",
-    "你好",
-    "走",
-    "https://a.b/c?d",
-    "a@b.co",
+    *[
+        "He",
+        "Dr.",
+        "U.S.",
+        "no.",
+        "5",
+        "1.",
+        "2)",
+        "-",
+        "**",
+        '"',
+        "“",
+        "”",
+        "(",
+        ")",
+        ".",
+        "...",
+        "…",
+        "……",
+        "?",
+        "!",
+        "。",
+        "！",
+        "；",
+        "，",
+        "」",
+        "『",
+        "你好",
+        "走",
+        "https://a.b/c?d",
+        "a@b.co",
+        "[1]",
+        "the",
+        "The",
+    ],
     "\n",
     "\r\n",
     " ",
     "\u3000",
-    "[1]",
-    "the",
-    "The",
 ]
 texts = st.one_of(
     st.text(max_size=60),
@@ -198,28 +197,15 @@ def check(text: str, found: tuple[Sentence, ...]) -> None:
 @example(text="1.\n\n")
 @example(text="。。。」」")
 @example(text="\x1c.\x85 A")
-def test_pieces_and_the_space_between_are_the_text(text: str) -> None:
+def test_pieces_and_the_space_between_are_the_text_and_split_again(text: str) -> None:
     found = split(text)
     check(text, found)
-    spaces = (
-        re.split("|".join(map(re.escape, [one.text for one in found])) or "$", text) if not found else None
-    )
-    assert spaces is None or not "".join(spaces).strip()
     rebuilt, place = "", 0
     for one in found:
         rebuilt += text[place : one.start] + one.text
         place = one.end
     assert rebuilt + text[place:] == text
-
-
-@settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(text=texts)
-def test_a_piece_split_again_stays_in_order(text: str) -> None:
-    for one in split(text):
+    for one in found:
         again = split(one.text)
         check(one.text, again)
         assert again
