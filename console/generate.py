@@ -20,8 +20,15 @@ from ..gold.new_rows import read_rows
 from ..jobs.foresee import foresee_items
 from ..jobs.generation import Generated, Generation, generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
-from ..papers.cognibench.dialogues import DialogueSpec, dialogue_counts, dialogue_job, sampled_dialogues
-from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
+from ..papers.cognibench.dialogues import (
+    Dataset,
+    DialogueSpec,
+    dialogue_counts,
+    dialogue_job,
+    foresee_dataset,
+    make_dataset,
+    sampled_dialogues,
+)
 from ..papers.cognibench.statistics import Dynamics, describe_labelled, plot_dynamics
 from ..papers.cognibench.statistics import dynamics as dynamics_of
 from ..papers.cognibench.turns import check_judge, labelled_gold

@@ -1,32 +1,37 @@
-"""Conversations for CogniBench: what is wished for, the dialogues to make of each document, and their writing.
+"""Conversations for CogniBench: the dialogues to make of each document, their writing, and CogniBench-L of them.
 
 Which dialogues are made is a pure function of documents, spec and seed: adding a document changes no other dialogue.
+CogniBench-L are such dialogues with every assistant turn labelled.
 """
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model
-from ...errors import UsageError
+from ...errors import JuristError, UsageError, why
 from ...gold.documents import Document
 from ...jobs.estimate import Estimate
-from ...jobs.foresee import foresee_items
-from ...jobs.generation import Generated, Generation
+from ...jobs.foresee import foresee_items, judging
+from ...jobs.generation import Generated, Generation, already_made, check_writable, job_id, write_items
 from ...keeping.loading import LoadedJudge
+from ...keeping.paying import Start, paying
 from ...programs.answers.checks import items_of
+from ...programs.answers.infer import closed
 from ...programs.dialogue import dialogue_generator
 from ...programs.dialogue_checks import Range
 from ...programs.state import PromptState
 from ...programs.votes import Sampling
 from ...text.wording import chinese_share
-from .turns import AssistantTurn, answers_of
+from .dataset import write_dataset
+from .statistics import Dynamics
+from .turns import AssistantTurn, answers_of, check_judge, label
 
 Language: TypeAlias = Literal["auto", "en", "zh"]
 _TURNS, _WORDS = Range(3, 3), Range(40, 200)
@@ -52,74 +57,46 @@ class DialogueSpec:
             raise UsageError("a topic is empty", hint="separate the topics by single commas")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """One dialogue to be made."""
+def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> list[dict[str, Any]]:
+    """Return the dialogues to make as rows of their generator, document by document.
 
-    id: str  # the document's id, with a number where a document has several
-    document: Document  # what it is grounded in
-    topic: str  # what it is about; may be empty
-    turns: int  # how many exchanges
-    words: Range  # how long every assistant message
-    language: str  # ``en`` or ``zh``
-    draw: int  # the sample number of all its calls: other dialogues are other draws
-
-    def row(self) -> dict[str, Any]:
-        """Return it as a row of the dialogue generator."""
-        document = self.document
-        return {
-            "id": self.id,
-            "group": document.id,
-            "title": document.title,
-            "topic": self.topic,
-            "language": self.language,
-            "reference": document.text,
-            "turns": self.turns,
-            "words": str(self.words),
-            "source": document.source,
-            "draw": self.draw,
-        }
-
-
-def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> tuple[Plan, ...]:
-    """Return the dialogues to make, document by document; refuse ids that meet, and another language."""
-    found = []
+    Refused are ids that meet, and a dialogue in another language than its document: whether it uses the document is
+    told by its words. ``draw`` is the sample number of all calls of a dialogue: other dialogues are other draws.
+    """
+    rows = list[dict[str, Any]]()
     for document in documents:
-        _check_language(document, spec.language)
+        share = chinese_share(document.text)
+        if (spec.language == "zh" and share < _MIXED) or (spec.language == "en" and share > 1 - _MIXED):
+            raise UsageError(
+                f"{document.source or document.id} is not written in {_NAMES[spec.language]}",
+                hint="leave --language out: a dialogue is in the language of its document, or it could not be checked",
+            )
         topics = spec.topics or (document.title or document.topic,)
         several = len(topics) * spec.copies > 1
         for number in range(len(topics) * spec.copies):
             topic = topics[number // spec.copies]
-            name = f"{document.id}-{number + 1}" if several else document.id
             parts = map(str, (seed, document.id, topic, number % spec.copies))
             digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
             chance = int.from_bytes(digest[:8], "big") >> 1  # 63 bits: the upper 31 are the draw
-            found.append(
-                Plan(
-                    id=name,
-                    document=document,
-                    topic=topic,
-                    turns=spec.turns.low + chance % (spec.turns.high - spec.turns.low + 1),
-                    words=spec.words,
-                    language=document.language if spec.language == "auto" else spec.language,
-                    draw=chance >> 32,
-                )
+            rows.append(
+                {
+                    "id": f"{document.id}-{number + 1}" if several else document.id,
+                    "group": document.id,
+                    "title": document.title,
+                    "topic": topic,
+                    "language": document.language if spec.language == "auto" else spec.language,
+                    "reference": document.text,
+                    "turns": spec.turns.low + chance % (spec.turns.high - spec.turns.low + 1),
+                    "words": str(spec.words),
+                    "source": document.source,
+                    "draw": chance >> 32,
+                }
             )
-    names = Counter(plan.id for plan in found)
+    names = Counter(row["id"] for row in rows)
     twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:  # a document called ``a-1`` beside two dialogues about ``a``
         raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
-    return tuple(found)
-
-
-def _check_language(document: Document, language: Language) -> None:
-    """Refuse a dialogue in another language than its document: whether it uses the document is told by its words."""
-    share = chinese_share(document.text)
-    if (language == "zh" and share < _MIXED) or (language == "en" and share > 1 - _MIXED):
-        raise UsageError(
-            f"{document.source or document.id} is not written in {_NAMES[language]}",
-            hint="leave --language out: a dialogue is in the language of its document, or it could not be checked",
-        )
+    return rows
 
 
 def dialogue_job(
@@ -148,7 +125,7 @@ def dialogue_job(
     )
     return Generation(
         loaded=loaded,
-        cases=tuple(generator.case(plan.row()) for plan in plans(documents, spec, seed)),
+        cases=tuple(generator.case(row) for row in plans(documents, spec, seed)),
         budget=budget or Budget(),
         settings={"attempts": attempts, "seed": seed},
         stamp={
@@ -194,14 +171,123 @@ def sampled_dialogues(job: Generation) -> tuple[Estimate, list[AssistantTurn]]:
     return replace(seen, what=f"{len(job.cases)} dialogues with {turns} turns"), answers
 
 
-def turns_in(path: Path) -> Iterator[AssistantTurn]:
-    """Yield the assistant turns of a file of dialogues, as they were written."""
-    for number, row in _rows(path):
-        yield from answers_of(row, path=str(path), line=number)
-
-
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and row of each line, if there is such a file."""
     if path.exists():
         with path.open(encoding="utf-8") as lines:
             yield from enumerate(map(json.loads, lines), 1)
+
+
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """How the making of a dataset ended."""
+
+    made: Generated  # how the writing of the dialogues ended
+    failed: int = 0  # answers that the machinery did not label. statistics, dynamics: as written
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    dynamics: Dynamics | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DatasetWork:
+    """The making of a dataset, as something to be paid for."""
+
+    generation: Generation
+    judge: LoadedJudge
+    roles: tuple[str, ...] = ("generator", "judge")
+
+    @property
+    def budget(self) -> Budget:
+        return self.generation.budget
+
+    def fingerprint(self) -> dict[str, Any]:
+        judge = self.judge.fingerprint()
+        return {**self.generation.fingerprint(), "dataset": "cognibench-l", "judge": judge}
+
+
+def make_dataset(
+    job: Generation,
+    judge: LoadedJudge,
+    folder: Path,
+    start: Start,
+    *,
+    on_dialogue: Step = lambda: None,
+    on_answer: Step = lambda: None,
+    on_labelling: Callable[[int], None] = lambda answers: None,
+) -> Dataset:
+    """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes."""
+    check_judge(judge.judge)
+    work_of = _DatasetWork(generation=job, judge=judge)
+    fingerprint = work_of.fingerprint()
+    place = folder / "statistics.json"
+    if (folder / "dialogues.json").exists() and not place.exists():
+        raise UsageError(f"{folder} holds dialogues that are not ours", hint="name another folder")
+    if already_made(place, fingerprint, start):
+        return _made_before(folder)
+    with paying(work_of, start) as work:
+        check_writable(folder)
+        paths = folder / "dialogues.jsonl", folder / "rejects.jsonl"
+        made = write_items(job, work, *paths, lambda case, verdict: on_dialogue())
+        if not made.kept:
+            first = paths[1].read_text(encoding="utf-8").partition("\n")[0]
+            reason = next(reversed(json.loads(first or "{}").get("reasons") or ["there is no document"]))
+            raise JuristError(f"none of the dialogues can be used: {reason}", hint="see rejects.jsonl")
+        answers = [
+            answer
+            for number, row in _rows(paths[0])
+            for answer in answers_of(row, path=str(paths[0]), line=number)
+        ]
+        on_labelling(len(answers))
+        labelled = label(replace(judge, context=work.contexts["judge"]), answers, on_answer)
+        failed = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+        about = {
+            "generator": job.loaded.model.name,
+            "judge": judge.name,
+            "judge_model": judge.model.name,
+            "strictness": judge.judge.answer.strictness,
+            "samples": judge.sampling.samples,
+            "threshold": judge.sampling.needed,
+            "seed": job.settings["seed"],
+            "dialogues_rejected": made.rejected,
+            "dialogues_failed": made.failed,
+            "answers_failed": failed,
+            "job": job_id(fingerprint),
+        }
+        described, moving = write_dataset(
+            folder, labelled, about=about, positive=closed(judge.judge.answer).positive
+        )
+        work.unfinished = bool(made.failed or failed)
+        made = replace(made, spend=work.ledger.to_json())
+    return Dataset(made=made, failed=failed, statistics=described, dynamics=moving)
+
+
+def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
+    """Estimate the writing of dialogues and the labelling of their answers. Sends nothing.
+
+    If dialogues are rejected, there is less to label than the least that is given here.
+    """
+    made, answers = sampled_dialogues(job)
+    cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
+    turns = sum(case.inputs["turns"] for case in job.cases)
+    return replace(made, asks=(*made.asks, judging(judge, turns, cases)))
+
+
+def _made_before(folder: Path) -> Dataset:
+    """Return a finished dataset from its files."""
+    try:
+        statistics, moving = (
+            json.loads((folder / name).read_text(encoding="utf-8"))
+            for name in ("statistics.json", "dynamics.json")
+        )
+        return Dataset(
+            made=Generated(before=True),
+            statistics=statistics,
+            dynamics=Dynamics.of_json(moving),
+        )
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UsageError(
+            f"{folder}/dynamics.json cannot be read: {why(error)}", hint="--fresh makes the folder again"
+        ) from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...cases import Case, Labels
+from ...cases import Labels
 from ...errors import GoldError, UsageError
 from ...gold.goldset import Gold
 from ...jobs.assessing import verdicts
@@ -133,10 +133,23 @@ def labelled_gold(gold: Gold) -> list[Labelled]:
     """
     rows = [gold.rows.get(case.id, {}) for case in gold.cases]
     names = _conversations([(case.group, row) for case, row in zip(gold.cases, rows, strict=True)])
-    return [
-        _of_case(case, row, name, number)
-        for number, (case, row, name) in enumerate(zip(gold.cases, rows, names, strict=True))
-    ]
+    found = []
+    for number, (case, row, name) in enumerate(zip(gold.cases, rows, names, strict=True)):
+        sentences = tuple(case.inputs["sentences"])
+        answer = AssistantTurn(
+            id=str(row.get("id") or f"{case.group}_{number}"),
+            group=case.group,
+            dialogue=name,
+            turn=_turn(row),
+            reference=str(case.inputs["reference"]),
+            history=tuple(dict(turn) for turn in row.get("history") or ()),
+            question=str(row.get("question") or ""),
+            text="\n".join(sentences),
+            extra={},
+        )
+        vars(answer)["sentences"] = sentences  # as gold has them, however they would be split here
+        found.append(Labelled(answer=answer, labels=case.gold or (None,) * len(sentences)))
+    return found
 
 
 def _conversations(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -157,20 +170,3 @@ def _conversations(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
 def _turn(row: Mapping[str, Any]) -> int:
     """Return the number of an answer in its conversation, from 0: the user's messages before it."""
     return sum(turn.get("role") == "user" for turn in row.get("history") or ())
-
-
-def _of_case(case: Case, row: Mapping[str, Any], dialogue: str, number: int) -> Labelled:
-    sentences = tuple(case.inputs["sentences"])
-    answer = AssistantTurn(
-        id=str(row.get("id") or f"{case.group}_{number}"),
-        group=case.group,
-        dialogue=dialogue,
-        turn=_turn(row),
-        reference=str(case.inputs["reference"]),
-        history=tuple(dict(turn) for turn in row.get("history") or ()),
-        question=str(row.get("question") or ""),
-        text="\n".join(sentences),
-        extra={},
-    )
-    vars(answer)["sentences"] = sentences  # as gold has them, however they would be split here
-    return Labelled(answer=answer, labels=case.gold or (None,) * len(sentences))

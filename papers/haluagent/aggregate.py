@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from ...programs.haluagent.writing import ALIKE, alike, shingles
-from .items import FORMATS, LETTERS, Choice, Generative, Hallucinated, Item, Question, TrueFalse
+from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse
 
 
 class NearDuplicates:
@@ -93,13 +93,30 @@ def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Ite
             if first is not None:
                 yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
                 continue
-            shared = {"group": one.group, "topic": one.topic, "language": one.language, "type": one.primary}
+            shared: dict[str, Any] = {
+                "group": one.group,
+                "topic": one.topic,
+                "language": one.language,
+                "type": one.primary,
+            }
             whole = len(one.hallucinated) >= len(LETTERS) - 1
-            choosable = whole and _distinct(one)
+            texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[: len(LETTERS) - 1])]
+            choosable = whole and not any(alike(*pair) for pair in combinations(texts, 2))
             chosen = [_choice(one, shared, next(places), seed)] if choosable else []
+            generative = Generative(
+                id=f"{one.id}/generative",
+                question=one.question,
+                correct_answer=one.correct_answer,
+                passage=one.passage,
+                hallucinated_answer=next(
+                    wrong.text for wrong in one.hallucinated if wrong.type == one.primary
+                ),
+                entity=one.title,
+                **shared,
+            )
             yield Made(
                 question=one,
-                items=(_generative(one, shared), *chosen, *_true_false(one, shared, seed)),
+                items=(generative, *chosen, *_true_false(one, shared, seed)),
                 dropped="no single-choice item: two options are near-duplicates"
                 if whole and not choosable
                 else "",
@@ -151,27 +168,6 @@ def _balanced(seed: int) -> Iterator[int]:
     rng, size = _rng(seed, "positions"), len(LETTERS)
     while True:
         yield from rng.sample(range(size), size)
-
-
-def _distinct(one: Question) -> bool:
-    texts = [one.correct_answer, *(answer.text for answer in one.hallucinated[: len(LETTERS) - 1])]
-    return not any(alike(first, second) for first, second in combinations(texts, 2))
-
-
-def _of_primary(one: Question) -> Hallucinated:
-    return next(answer for answer in one.hallucinated if answer.type == one.primary)
-
-
-def _generative(one: Question, shared: Mapping[str, Any]) -> Generative:
-    return Generative(
-        id=f"{one.id}/generative",
-        question=one.question,
-        correct_answer=one.correct_answer,
-        passage=one.passage,
-        hallucinated_answer=_of_primary(one).text,
-        entity=one.title,
-        **shared,
-    )
 
 
 def _choice(one: Question, shared: Mapping[str, Any], place: int, seed: int) -> Choice:

@@ -12,7 +12,7 @@ from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import DialogueSpec, Plan, plans
+from jurist.papers.cognibench.dialogues import DialogueSpec, plans
 from jurist.programs.asking import Asker
 from jurist.programs.dialogue import DIALOGUE, dialogue_generator
 from jurist.programs.dialogue_checks import CHECKS, Range
@@ -28,17 +28,17 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 class Talk:
     """A dialogue as it was written."""
 
-    def __init__(self, plan: Plan, verdict: Verdict) -> None:
+    def __init__(self, plan: dict[str, Any], verdict: Verdict) -> None:
         self.status, self.error, generator = verdict.status, verdict.error, dialogue_generator()
         ((self.item,),) = verdict.values
-        self.case = generator.case(plan.row())
+        self.case = generator.case(plan)
         self.turns, self.reasons = self.item.data["turns"], self.item.data["reasons"]
 
 
-def talk(plan: Plan, lm: dspy.LM, *, attempts: int = 3, adapter: str = "chat") -> Talk:
+def talk(plan: dict[str, Any], lm: dspy.LM, *, attempts: int = 3, adapter: str = "chat") -> Talk:
     generator = dialogue_generator(attempts)
     asker = Asker(judge=generator, program=generator.basic(), lm=lm, adapter=adapter)
-    return Talk(plan, asker.ask(generator.case(plan.row())))
+    return Talk(plan, asker.ask(generator.case(plan)))
 
 
 def made(
@@ -97,7 +97,7 @@ def test_markers_in_a_document_forge_no_field() -> None:
 # the offline engine
 
 
-def offline(plan: Plan, temperature: float, seed: int = 0) -> Any:
+def offline(plan: dict[str, Any], temperature: float, seed: int = 0) -> Any:
     lm = connect(Model(temperature=temperature, seed=seed), CallContext.fresh(), "generator")
     return talk(plan, lm)
 

@@ -122,15 +122,15 @@ def test_adding_a_document_changes_no_other_dialogue(
     documents = [Document(id=name, text=name) for name in names]
     spec = DialogueSpec(turns=Range(low, low + more), topics=("x", "y"), copies=2)
     every = plans(documents, spec, seed)
-    assert len({plan.id for plan in every}) == len(every) == 4 * len(names)
-    assert all(plan.turns in spec.turns for plan in every)
-    assert list(plans(documents[:-1], spec, seed)) == list(every[:-4])
+    assert len({plan["id"] for plan in every}) == len(every) == 4 * len(names)
+    assert all(plan["turns"] in spec.turns for plan in every)
+    assert list(plans(documents[:-1], spec, seed)) == every[:-4]
 
 
 def test_copies_are_other_draws_and_seeds_too() -> None:
     documents = [Document(id="a", text=MILL)]
     one, two = plans(documents, DialogueSpec(copies=2), 0)
-    assert len({one.draw, two.draw, plans(documents, DialogueSpec(copies=2), 1)[0].draw}) == 3
+    assert len({plan["draw"] for plan in (one, two, plans(documents, DialogueSpec(copies=2), 1)[0])}) == 3
 
 
 @pytest.mark.parametrize("text", ["0", "5-2", "x", "", "-3", "2-"])
@@ -142,7 +142,7 @@ def test_a_range_that_is_none(text: str) -> None:
 def test_a_dialogue_is_in_the_language_of_its_document() -> None:
     with pytest.raises(UsageError, match="not written in Chinese"):
         plan_of(language="zh")
-    assert plan_of(TEA).language == "zh"
+    assert plan_of(TEA)["language"] == "zh"
 
 
 # checks

@@ -6,7 +6,7 @@ from fakes import reply
 from loopback import answer
 
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import DialogueSpec, Plan, plans
+from jurist.papers.cognibench.dialogues import DialogueSpec, plans
 from jurist.programs.dialogue_checks import Exchange, Range
 
 MILL = (
@@ -32,7 +32,7 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
     ]
 
 
-def plan_of(text: str = MILL, **changes: Any) -> Plan:
+def plan_of(text: str = MILL, **changes: Any) -> dict[str, Any]:
     spec = DialogueSpec(turns=Range(2, 2), words=Range(5, 60), **changes)
     return plans([Document(id="d", text=text, title="mill")], spec, 0)[0]
 
