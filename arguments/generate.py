@@ -154,6 +154,13 @@ class AssessOptions(LabellerOptions, Endpoint):
     words: str = option(
         "--words", "40-200", metavar="MIN-MAX", help="length the models are asked for (default: 40-200)"
     )
+    unanswered: Literal["apart", "wrong"] = option(
+        "--unanswered",
+        "apart",
+        choices=("apart", "wrong"),
+        help="on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count as "
+        "hallucinated, as in the paper; the other rates are printed too (default: apart)",
+    )
     answers: str | None = option("--answers", metavar="F.jsonl", help="write the labelled answers too")
     output: str | None = option("--output", metavar="F.json", help="write the JSON object to a file too")
     max_unusable: float = allowed(

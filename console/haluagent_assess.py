@@ -9,7 +9,7 @@ from ..arguments.generate import AssessOptions
 from ..gold.goldset import Gold
 from ..papers.haluagent.assess import Assessed, ItemAssessment, check_compares
 from ..papers.haluagent.items import FORMATS, Item, read_authors, read_items
-from ..papers.haluagent.rates import paired
+from ..papers.haluagent.rates import Rates, paired
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.table import Table, table
 from ..signatures.haluagent import TYPES
@@ -42,6 +42,7 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
         targets=tuple(target_of(options, name) for name in options.models),
         judge=judge,
         calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
+        unanswered=options.unanswered,
         benchmark=options.benchmark,
         concurrency=options.concurrency,
         budget=budget_of(options),
@@ -86,7 +87,8 @@ def _body(work: ItemAssessment, found: Sequence[Assessed]) -> list[Part]:
         for one in _pairs(found)
     ]
     return [
-        _formats(found),
+        _formats([(one, one.rates) for one in found]),
+        _formats([(one, one.otherwise) for one in found]),
         *_shares("by type, generative items (C-FAITH Table 6)", TYPES, found, "types"),
         *_shares(
             "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
@@ -111,16 +113,19 @@ def _body(work: ItemAssessment, found: Sequence[Assessed]) -> list[Part]:
     ]  # fmt: skip
 
 
-def _formats(found: Sequence[Assessed]) -> Table:
+_COUNTED_AS = {"apart": "unanswered replies left out", "wrong": "unanswered replies count as hallucinated"}
+
+
+def _formats(found: Sequence[tuple[Assessed, Rates]]) -> Table:
     rows = []
-    for one in found:
-        overall = one.rates.overall
+    for one, rates in found:
+        overall = rates.overall
         mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
-        unanswered = str(sum(one.rates.unanswered.values()))
-        cells = [str(one.rates.formats.get(name, "-")) for name in FORMATS]
-        rows.append([one.model, *cells, mean, unanswered, str(one.rates.failed)])
+        unanswered = str(sum(rates.unanswered.values()))
+        cells = [str(rates.formats.get(name, "-")) for name in FORMATS]
+        rows.append([one.model, *cells, mean, unanswered, str(rates.failed)])
     return table(
-        "hallucination rates [95 % interval] (C-FAITH Table 5)",
+        f"hallucination rates [95 % interval] (C-FAITH Table 5), {_COUNTED_AS[found[0][1].unanswered_as]}",
         ("model", *FORMATS, "overall", "unanswered", "failed"),
         rows,
     )

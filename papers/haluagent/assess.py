@@ -1,16 +1,14 @@
 """How often models hallucinate on a benchmark (C-FAITH section 4): they answer zero-shot, in each of the formats.
 
 Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge; letters and truth values are
-read from the reply by rules, and a reply that holds none, or names several options and settles on none, is counted as
-unanswered. The judge's own errors, measured on gold that it was not compiled on, are taken out of the rate of
-generative items.
+read from the reply by rules (:mod:`jurist.papers.haluagent.replies`), and a reply that holds none is unanswered: it
+counts apart, or as hallucinated, which is what the paper does. The judge's own errors, measured on gold that it was not
+compiled on, are taken out of the rate of generative items.
 """
 
-import re
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ...cases import Case
 from ...errors import UsageError
@@ -21,40 +19,12 @@ from ...programs.answering import answering
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...signatures.haluagent import AnswerQuestion
-from ...text.measures import letters
 from .items import Choice, Generative, Item, TrueFalse, choice_prompt
-from .rates import Found, Rates, rates
+from .rates import Found, Rates, Unanswered, rates
+from .replies import read_choice, read_truth
 
 ANSWERING: Final = answering("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
-Letter = Literal["A", "B", "C", "D"]
-_STATED: Final = re.compile(
-    r"(?:(?:answer|option|choice)(?: is| would be|:| =)++|i (?:choose|pick|select)"
-    r"|答案(?:是|为|应为|应该是|:)*+|(?:应)?选择?|正确(?:的)?选项(?:是|为|:)*+)"
-    r"[\s:*_\"'“(\[【（]*+(?:(?:option |choice |选项)[*_\"'“(\[【（]*+)?(?P<said>[a-d])(?![a-z0-9'’])",
-    re.IGNORECASE,
-)
-_ALONE: Final = re.compile(
-    r"[\s*_\"'“(\[【（]*+(?:(?:option |choice |选项)[*_(]*+)?(?P<said>[a-d])[\s*_\"'”)\]】）.。:、,]*$",
-    re.IGNORECASE,
-)
-_LEADING: Final = re.compile(
-    r"[\s*_(\[【（]*(?P<said>[A-D])[\s*_]*[)\]】）.。:、,][*_]*\s*(?P<rest>.*)", re.DOTALL
-)
-_CAPITAL: Final = re.compile(r"(?<![A-Za-z0-9])[A-D](?![A-Za-z0-9'’])")
-_TRUE: Final = r"true|correct|right|yes|正确|对的?|是的?|属实"
-_FALSE: Final = (
-    r"false|incorrect|wrong|no|untrue|(?:not|isn['’]t) (?:true|correct|right)"
-    r"|不正确|错误?的?|不对|不是|不属实|否"
-)
-_TRUTH: Final = re.compile(
-    rf"(?:(?<![a-z])(?P<no>{_FALSE})(?![a-z]))|(?:(?<![a-z不])(?P<yes>{_TRUE})(?![a-z]))", re.IGNORECASE
-)
-_TRUTH_STATED: Final = re.compile(
-    rf"(?:(?:answer|verdict|(?<![a-z])judg[a-z]+|statement|response|it)(?: is| would be|:)++[\s:*_\"'“(]*+"
-    rf"|(?:答案|判断)[是为\s:*_\"'“(]*)(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))(?![a-z])",
-    re.IGNORECASE,
-)
 _CONFLICT: Final = "conflict"
 _TRUTH_PROMPT: Final = {
     True: "问题：{question}\n答案：{answer}\n这个答案正确吗？只回答“正确”或“错误”。",
@@ -79,6 +49,7 @@ class Assessed:
     replies: tuple[str, ...]
     found: tuple[Found, ...]
     rates: Rates
+    otherwise: Rates  # with unanswered replies counted the other way
 
     @property
     def failed(self) -> int:
@@ -92,7 +63,9 @@ class Assessed:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rates as plain JSON types."""
-        return {"model": self.model, "items": len(self.found), **self.rates.to_json()}
+        other = self.otherwise.to_json()
+        both = {"otherwise": {name: other[name] for name in ("unanswered_as", "overall", "formats")}}
+        return {"model": self.model, "items": len(self.found), **self.rates.to_json(), **both}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +75,7 @@ class ItemAssessment(CalibratedModels[Assessed]):
     answering = ANSWERING
     unit = "items"
     items: tuple[Item, ...]  # the benchmark
+    unanswered: Unanswered = "apart"
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
@@ -140,11 +114,12 @@ class ItemAssessment(CalibratedModels[Assessed]):
                 self.items, said, verdicts(judge, cases, on_step), strict=True
             )
         )
+        ways: tuple[Unanswered, Unanswered] = (
+            ("apart", "wrong") if self.unanswered == "apart" else ("wrong", "apart")
+        )
+        chosen, other = (rates(found, calibration=_known(known), unanswered=way) for way in ways)
         return Assessed(
-            model=model,
-            replies=tuple(text for text, _ in said),
-            found=found,
-            rates=rates(found, calibration=_known(known)),
+            model=model, replies=tuple(text for text, _ in said), found=found, rates=chosen, otherwise=other
         )
 
 
@@ -187,54 +162,3 @@ def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Fou
         return Found(item, None if truth is None else truth != item.correct)
     said = verdict.value if verdict else None
     return Found(item, None if said is None else said == _CONFLICT)
-
-
-def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
-    """Return the letter that a reply chooses, or ``None``.
-
-    A reply counts if it names exactly one option, by its letter or by its words. Where it argues first, what it states
-    as its answer counts ("the answer is B", 答案是B), else its last line if that is one option alone.
-    """
-    text = unicodedata.normalize("NFKC", reply).strip()
-    stated = {match["said"].upper() for match in _STATED.finditer(text)}
-    if stated:
-        return _only(stated)
-    for line in (text, _last(text)):
-        alone = _ALONE.match(line)
-        if alone:
-            return _only({alone["said"].upper()})
-    leading = _LEADING.match(text)
-    if leading and not _CAPITAL.search(leading["rest"].replace(leading["said"], "")):
-        return _only({leading["said"]})
-    plain = letters(text)
-    quoted = {
-        letter
-        for letter, option in zip("ABCD", map(letters, options), strict=True)
-        if option and option in plain
-    }
-    if quoted:
-        return _only(quoted)
-    # A few words about a letter; in a longer text an A may be an article.
-    return _only(set(_CAPITAL.findall(text))) if len(re.sub(r"\W+", "", text)) <= 12 else None
-
-
-def read_truth(reply: str) -> bool | None:
-    """Return whether a reply calls the answer correct, or ``None``."""
-    text = unicodedata.normalize("NFKC", reply).strip()
-    for found in (_truths(_TRUTH_STATED, text), _truths(_TRUTH, text), _truths(_TRUTH, _last(text))):
-        if len(found) == 1:
-            return next(iter(found))
-    return None
-
-
-def _truths(pattern: re.Pattern[str], text: str) -> set[bool]:
-    return {match["yes"] is not None for match in pattern.finditer(text)}
-
-
-def _last(text: str) -> str:
-    return text.splitlines()[-1] if text else ""
-
-
-def _only(found: set[str]) -> Letter | None:
-    letter = next(iter(found), None)
-    return letter if len(found) == 1 and letter in ("A", "B", "C", "D") else None  # type: ignore[return-value]

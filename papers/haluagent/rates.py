@@ -1,15 +1,16 @@
 """Hallucination rates of a model (Tables 5 and 6, Figure 5), from what was found for each item.
 
 The rate of a format is the share of its answered items on which the model hallucinated; overall is the mean of the
-formats, as section 4.2 says. A reply without an answer is counted apart and is in no rate. A false negative takes a
-hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents.
+formats, as section 4.2 says. A reply without an answer is counted apart and is in no rate, or counts as hallucinated. A
+false negative takes a hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals
+leave out documents.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse
 
+Unanswered: TypeAlias = Literal["apart", "wrong"]
+"""A reply without an answer is in no rate, or is a hallucinated one."""
 _SOUND = ClosedLabels(("sound", "hallucinated"))
 
 
@@ -47,6 +50,7 @@ class Rates:
     corrected: Prevalence | None
     unanswered: Mapping[str, int]  # format -> items without an answer
     failed: int  # items that the model was not reached for
+    unanswered_as: Unanswered = "apart"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -54,13 +58,23 @@ class Rates:
         return {**plain_fields(self), "overall": overall}
 
 
-def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None) -> Rates:
+def rates(
+    found: Sequence[Found],
+    *,
+    calibration: tuple[Tallies, Tallies] | None = None,
+    unanswered: Unanswered = "apart",
+) -> Rates:
     """Return the rates of one model."""
+    silent = Counter(one.item.format for one in found if one.hallucinated is None and not one.failed)
+    if unanswered == "wrong":
+        found = [
+            replace(one, hallucinated=True) if one.hallucinated is None and not one.failed else one
+            for one in found
+        ]
     answered = [one for one in found if one.hallucinated is not None]
     by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
     present = {name: ones for name, ones in by_format.items() if ones}
     tables = breakdown(_cells(answered))
-    silent = Counter(one.item.format for one in found if one.hallucinated is None and not one.failed)
 
     def columns(table: str, names: Sequence[str]) -> dict[str, Share]:
         row = tables.get(table, {})
@@ -74,6 +88,7 @@ def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None
         corrected=_corrected(by_format["generative"], calibration),
         unanswered={name: silent[name] for name in FORMATS},
         failed=sum(one.failed for one in found),
+        unanswered_as=unanswered,
     )
 
 

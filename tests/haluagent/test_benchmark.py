@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.paired import mcnemar
 from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate, questions_of
-from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -278,45 +277,6 @@ def test_what_code_finds_wrong():
     assert [len(one) for one in found] == [3, 3, 3]
 
 
-OPTIONS = ("14 June 1605", "15 July 1606", "Leiden", "a town")
-
-
-@pytest.mark.parametrize(
-    ("reply", "letter"),
-    [
-        ("B", "B"), ("b", "B"), ("**B**", "B"), ("(B)", "B"), ("B.", "B"), ("B. 15 July 1606", "B"),
-        ("Answer: C", "C"), ("The correct answer is (D).", "D"), ("答案：B", "B"), ("答案是C。", "C"), ("我选择D", "D"),
-        ("选B", "B"), ("15 July 1606", "B"), ("He was born on 15 July 1606.", "B"), ("A is wrong and so is C.\nB", "B"),
-        ("Ｂ", "B"), ("", None), ("I do not know.", None), ("A or B", None),
-        ("A good question.", None), ("E", None), ("14 June 1605 or 15 July 1606", None), ("Bravo", None),
-        ("以上都不对", None), ("A", "A"), ("The answer is A. No, the answer is B.", None),
-    ],
-)  # fmt: skip
-def test_a_choice_is_read_or_not_there(reply, letter):
-    assert read_choice(reply, OPTIONS) == letter
-
-
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ("True", True), ("false.", False), ("**True**", True), ("Incorrect", False), ("not correct", False),
-        ("The answer is wrong.", False), ("正确", True), ("不正确", False), ("错误", False), ("答案：错误", False),
-        ("It says 1606, which is right and wrong. The answer is false.", False), ("yes", True), ("不对", False),
-        ("", None), ("perhaps", None), ("true or false", None), ("It is unclear.", None), ("对", True),
-        ("答案：是\n没有错误", True), ("判断：是的，没有错", True), ("答案 是 错误的", False), ("答案是：错误", False),
-    ],
-)  # fmt: skip
-def test_a_truth_value_is_read_or_not_there(reply, said):
-    assert read_truth(reply) is said
-
-
-@given(st.text(max_size=60))
-@settings(max_examples=200)
-def test_no_reply_breaks_the_readers(reply):
-    assert read_choice(reply, OPTIONS) in {"A", "B", "C", "D", None}
-    assert read_truth(reply) in {True, False, None}
-
-
 def _benchmark():
     answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
     questions = [
@@ -348,6 +308,12 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     silent = rates([Found(item, None, failed=place == 0) for place, item in enumerate(items)])
     assert silent.overall is None
     assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
+    paper = rates(
+        [Found(item, None, failed=place == 0) for place, item in enumerate(items)], unanswered="wrong"
+    )
+    assert paper.overall is not None
+    assert paper.overall[0] == 1.0
+    assert (paper.unanswered, paper.failed) == (silent.unanswered, 1)
 
 
 def test_a_format_without_an_error_is_not_certain_in_the_mean():
