@@ -156,13 +156,14 @@ def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimiz
 def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
     """Return a setting's value as its field's type; numbers are finite, at least 0, and in range where there is one."""
     most = _MOST.get(where.rpartition(".")[2], math.inf)
+    read = value
     try:
         if kind is type(None):  # DSPy says nothing of its type
             kind = bool | int | float | str
-            value = _literal(value) if isinstance(value, str) else value
+            read = _literal(value) if isinstance(value, str) else value
         if get_origin(kind) is tuple and isinstance(value, str):
-            value = [item.strip() for item in value.split(",")]
-        typed = TypeAdapter(kind).validate_python(value)
+            read = [item.strip() for item in value.split(",")]
+        typed = TypeAdapter(kind).validate_python(read)
         numbers = [
             one for one in (typed if isinstance(typed, tuple) else [typed]) if isinstance(one, int | float)
         ]
