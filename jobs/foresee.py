@@ -98,7 +98,7 @@ def _shown(parts: tuple[Optimizer, ...]) -> int:
     part: Any
     for part in parts:
         known = settings_of(part)[part.name]
-        pairs = 2 * known.get("pairs", 0) * known.get("most", 0)  # a pair is two cases
+        pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
         theirs = (
             known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
         )

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .base import Job, refuse_other
-from .cfaith import ByCause
-from .crossing import Crossing
 from .fewshot import FewShot, Order
 from .opro import Opro
 from .raced import Arm
+from .rewriting import ByCause, Crossing
 from .threshold import Threshold
 
 _NAMES = ("history", "causes", "demonstrations", "crossing", "order", "threshold")

@@ -14,12 +14,13 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
 from .fewshot import demos_of
-from .racing import stratified
+from .raced import Arm, Raced, Track
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
@@ -36,69 +37,49 @@ class Confusion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrastive:
-    """Settings."""
+class Contrastive(Raced):
+    """Settings, beside those of the race."""
 
+    steps: int = 6  # confusions that are tried
     sample: int = 120  # train cases that are judged to find the confusions
     least: int = 2  # cases a confusion must show in to count as recurring
-    most: int = 6  # confusions that are tried
     pairs: int = 2  # pairs of cases added for a confusion
     draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
+    whole: str = "dev"
+    patience: int = 6
+    shrink: float = 0.0
+    reach: float = 0.0
     name: str = "contrastive"
+    proposal: ClassVar[int] = 0
+    learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt on train and dev, and one set on dev."""
-        sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.calls_per_case
+    def arms(self, job: Job) -> Sequence[Arm]:
+        """Return itself."""
+        return (self,)
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Add pairs of contrasting demonstrations to ``start``, confusion by confusion."""
-        random_ = random.Random(f"contrastive/{job.seed}/{start.id}")
-        sample = stratified(job.labelled_train(), job.judge.answer, random_)[: self.sample]
-        found = confusions(board, start, sample, least=self.least)[: self.most]
-        current = start
-        board.score(current, job.dev)
-        for step, confusion in enumerate(found, 1):
-            label = f"{confusion.gold} taken for {confusion.judged}"
-            kept = current
-            for _ in range(self.draws):
-                fresh = self._with_pairs(job, board, current, confusion, random_, step)
-                if fresh is None:
-                    break
-                board.score(fresh, job.dev)
-                job.note(f"{label}: {fresh.id}", board.value(fresh, job.dev), kind="candidate")
-                if board.value(fresh, job.dev) > board.value(kept, job.dev):
-                    kept = fresh
-            current = kept
-            job.note(f"{label}: {len(current.demo_ids)} cases", board.value(current, job.dev), kind="step")
-        return board.best(job.dev) or start
-
-    def _with_pairs(
-        self,
-        job: Job,
-        board: Board,
-        current: Candidate,
-        confusion: Confusion,
-        random_: random.Random,
-        step: int,
-    ) -> Candidate | None:
-        """Return ``current`` with further pairs, each a confused case and its counterpart."""
-        confused, others = (
-            [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
-            for cases in (confusion.cases, confusion.others)
-        )
-        count = min(self.pairs, len(confused), len(others))
-        if not count:
-            return None
-        pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
-        added = list(dict.fromkeys(case.id for pair in pairs for case in pair))
-        known = {case.id: case for case in (*confused, *others)}
-        state, prompts = current.state, current.state.predictors
-        for name, demos in demos_of(job.judge, prompts, [known[one] for one in added]).items():
-            state = state.with_demos(name, (*prompts[name].demos, *demos))
-        source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
-        ids = tuple(sorted({*current.demo_ids, *added}))
-        return board.add(state, parent=current, source=source, step=step, demo_ids=ids)
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Add pairs for the next confusion to the leader, each a confused case and its counterpart."""
+        job, start, current = track.job, track.start, track.leader
+        recurring = confusions(track.board, start, [case for case, _ in track.known(start)], least=self.least)
+        for confusion in recurring[turn - 1 : turn]:
+            random_ = random.Random(f"contrastive/{job.seed}/{start.id}/{turn}")
+            confused, others = (
+                [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
+                for cases in (confusion.cases, confusion.others)
+            )
+            count = min(self.pairs, len(confused), len(others))
+            made = []
+            for _ in range(self.draws if count else 0):
+                pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
+                added = {case.id: case for pair in pairs for case in pair}
+                state, prompts = current.state, current.state.predictors
+                for name, demos in demos_of(job.judge, prompts, list(added.values())).items():
+                    state = state.with_demos(name, (*prompts[name].demos, *demos))
+                source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
+                ids = tuple(sorted({*current.demo_ids, *added}))
+                made.append(track.fresh(state, parent=current, source=source, demo_ids=ids))
+            return [one for one in made if one is not None]
+        return []
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:

@@ -10,11 +10,13 @@ and not random rows as exemplars, and deduplicates on normalised Unicode text, s
 that Chinese works.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import dspy
 
+from ..cases import Case
 from .base import WAYS, Job, refuse_other
 from .board import Candidate
 from .proposing import Writing, exemplar, propose, propose_fields, rotated, scored, task
@@ -46,13 +48,31 @@ class ProposeInstruction(dspy.Signature):
     instruction: str = dspy.OutputField(desc="the new instruction")
 
 
+class ProposeByScore(dspy.Signature):
+    """Write a better instruction for a judge.
+
+    You see what the judge is given and must answer, the instructions tried so far with their scores from 0
+    to 100 (the best last), and some of the cases with the labels people gave. Write one new instruction that
+    differs from all of them and will score higher. It should be concise, effective and generally
+    applicable. Do not quote the cases. Write nothing but the instruction.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    scored_instructions: str = dspy.InputField(desc="instructions with their scores, ascending")
+    examples: str = dspy.InputField(desc="some of the cases, with the labels people gave")
+    instruction: str = dspy.OutputField(desc="the new instruction")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Opro(Writing, Raced):
     """OPRO's settings, beside those of the race."""
 
     candidates: int = 3  # instructions proposed a step (the paper: 8)
     shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
-    exemplars: int = 3  # errors of the leader shown (the paper: 3 cases)
+    exemplars: int = 3  # cases shown (the paper: 3)
+    exemplars_of: str = (
+        "errors"  # of the leader, or ``random`` ones of train as people labelled them (the paper)
+    )
     # for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal
     predictors: str = "in turn"
     name: str = "opro"
@@ -60,6 +80,13 @@ class Opro(Writing, Raced):
     def __post_init__(self) -> None:
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
+        refuse_other(f"{self.name}.exemplars_of", self.exemplars_of, ("errors", "random"))
+
+    @classmethod
+    def of_paper(cls) -> "Opro":
+        """Return the paper's settings."""
+        settings = {"candidates": 8, "exemplars_of": "random", "whole": "train", "shrink": 0.0, "reach": 0.0}
+        return cls(name="opro-paper", steps=10, sample=100, patience=10, **settings)  # type: ignore[arg-type]
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return itself."""
@@ -72,33 +99,48 @@ class Opro(Writing, Raced):
         names = tuple(leader.state.predictors)
         if len(names) == 1 or self.predictors == "in turn":
             name = names[(turn - 1) % len(names)]
-            asked = self._asked(track, {"scored_instructions": name}, turn)
-            texts = propose(job, ProposeInstruction, asked, self.temperature)
+            signature = ProposeByScore if self.exemplars_of == "random" else ProposeInstruction
+            texts = propose(
+                job, signature, self._asked(track, {"scored_instructions": name}, turn), self.temperature
+            )
             way = "" if len(names) == 1 else self.predictors
             return candidate_filter.enter_all(leader, [{name: text} for text in texts], track.step, way)
         fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
         asked = self._asked(track, {f"scored_{field}": name for field, name in fields.items()}, turn)
-        answers = propose_fields(job, joint(names), asked, self.temperature)
+        answers = propose_fields(job, joint(names, self.exemplars_of), asked, self.temperature)
         proposals = [{fields[field]: text for field, text in said.items()} for said in answers]
         return candidate_filter.enter_all(leader, proposals, track.step, self.predictors)
 
     def _asked(self, track: Track, shown: Mapping[str, str], turn: int) -> list[dict[str, str]]:
         """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
-        best = [(track.board.candidates[one.id], one.mean) for one in track.race.ranking()[: self.shown]]
-        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.leader)]
         values = {
             "task": task(track.job, *shown.values()),
-            **{field: scored(name, best) for field, name in shown.items()},
+            **{field: scored(name, track.best(self.shown)) for field, name in shown.items()},
         }
+        if self.exemplars_of == "random":
+            known = [case for case in track.race.order if case.known and case not in track.job.dev]
+            drawn = random.Random(f"exemplars/{track.job.seed}/{turn}").sample(
+                known, min(self.exemplars, len(known))
+            )
+            texts = [exemplar(case, _gold(track.job, case)) for case in drawn]
+            return [{**values, "examples": "\n\n".join(texts) or "none"}] * self.candidates
+        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.leader)]
         return [
             {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, draw)) or "none"}
             for draw in range((turn - 1) * self.candidates, turn * self.candidates)
         ]
 
 
-def joint(names: Sequence[str]) -> type[dspy.Signature]:
+def _gold(job: Job, case: Case) -> str:
+    answer = job.judge.answer
+    units = zip(answer.units(case.inputs), case.gold or (), strict=True)
+    return "\n".join(answer.truth(text, gold) for text, gold in units if gold is not None)
+
+
+def joint(names: Sequence[str], exemplars_of: str = "errors") -> type[dspy.Signature]:
     """Return the signature that rewrites the instructions of several predictors in one proposal."""
-    signature: type[dspy.Signature] = ProposeInstruction.delete("scored_instructions").delete("instruction")
+    single = ProposeByScore if exemplars_of == "random" else ProposeInstruction
+    signature: type[dspy.Signature] = single.delete("scored_instructions").delete("instruction")
     signature = signature.with_instructions(_JOINT)
     for at, name in enumerate(names, 1):
         desc = (

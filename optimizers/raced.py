@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
 from ..programs.state import PromptState
-from .base import Job
+from .base import Job, refuse_other
 from .board import Board, Candidate
 from .copying import CopyGuard
 from .finalists import Finalists
@@ -31,6 +31,7 @@ _HOPE = (
     0.02  # what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
 )
 _HOPED = 2.0  # steps for which that counts
+_PARTS = ("train", "dev")
 _FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
 
 
@@ -41,6 +42,7 @@ class Track:
     job: Job  # the job
     board: Board  # all prompts
     race: Race  # where they stand
+    start: Candidate  # what the search began with
     reach: float  # standard errors of the lower bound by which one leads
     step: int = 0  # the step of the search, from 1
 
@@ -66,6 +68,15 @@ class Track:
         """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
         met = [case for case in self.race.seen(candidate) if case.id not in self._dev]
         return list(zip(met, self.board.score(candidate, met), strict=True))
+
+    def best(self, count: int) -> list[tuple[Candidate, float]]:
+        """Return the best few prompts with their values: shrunken where they met different cases, else their own."""
+        board, first = self.board, self.race.order[: self.race.block]
+        pairs = [(board.candidates[one.id], one.mean) for one in self.race.ranking()]
+        if not self.race.telling:
+            pairs = [(one, board.value(one, first)) for one, _ in pairs]
+            pairs.sort(key=lambda pair: -round(pair[1], 9))
+        return pairs[:count]
 
     def on_dev(self, candidate: Candidate) -> list[Case]:
         """Return the cases of dev that a prompt of the race has met: on them the choice compares it."""
@@ -164,6 +175,8 @@ class Raced(ABC):
     sample: int = 200  # train cases of the race, beside all of dev; no prompt is scored on more
     # cases of the race on which the basic prompt is scored first; all that comes is compared with it
     opening: int = 40
+    # ``train`` or ``dev``: in place of blocks, each new prompt is scored on all of it, and who leads on the rest too
+    whole: str = ""
     block: int = 8  # cases in a block of the race; each new prompt runs one
     extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
     growth: float = 0.5  # by how many blocks that grows each step
@@ -175,6 +188,9 @@ class Raced(ABC):
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
+    learns: ClassVar[bool] = (
+        True  # from the errors of each leader, so that with ``whole`` it meets the rest too
+    )
 
     @abstractmethod
     def arms(self, job: Job) -> Sequence[Arm]:
@@ -187,8 +203,13 @@ class Raced(ABC):
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
-        of_train = interleaved([1] * min(self.sample, len(job.train)), [0] * len(job.dev))
-        beside_dev = sum(sum(of_train[: max(1, size)]) for size in (self.opening, self.block))
+        refuse_other(f"{self.name}.whole", self.whole, ("", *_PARTS))
+        train = min(self.sample, len(job.train))
+        if self.whole:
+            beside_dev = train * (1 + (self.whole == "train"))
+        else:
+            of_train = interleaved([1] * train, [0] * len(job.dev))
+            beside_dev = sum(sum(of_train[: max(1, size)]) for size in (self.opening, self.block))
         return (beside_dev + 2 * len(job.dev)) * job.calls_per_case + self.proposal
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
@@ -196,18 +217,23 @@ class Raced(ABC):
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
             race = self._race(job, board, start)
-            self._search(Track(job=job, board=board, race=race, reach=self.reach), start, finalists)
+            track = Track(job=job, board=board, race=race, start=start, reach=self.reach)
+            self._search(track, finalists)
         return board.best(job.dev) or start
 
-    def _search(self, track: Track, start: Candidate, finalists: Finalists) -> None:
-        job, board, race = track.job, track.board, track.race
+    def _search(self, track: Track, finalists: Finalists) -> None:
+        job, board, race, start = track.job, track.board, track.race, track.start
         bandit = Bandit(self.arms(job), race, self.block * job.calls_per_case)
         last, waited = (start.id, start.id), 0
         for step in range(1, self.steps + 1):
             track.step = step
-            self._step(track, bandit)
+            if not self._step(track, bandit) and self.whole:
+                break  # whoever leads has met all there is
             finalists.keep()
-            race.advance(round(self.extra + self.growth * step), self.reach)
+            if self.whole and self.learns:
+                race.complete(self.reach)
+            if not self.whole:
+                race.advance(round(self.extra + self.growth * step), self.reach)
             leader = track.leader
             race.keep_up(board.basic, leader)
             board.score(board.basic, track.on_dev(leader))  # in the end it is scored on all of dev anyway
@@ -219,8 +245,8 @@ class Raced(ABC):
             if waited >= self.patience:
                 break
 
-    def _step(self, track: Track, bandit: Bandit) -> None:
-        """Let the best arm that has an idea propose, and its prompts run their first block."""
+    def _step(self, track: Track, bandit: Bandit) -> bool:
+        """Let the best arm that has an idea propose, and its prompts run their first block; say whether one has."""
         job, leader, meter = track.job, track.leader, track.job.context.meter
         for arm, turn in bandit.order():
             before = meter.calls
@@ -231,20 +257,28 @@ class Raced(ABC):
                 value = track.board.value(candidate, track.race.order)
                 job.note(f"step {track.step}: {candidate.id}", value, kind="candidate")
             if made:
-                return
+                return True
+        return False
 
     def _race(self, job: Job, board: Board, start: Candidate) -> Race:
-        order = interleaved(
-            *(
-                stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
-                for part, cases, most in (
-                    ("race", job.train, self.sample),
-                    ("dev", job.dev, len(job.dev)),
-                )
+        train, dev = (
+            stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
+            for part, cases, most in (
+                ("race", job.train, self.sample),
+                ("dev", job.dev, len(job.dev)),
             )
         )
-        reference = board.score(board.basic, order[: max(1, self.opening)])
-        race = Race(board, order, block=self.block, reference=reference, shrink=self.shrink)
+        if self.whole:
+            first, rest = (train, dev) if self.whole == "train" else (dev, train)
+            order, block, opening = [*first, *rest], len(first), len(first)
+        else:
+            order, block, opening = interleaved(train, dev), self.block, self.opening
+        reference = board.score(board.basic, order[: max(1, opening)])
+        race = Race(
+            board, order, block=block, reference=reference, shrink=self.shrink, telling=not self.whole
+        )
         race.enter(board.basic)
         race.enter(start)
+        if self.whole:
+            race.complete(self.reach)
         return race

@@ -67,9 +67,11 @@ class Race:
         block: int,
         reference: Sequence[Outcome],
         shrink: float = SHRINK,
+        telling: bool = True,
     ) -> None:
+        """Race over ``order``; with ``telling`` a new prompt's first block is of the cases that say most of it."""
         self.board, self.order, self.block = board, tuple(order), max(1, block)
-        self.shrink = shrink
+        self.shrink, self.telling = shrink, telling
         self._credit = Credit(board.objective, reference)
         self._arms: dict[str, Scored] = {}
         self._met: dict[str, dict[str, Outcome]] = {}
@@ -98,6 +100,11 @@ class Race:
             if not open_:
                 return
             self._run(max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id)
+
+    def complete(self, caution: float) -> None:
+        """Let whoever leads meet all cases."""
+        while self._at[leader := self.leader(caution).id] < len(self._own[leader]):
+            self._run(leader)
 
     def keep_up(self, candidate: Candidate, leader: Candidate) -> None:
         """Give a block to a prompt that has met fewer cases than ``leader``: they are compared on what both met."""
@@ -139,7 +146,7 @@ class Race:
         Where all of the best are right, or all wrong, a case says next to nothing of another prompt. The
         leader's errors alone would mislead: most of a good prompt's are bad luck, which any other seems to mend.
         """
-        if not self._arms:
+        if not self._arms or not self.telling:
             return list(own)
         best = [self._met[found.id] for found in self.ranking()[:_BEST]]
 

@@ -18,13 +18,12 @@ from ..programs.plugins import Registry
 from .all_arms import AllArms
 from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
-from .cfaith import CFaith
 from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import FewShot
 from .opro import Opro
-from .opro_paper import OproPaper
 from .optuna_joint import Optuna
+from .rewriting import CFaith
 from .threshold import Threshold
 
 DEFAULT = "race"
@@ -34,7 +33,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),
     "optuna": Optuna,
-    "opro-paper": OproPaper,
+    "opro-paper": Opro.of_paper,
     "cfaith": CFaith,
     "contrastive": Contrastive,
     "threshold": Threshold,

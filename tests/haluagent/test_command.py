@@ -185,7 +185,7 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
         "--set",
         "rewrites=1",
         "--set",
-        "rounds=1",
+        "steps=1",
         "--max-calls",
         "2000",
         "--force",

@@ -61,7 +61,7 @@ def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_th
     ]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     server = serve(simulated)
-    few = ("--set", "rewrites=2", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
+    few = ("--set", "rewrites=2", "--set", "steps=2", "--max-calls", "3000", "--force", "--json")
     asked = ("compile", "haluagent", "--gold", "docs.jsonl", "--optimizer", "cfaith")
     made = ok(*asked, "--model", "openai/x", "--api-base", server.url, "--yes", *few)
     rounds = made.json["rounds"]

@@ -34,7 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "race": {"steps": 5, "candidates": 3, "sample": 12, "sizes": (2, 4), "block": 5},
     "opro+fewshot": OPTIONS,
     "opro-paper": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
-    "cfaith": {"rounds": 3, "rewrites": 3, "sample": 12, "errors": 3},
+    "cfaith": {"steps": 3, "rewrites": 3, "sample": 12, "errors": 3},
     "contrastive": {"sample": 20, "draws": 2, "pairs": 1},
     "optuna": {"trials": 5, "sizes": (2, 4), "sets": 1, "orders": 2, "sample": 6, "hard": 6, "startup": 2},
     "bootstrap": {"num_candidate_programs": 2, "max_labeled_demos": 4, "sample": 12},

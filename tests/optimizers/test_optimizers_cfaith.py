@@ -10,7 +10,7 @@ from loopback import field_of
 from worlds import job_of, simulator
 
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.cfaith import CFaith
+from jurist.optimizers.rewriting import CFaith
 
 WORLD = simulator.World(seed=8)
 USEFUL = [name for name, strength in WORLD.strengths.items() if strength > 0]
@@ -34,7 +34,7 @@ def test_each_round_starts_from_the_best_of_the_last() -> None:
         left = [name for name in USEFUL if name not in current]
         return stating([*current, *left[: 3 - (request.config.seed or 0)]], len(current))
 
-    job, result, proposer = run(proposed, rounds=3)
+    job, result, proposer = run(proposed, steps=3)
     rows = result.board.history(job.train, job.dev)
     shown = [field_of(user_of(request), "current_instruction") for request in proposer.requests]
     assert len(shown) == 6
@@ -47,7 +47,7 @@ def test_each_round_starts_from_the_best_of_the_last() -> None:
 
 
 def test_the_errors_are_those_of_the_current_prompt_on_train() -> None:
-    job, result, proposer = run(lambda request: stating(USEFUL[:2], request.config.seed), rounds=1)
+    job, result, proposer = run(lambda request: stating(USEFUL[:2], request.config.seed), steps=1)
     train = {case.inputs["item"]: case for case in job.train}
     errors = [field_of(user_of(request), "errors") for request in proposer.requests]
     assert errors[0] != errors[1]  # each rewrite sees others
@@ -62,7 +62,7 @@ def test_the_errors_are_those_of_the_current_prompt_on_train() -> None:
 
 def test_errors_stand_under_their_causes_and_the_scored_history_beside_them() -> None:
     numbers = iter(range(100))
-    job, result, proposer = run(lambda request: stating(USEFUL[:1], next(numbers)), rounds=2, errors=40)
+    job, result, proposer = run(lambda request: stating(USEFUL[:1], next(numbers)), steps=2, errors=40)
     wrong = [
         outcome.row
         for case in job.train

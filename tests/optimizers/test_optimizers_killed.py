@@ -23,7 +23,7 @@ SMALL = {
     "opro": ("steps=3", "candidates=2", "sample=12"),
     "opro-paper": ("steps=2", "candidates=2", "sample=12"),
     "fewshot": ("sizes=2,4", "sets=2", "block=4", "sample=12"),
-    "cfaith": ("rounds=2", "rewrites=2", "sample=12"),
+    "cfaith": ("steps=2", "rewrites=2", "sample=12"),
     "contrastive": ("sample=14", "draws=2"),
     "bootstrap": ("num_candidate_programs=2",),
     "copro": ("breadth=3", "depth=2", "sample=12"),

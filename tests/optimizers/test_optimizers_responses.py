@@ -13,19 +13,18 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Optimizer, Result, optimize
-from jurist.optimizers.cfaith import CFaith
 from jurist.optimizers.contrastive import Contrastive
 from jurist.optimizers.fewshot import FewShot
 from jurist.optimizers.opro import Opro
-from jurist.optimizers.opro_paper import OproPaper
 from jurist.optimizers.proposing import task
 from jurist.optimizers.registry import make
+from jurist.optimizers.rewriting import CFaith
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
 WHOLE = ("cognibench", "cognibench-tags", "cognibench-staged")
 SEVERAL = ("tier", "cognibench-staged")
-CONTRASTIVE = Contrastive(sample=24, most=2, draws=1)
+CONTRASTIVE = Contrastive(sample=24, steps=2, draws=1)
 
 
 def job_of(name: str, budget: Budget | None = None, cases: int = 18) -> Job:
@@ -72,7 +71,7 @@ def test_contrastive_examples_are_whole_responses_tagged_as_the_task_is(name: st
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_contrastive_compiles_whole_responses_to_the_end(tmp_path: Any, name: str) -> None:
-    settings = [part for pair in ("sample=24", "most=1", "draws=1") for part in ("--set", pair)]
+    settings = [part for pair in ("sample=24", "steps=1", "draws=1") for part in ("--set", pair)]
     done = ok(
         *("compile", name, "--gold", "cognibench-mini", "--optimizer", "contrastive", *settings),
         *("--store", tmp_path, "--force", "--json"),
@@ -86,8 +85,8 @@ def test_contrastive_compiles_whole_responses_to_the_end(tmp_path: Any, name: st
     ("optimizer", "part"),
     [
         (Opro(steps=3, candidates=2, sample=12), "instructions"),
-        (OproPaper(steps=3, candidates=2, sample=12), "instructions"),
-        (CFaith(rounds=1, rewrites=2, sample=12), "instructions"),
+        (make("opro-paper", {"steps": 3, "candidates": 2, "sample": 12}), "instructions"),
+        (CFaith(steps=1, rewrites=2, sample=12), "instructions"),
         (FewShot(sizes=(6,), sets=2, block=6, sample=6), "demos"),
         (CONTRASTIVE, "demos"),
     ],
@@ -114,7 +113,7 @@ def test_every_optimizer_improves_programs_with_several_predictors(
 
 
 @pytest.mark.parametrize(
-    "optimizer", [Opro(), OproPaper(), CFaith(), FewShot(), Contrastive()], ids=lambda o: o.name
+    "optimizer", [Opro(), make("opro-paper"), CFaith(), FewShot(), Contrastive()], ids=lambda o: o.name
 )
 def test_the_smallest_run_counts_every_call_of_a_sample(optimizer: Optimizer) -> None:
     three = job_of("tier")
