@@ -45,7 +45,7 @@ class Contrastive(Raced):
     least: int = 2  # cases a confusion must show in to count as recurring
     pairs: int = 2  # pairs of cases added for a confusion
     draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
-    whole: str = "dev"
+    whole: ClassVar[str] = "dev"
     patience: int = 6
     shrink: float = 0.0
     reach: float = 0.0

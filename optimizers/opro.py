@@ -13,6 +13,7 @@ that Chinese works.
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import dspy
 
@@ -70,23 +71,15 @@ class Opro(Writing, Raced):
     candidates: int = 3  # instructions proposed a step (the paper: 8)
     shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
     exemplars: int = 3  # cases shown (the paper: 3)
-    exemplars_of: str = (
-        "errors"  # of the leader, or ``random`` ones of train as people labelled them (the paper)
-    )
     # for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal
     predictors: str = "in turn"
     name: str = "opro"
+    # cases shown are errors of the leader, or any of train as people labelled them
+    random_exemplars: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
-        refuse_other(f"{self.name}.exemplars_of", self.exemplars_of, ("errors", "random"))
-
-    @classmethod
-    def of_paper(cls) -> "Opro":
-        """Return the paper's settings."""
-        settings = {"candidates": 8, "exemplars_of": "random", "whole": "train", "shrink": 0.0, "reach": 0.0}
-        return cls(name="opro-paper", steps=10, sample=100, patience=10, **settings)  # type: ignore[arg-type]
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return itself."""
@@ -99,7 +92,7 @@ class Opro(Writing, Raced):
         names = tuple(leader.state.predictors)
         if len(names) == 1 or self.predictors == "in turn":
             name = names[(turn - 1) % len(names)]
-            signature = ProposeByScore if self.exemplars_of == "random" else ProposeInstruction
+            signature = ProposeByScore if self.random_exemplars else ProposeInstruction
             texts = propose(
                 job, signature, self._asked(track, {"scored_instructions": name}, turn), self.temperature
             )
@@ -107,7 +100,7 @@ class Opro(Writing, Raced):
             return candidate_filter.enter_all(leader, [{name: text} for text in texts], track.step, way)
         fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
         asked = self._asked(track, {f"scored_{field}": name for field, name in fields.items()}, turn)
-        answers = propose_fields(job, joint(names, self.exemplars_of), asked, self.temperature)
+        answers = propose_fields(job, joint(names, self.random_exemplars), asked, self.temperature)
         proposals = [{fields[field]: text for field, text in said.items()} for said in answers]
         return candidate_filter.enter_all(leader, proposals, track.step, self.predictors)
 
@@ -117,7 +110,7 @@ class Opro(Writing, Raced):
             "task": task(track.job, *shown.values()),
             **{field: scored(name, track.best(self.shown)) for field, name in shown.items()},
         }
-        if self.exemplars_of == "random":
+        if self.random_exemplars:
             known = [case for case in track.race.order if case.known and case not in track.job.dev]
             drawn = random.Random(f"exemplars/{track.job.seed}/{turn}").sample(
                 known, min(self.exemplars, len(known))
@@ -137,9 +130,24 @@ def _gold(job: Job, case: Case) -> str:
     return "\n".join(answer.truth(text, gold) for text, gold in units if gold is not None)
 
 
-def joint(names: Sequence[str], exemplars_of: str = "errors") -> type[dspy.Signature]:
+@dataclass(frozen=True, kw_only=True)
+class OproPaper(Opro):
+    """The same with the paper's settings: the baseline."""
+
+    steps: int = 10  # the paper: up to 200
+    candidates: int = 8
+    sample: int = 100
+    patience: int = 10
+    shrink: float = 0.0
+    reach: float = 0.0
+    name: str = "opro-paper"
+    whole: ClassVar[str] = "train"
+    random_exemplars: ClassVar[bool] = True
+
+
+def joint(names: Sequence[str], random_exemplars: bool = False) -> type[dspy.Signature]:
     """Return the signature that rewrites the instructions of several predictors in one proposal."""
-    single = ProposeByScore if exemplars_of == "random" else ProposeInstruction
+    single = ProposeByScore if random_exemplars else ProposeInstruction
     signature: type[dspy.Signature] = single.delete("scored_instructions").delete("instruction")
     signature = signature.with_instructions(_JOINT)
     for at, name in enumerate(names, 1):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
 from ..programs.state import PromptState
-from .base import Job, refuse_other
+from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 from .finalists import Finalists
@@ -31,7 +31,6 @@ _HOPE = (
     0.02  # what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
 )
 _HOPED = 2.0  # steps for which that counts
-_PARTS = ("train", "dev")
 _FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
 
 
@@ -175,8 +174,6 @@ class Raced(ABC):
     sample: int = 200  # train cases of the race, beside all of dev; no prompt is scored on more
     # cases of the race on which the basic prompt is scored first; all that comes is compared with it
     opening: int = 40
-    # ``train`` or ``dev``: in place of blocks, each new prompt is scored on all of it, and who leads on the rest too
-    whole: str = ""
     block: int = 8  # cases in a block of the race; each new prompt runs one
     extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
     growth: float = 0.5  # by how many blocks that grows each step
@@ -187,6 +184,8 @@ class Raced(ABC):
     patience: int = 8  # rounds without a new leader or another choice before it stops
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
+    # ``train`` or ``dev``: in place of blocks, each new prompt is scored on all of it, and who leads on the rest too
+    whole: ClassVar[str] = ""
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
     learns: ClassVar[bool] = (
         True  # from the errors of each leader, so that with ``whole`` it meets the rest too
@@ -203,7 +202,6 @@ class Raced(ABC):
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
-        refuse_other(f"{self.name}.whole", self.whole, ("", *_PARTS))
         train = min(self.sample, len(job.train))
         if self.whole:
             beside_dev = train * (1 + (self.whole == "train"))

@@ -21,7 +21,7 @@ from .board import Board, Candidate
 from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import FewShot
-from .opro import Opro
+from .opro import Opro, OproPaper
 from .optuna_joint import Optuna
 from .rewriting import CFaith
 from .threshold import Threshold
@@ -33,7 +33,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),
     "optuna": Optuna,
-    "opro-paper": Opro.of_paper,
+    "opro-paper": OproPaper,
     "cfaith": CFaith,
     "contrastive": Contrastive,
     "threshold": Threshold,

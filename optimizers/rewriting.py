@@ -10,6 +10,7 @@ right on different cases.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import ClassVar
 
 import dspy
 
@@ -84,7 +85,7 @@ class CFaith(ByCause, Raced):
     rewrites: int = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
     sample: int = 60  # train cases on which the current prompts are run (the paper: 60 documents)
     predictors: str = "jointly"
-    whole: str = "dev"
+    whole: ClassVar[str] = "dev"
     patience: int = 1
     shrink: float = 0.0
     reach: float = 0.0
