@@ -230,16 +230,6 @@ def test_what_was_refused_forgets_nothing(tmp_path: Path) -> None:
 # a run
 
 
-def test_the_limit_of_a_run_holds_over_all_that_continues_it(serve: Callable[..., Any]) -> None:
-    server = serve()
-    assert cli(*argv("run", server, "--max-calls", 15)).code == 1
-    again = cli(*argv("run", server, "--max-calls", 15, "--resume"))
-    assert (again.code, server.count) == (1, 15)
-    ok(*argv("run", server, "--max-calls", ROWS, "--resume"))
-    assert server.count == ROWS
-    assert not list(Path().glob(".*jurist*"))
-
-
 def test_the_samples_of_a_row_that_was_not_finished_are_not_paid_again(serve: Callable[..., Any]) -> None:
     server = serve()
     three = ("--samples", 3, "--stopping", "all", "--concurrency", 1)

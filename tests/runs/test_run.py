@@ -1,6 +1,5 @@
 """``jurist run``: every row ends as one line, whatever is in it and whatever happens on the way."""
 
-import csv
 import io
 import json
 import re
@@ -159,21 +158,6 @@ def test_standard_input_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> N
     assert "12 verdicts" in done.err
 
 
-def test_csv_gives_the_same_ids_as_jsonl() -> None:
-    rows = [{key: row[key] for key in ("conversation", "claim")} for row in claims(4)]
-    with Path("rows.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["conversation", "claim"])
-        writer.writeheader()
-        writer.writerows(rows)
-    for name in ("rows.csv", "rows.jsonl"):
-        ok("run", "fect:basic", "--input", name, "--output", f"{name}.out")
-    one, two = (
-        {line["id"]: line["label"] for line in read_jsonl(Path(f"rows.{kind}.out"))}
-        for kind in ("csv", "jsonl")
-    )
-    assert one == two
-
-
 def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     bars, rows = list[int](), new_rows(3)  # rows of each, less those that were counted
     monkeypatch.setattr(Bar, "begin", lambda bar, text, total: bars.append(total))
@@ -195,18 +179,6 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pyt
         == [line["usage"]["calls"] for line in lines]
         == [1, 1, 0, 0, 1]
     )
-
-
-def test_resume_knows_rows_by_their_content_and_not_by_their_place() -> None:
-    rows = new_rows(6)
-    write_jsonl(Path("a.jsonl"), rows[:3])
-    ok("run", "fect:basic", "--input", "a.jsonl", "--output", "o.jsonl")
-    write_jsonl(Path("b.jsonl"), rows[::-1])
-    again = cli("run", "fect:basic", "--input", "b.jsonl", "--output", "o.jsonl", "--resume", "--json")
-    assert (again.json["rows"], again.json["resumed"], again.json["verdict"]) == (6, 3, 3)
-    assert len({line["id"] for line in read_jsonl(Path("o.jsonl"))}) == 6
-    once_more = cli("run", "fect:basic", "--input", "b.jsonl", "--output", "o.jsonl", "--resume", "--json")
-    assert (once_more.code, once_more.json["verdict"], once_more.json["spend"]["calls"]) == (0, 0, 0)
 
 
 def test_a_torn_line_is_asked_again() -> None:
@@ -305,15 +277,6 @@ class TestEndpoint:
             assert bool(line["error"]) == (status != "verdict")
         assert counts["spend"]["calls"] == server.count == 80 + 10 + 10 * 4
         assert "20.0% of the rows have no usable verdict" in done.err
-
-    def test_failed_rows_are_asked_again_and_others_are_not(self, serve: Callable[..., Any]) -> None:
-        write_and(20)
-        broken = serve(faults=lambda index, body: "500" if "number 7 " in str(body) else None)
-        ok(*self.argv(broken, "--max-unusable", 1))
-        server = serve()
-        done = cli(*self.argv(server, "--resume", "--json"))
-        assert (done.code, done.json["resumed"], done.json["verdict"], server.count) == (0, 19, 1, 1)
-        assert Counter(line["status"] for line in read_jsonl(Path("o.jsonl"))) == {"verdict": 20}
 
     def test_the_allowed_share_decides_the_exit_code(self, serve: Callable[..., Any]) -> None:
         write_and(10)
