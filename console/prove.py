@@ -13,7 +13,7 @@ from ..gold.goldset import Gold
 from ..gold.sheets_out import write_sheet
 from ..jobs.deciding import decide, settle
 from ..jobs.foresee import foresee
-from ..jobs.label_plan import Given, LabelPlan
+from ..jobs.label_plan import LabelPlan, Labels, labels_in
 from ..jobs.unlabelled import Unlabelled, contenders_of, planned
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -49,8 +49,8 @@ def run(options: ProveOptions) -> Result:
             raise UsageError(f"the plan of {artifact.ref} is decided", hint=_SHOWN.format(ref=artifact.ref))
         return _shown(plan, plan.decision, _SHOWN.format(ref=artifact.ref))
     if options.answers is not None:
-        given = Given.of(plan, Gold.load(options.answers, judge, labelled=False))
-        return _decided(store, artifact, plan, judge, given)
+        labels = labels_in(plan, Gold.load(options.answers, judge, labelled=False))
+        return _decided(store, artifact, plan, judge, labels)
     if options.sheet is not None:
         return _sheet(options, plan, judge)
     if options.review:
@@ -126,19 +126,17 @@ def _reviewed(
         rater="" if options.rater == "annotator" else options.rater,
         port=options.port,
     )
-    given = Given(values={})
-    if path.exists():
-        given = Given.of(plan, Gold.load(path, judge, labelled=False))
-    missing = given.missing(plan)
+    labels = labels_in(plan, Gold.load(path, judge, labelled=False)) if path.exists() else {}
+    missing = plan.missing(labels)
     if missing:
         labelled = f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled"
         then = f"to go on: jurist prove {plan.version} --review; nothing is decided before all are labelled"
         return Result(data={**plan.to_json(), "missing": missing}, body=[labelled], notes=[then])
-    return _decided(store, artifact, plan, judge, given)
+    return _decided(store, artifact, plan, judge, labels)
 
 
-def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, given: Given) -> Result:
-    decision = decide(plan, artifact, judge, given)
+def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labels: Labels) -> Result:
+    decision = decide(plan, artifact, judge, labels)
     settled = settle(store, artifact, plan, decision)
     found = _shown(plan, decision, settled.words)
     return replace(found, data={**found.data, "latest": settled.latest})

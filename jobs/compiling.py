@@ -119,9 +119,13 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     words = f"proving on {len(contest.look.cases)} sealed cases"
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
     matrix, left_out = bounded(board.matrix(split.train, split.dev), (board.basic.id, result.best.id))
+    before = (
+        one for one in store.promoted(plan.judge.name) if not one.shipped
+    )  # latest for this model until now
+    parents = (one.version for one in before if not one.model or same_model(one.model, plan.model.name))
     card = {
         **_card(plan, result),
-        "parent": _parent(plan, store),
+        "parent": next(parents, None),
         "pareto": [one.to_json() for one in front(job, board, leaking)],
         "cheaper": cheaper(job, board, result.best, leaking),
         "matrix": {"rows": len(matrix), "left_out": left_out},
@@ -210,9 +214,3 @@ def _card(plan: Plan, result: Result) -> dict[str, Any]:
 def _source(gold: Gold) -> dict[str, Any]:
     mapping = {"mapping": gold.mapping} if gold.mapping else {}
     return {"name": gold.name, "source": gold.source, "sha256": gold.sha256, **mapping}
-
-
-def _parent(plan: Plan, store: Store) -> int | None:
-    """Return the version that was the latest for this model until now, in the user's own store."""
-    own = [one for one in store.promoted(plan.judge.name) if not one.shipped]
-    return next((one.version for one in own if not one.model or same_model(one.model, plan.model.name)), None)

@@ -212,8 +212,17 @@ def proven(
     facts = {name: _facts(judge, said) for name, said in systems.items()}
     for name in facts["basic"]:
         counted[name] = {system: told[name] for system, told in facts.items()}
-    answers = (_answers(judge, *row) for row in zip(test, verdicts, others, strict=True))
-    return Proven(proof=proof, counted=counted, answers=tuple(answers))
+    answers = tuple(
+        {
+            "case": case.id,
+            "group": case.group,
+            "gold": [judge.answer.to_json(value) for value in case.gold or ()],
+            "basic": _told(judge, one),
+            "compiled": _told(judge, two),
+        }
+        for case, one, two in zip(test, verdicts, others, strict=True)
+    )
+    return Proven(proof=proof, counted=counted, answers=answers)
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -230,17 +239,7 @@ def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict])
     return calibrate(*zip(*known, strict=True)).to_card() if known else {}
 
 
-def _answers(judge: Judge, case: Case, basic: Verdict, compiled: Verdict) -> dict[str, Any]:
-    return {
-        "case": case.id,
-        "group": case.group,
-        "gold": [judge.answer.to_json(value) for value in case.gold or ()],
-        "basic": _said(judge, basic),
-        "compiled": _said(judge, compiled),
-    }
-
-
-def _said(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+def _told(judge: Judge, verdict: Verdict) -> dict[str, Any]:
     answer = judge.answer
     return {
         "status": verdict.status,

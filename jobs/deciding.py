@@ -7,7 +7,7 @@ must be better than that of any constant.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -26,7 +26,7 @@ from ..keeping.artifacts import Store
 from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
-from .label_plan import Given, LabelPlan
+from .label_plan import LabelPlan, Labels
 from .looking import ALPHA
 
 _CONSTANTS = 50
@@ -71,84 +71,75 @@ def _shown_on_test(judge: Judge, artifact: Artifact, rows: list[Row]) -> bool:
     return compare_pair(best, metric, seed=0, tested=level).direction == "better"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Held:
-    """Labelled units on which a version differs from something else: gold, what that says, what the version says."""
-
-    told: tuple[tuple[Value, Value | None, Value | None], ...]
-    untold: int
-
-    @classmethod
-    def of(cls, plan: LabelPlan, judge: Judge, given: Given, against: str) -> "_Held":
-        units = [unit for unit in plan.units if against in unit.against]
-        told = []
-        for unit in units:
-            if (gold := given.values[unit.key]) is not None:
-                other = plan.constant["value"] if plan.constant and against == "constant" else unit.basic
-                sides = [None if one is None else judge.answer.of_json(one) for one in (other, unit.compiled)]
-                told.append((gold, sides[0], sides[1]))
-        return cls(told=tuple(told), untold=len(units) - len(told))
-
-    def gains(self, judge: Judge) -> list[float]:
-        """Return what the version gains on each unit, -1 to 1; 0 where nobody could tell."""
-        comparison = judge.comparison
-        known = [
-            credit(comparison, gold, two) - credit(comparison, gold, one) for gold, one, two in self.told
-        ]
-        return [*known, *[0.0] * self.untold]
-
-    def to_json(self, judge: Judge, level: float) -> dict[str, Any]:
-        """Return the counts, p and the verdict."""
-        gains = self.gains(judge)
-        signs = Signs(
-            wins=sum(one > 0 for one in gains),
-            losses=sum(one < 0 for one in gains),
-            ties=sum(one == 0 for one in gains),
-        )
-        return {
-            **vars(signs),
-            "untold": self.untold,
-            "p": signs.p,
-            "verdict": verdict_of(signs, sum(gains), level),
-        }
+_Told = tuple[Value, Value | None, Value | None]
+"""Of a labelled unit gold, what the other prompt or the constant says, and what the version says."""
 
 
-def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, given: Given) -> dict[str, Any]:
+def _told(plan: LabelPlan, judge: Judge, labels: Labels, against: str) -> list[_Told | None]:
+    """Return the units on which a version differs from something else; ``None`` where nobody could tell."""
+    told: list[_Told | None] = []
+    for unit in (unit for unit in plan.units if against in unit.against):
+        other = plan.constant["value"] if plan.constant and against == "constant" else unit.basic
+        gold = labels[unit.key]
+        one, two = (None if said is None else judge.answer.of_json(said) for said in (other, unit.compiled))
+        told.append(None if gold is None else (gold, one, two))
+    return told
+
+
+def _gains(judge: Judge, told: Sequence[_Told | None]) -> list[float]:
+    """Return what the version gains on each unit, -1 to 1; 0 where nobody could tell."""
+    kind = judge.comparison
+    return [credit(kind, one[0], one[2]) - credit(kind, one[0], one[1]) if one else 0.0 for one in told]
+
+
+def _signs(judge: Judge, told: Sequence[_Told | None], level: float) -> dict[str, Any]:
+    """Return the counts, p and the verdict, as JSON values."""
+    gains = _gains(judge, told)
+    signs = Signs(
+        wins=sum(one > 0 for one in gains),
+        losses=sum(one < 0 for one in gains),
+        ties=sum(one == 0 for one in gains),
+    )
+    verdict = verdict_of(signs, sum(gains), level)
+    return {**vars(signs), "untold": told.count(None), "p": signs.p, "verdict": verdict}
+
+
+def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, labels: Labels) -> dict[str, Any]:
     """Return what the labels of a plan show, as JSON values."""
-    if missing := given.missing(plan):
+    if missing := plan.missing(labels):
         raise JuristError(
             f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
             "before all are",
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
-    held, found = _Held.of(plan, judge, given, "basic"), plan.surveyed
+    told, found, constant = _told(plan, judge, labels, "basic"), plan.surveyed, plan.constant
     rate = Ranged(value=found["rate"], low=found["low"], high=found["high"])
     return {
         **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
         "conditions": list(plan.conditions),
-        **held.to_json(judge, plan.level),
-        "gain": gain_of(rate, held.gains(judge), plan.level).to_json(),
+        **_signs(judge, told, plan.level),
+        "gain": gain_of(rate, _gains(judge, told), plan.level).to_json(),
         "gain_in": "correct units" if plan.right_or_wrong else "similarity to people",
-        "metric": _in_own_metric(judge, artifact, held, found["rate"]),
-        "constant": plan.constant
+        "metric": _in_own_metric(judge, artifact, [one for one in told if one], found["rate"]),
+        "constant": constant
         and {
-            "answer": plan.constant["text"],
-            **_Held.of(plan, judge, given, "constant").to_json(judge, plan.level),
+            "answer": constant["text"],
+            **_signs(judge, _told(plan, judge, labels, "constant"), plan.level),
         },
         "decided": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
     }
 
 
-def _in_own_metric(judge: Judge, artifact: Artifact, held: _Held, rate: float) -> dict[str, Any] | None:
+def _in_own_metric(
+    judge: Judge, artifact: Artifact, told: Sequence[_Told], rate: float
+) -> dict[str, Any] | None:
     """Return estimates of both prompts and of the best constant in the judge's own metric; ``None`` without any."""
     agreed, metric = _agreed(judge, artifact), resolve(judge.metric, judge.comparison)
 
     def estimate(always: Value | None = None) -> tuple[float, float] | None:
         agreeing = [(gold, said if always is None else always) for gold, said in agreed]
-        told = [
-            (gold, one, two) if always is None else (gold, always, always) for gold, one, two in held.told
-        ]
-        return in_metric(agreeing, told, rate, judge.metric, judge.comparison)
+        apart_ = told if always is None else [(gold, always, always) for gold, _, _ in told]
+        return in_metric(agreeing, apart_, rate, judge.metric, judge.comparison)
 
     both = estimate()
     if both is None:

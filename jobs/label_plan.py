@@ -29,6 +29,8 @@ AGAINST = ("basic", "constant")
 _FILE, _LABELS = "plan.json", "labels.jsonl"
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
+Labels = Mapping[Key, Value | None]
+"""What people said of planned units: a value, or ``None`` where they could not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +174,10 @@ class LabelPlan:
             "decision": self.decision,
         }
 
+    def missing(self, labels: Labels) -> int:
+        """Return how many planned units nobody has labelled yet."""
+        return sum(unit.key not in labels for unit in self.units)
+
     def decided(self, decision: Mapping[str, Any]) -> "LabelPlan":
         """Return the plan with its decision."""
         return replace(self, decision=decision)
@@ -201,52 +207,34 @@ def drawn(
     return tuple(unit for unit in counted if unit.against)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What people said of planned units: a value, or ``None`` where they could not tell."""
+def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
+    """Return the labels of a sheet, of the review page, or of rows; several raters count by majority."""
+    planned, merged = {unit.key for unit in plan.units}, merge_cases(gold.cases, "majority")
+    labels: dict[Key, Value | None] = {(one.case, one.unit): None for one in merged.ambiguous}
+    for case in merged.cases:
+        named = gold.rows[case.id].get(AMBIGUITY)
+        reasons = named if isinstance(named, list) else [named]
+        labels |= {(case.id, place): None for place, why in enumerate(reasons) if why}
+    for case in merged.cases:
+        told = ((place, value) for place, value in enumerate(case.gold or ()) if value is not None)
+        labels |= {(case.id, place): value for place, value in told}
+    sources = {case.id: case.source for case in merged.cases}
+    for case_id, place in (key for key in labels if key not in planned):
+        raise GoldError(
+            f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "
+            f"that were drawn at random before (judge {gold.judge.name})",
+            path=sources.get(case_id, ""),
+            hint="give back the sheet that jurist prove wrote, without further rows",
+        )
+    return labels
 
-    values: Mapping[Key, Value | None]
 
-    @classmethod
-    def of(cls, plan: LabelPlan, gold: Gold) -> Self:
-        """Return the labels of a sheet, of the review page, or of rows; several raters count by majority."""
-        judge = gold.judge
-        planned = {unit.key for unit in plan.units}
-        merged = merge_cases(gold.cases, "majority")
-        untold: dict[Key, Value | None] = {(one.case, one.unit): None for one in merged.ambiguous}
-        for case in merged.cases:
-            named = gold.rows[case.id].get(AMBIGUITY)
-            reasons = named if isinstance(named, list) else [named]
-            untold |= {(case.id, place): None for place, why in enumerate(reasons) if why}
-        labelled = {
-            (case.id, place): value
-            for case in merged.cases
-            for place, value in enumerate(case.gold or ())
-            if value is not None
-        }
-        values = {**untold, **labelled}
-        sources = {case.id: case.source for case in merged.cases}
-        for case_id, place in values:
-            if (case_id, place) not in planned:
-                raise GoldError(
-                    f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "
-                    f"that were drawn at random before (judge {judge.name})",
-                    path=sources.get(case_id, ""),
-                    hint="give back the sheet that jurist prove wrote, without further rows",
-                )
-        return cls(values=values)
-
-    @classmethod
-    def by(cls, plan: LabelPlan, judge: Judge, label: Callable[[Mapping[str, Any]], Any]) -> Self:
-        """Return the labels of a function: inputs of a row -> what the row's field for labels holds; else ``None``."""
-        cases = {case.id: (case, row) for case, row in zip(plan.gold(judge).cases, plan.content, strict=True)}
-        values: dict[Key, Value | None] = {}
-        for unit in plan.units:
-            case, row = cases[unit.case]
-            said = judge.case({**row, judge.answer.field: label(case.inputs)}, path="label").gold
-            values[unit.key] = None if said is None else said[unit.unit]
-        return cls(values=values)
-
-    def missing(self, plan: LabelPlan) -> int:
-        """Return how many planned units nobody has labelled yet."""
-        return sum(unit.key not in self.values for unit in plan.units)
+def labels_by(plan: LabelPlan, judge: Judge, label: Callable[[Mapping[str, Any]], Any]) -> Labels:
+    """Return the labels of a function: inputs of a row -> what the row's field for labels holds; else ``None``."""
+    cases = {case.id: (case, row) for case, row in zip(plan.gold(judge).cases, plan.content, strict=True)}
+    labels: dict[Key, Value | None] = {}
+    for unit in plan.units:
+        case, row = cases[unit.case]
+        told = judge.case({**row, judge.answer.field: label(case.inputs)}, path="label").gold
+        labels[unit.key] = None if told is None else told[unit.unit]
+    return labels

@@ -12,7 +12,7 @@ from ..keeping.paying import Start
 from ..report.progress import counted
 from .deciding import decide, settle
 from .given import GoldLike, checked, gold_of, loaded_of, model_of, settings_of, store_of
-from .label_plan import Given, LabelPlan
+from .label_plan import LabelPlan, labels_by, labels_in
 from .unlabelled import LABELS, Unlabelled, contenders_of, planned
 
 
@@ -74,11 +74,14 @@ def prove(
                 plan = planned(work, place, start, earlier=before, on_case=step)
     if plan is None:
         raise UsageError(f"no labels are planned for {artifact.ref}", hint="give rows that nobody labelled")
-    given = Given.by(plan, version.judge, label) if label is not None else None
-    if answers is not None:
-        given = Given.of(plan, gold_of(answers, version.judge, labelled=False))
-    if given is None or plan.decision is not None:
+    if plan.decision is not None:
         return plan
-    decision = decide(plan, artifact, version.judge, given)
+    if answers is not None:
+        told = labels_in(plan, gold_of(answers, version.judge, labelled=False))
+    elif label is not None:
+        told = labels_by(plan, version.judge, label)
+    else:
+        return plan
+    decision = decide(plan, artifact, version.judge, told)
     settle(place, artifact, plan, decision)
     return plan.decided(decision)

@@ -174,7 +174,11 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
             if one.problem or (one.about and (one.about.definition or (one.about.judge_ref or name) != name))
         ]
         if not named:
-            raise _in_no_file(f"{name}@{version or kept[0].version}") from None
+            raise JudgeError(
+                f"{name}@{version or kept[0].version} was compiled from a judge that stands in no file",
+                hint="write that judge into a Python file and name it in place of the judge, as FILE.py:judge; "
+                "or, where it is defined, give it to jurist.load(judge)",
+            ) from None
     artifact = store.load(f"{name}@{version or named[0].version}")
     return judge_of(artifact, store, source=source), artifact.about.judge_ref or name
 
@@ -249,14 +253,6 @@ def _nearest(name: str, store: Store) -> JudgeError | None:
     )
 
 
-def _in_no_file(ref: str) -> JudgeError:
-    return JudgeError(
-        f"{ref} was compiled from a judge that stands in no file",
-        hint="write that judge into a Python file and name it in place of the judge, as FILE.py:judge; "
-        "or, where it is defined, give it to jurist.load(judge)",
-    )
-
-
 def parted(reference: str) -> tuple[str, str]:
     """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither."""
     name, at, version = reference.rpartition("@")
@@ -274,8 +270,14 @@ def unfit(artifact: Artifact, store: Store) -> str:
         artifact.program(judge)
         about, adapter = artifact.about, artifact.about.adapter or ADAPTER
         if adapter not in ADAPTERS:
+            made = about.versions.get("jurist")
+            newer = (
+                f"use jurist {made}, with which it was made"
+                if made
+                else "use the version that it was made with"
+            )
             raise ArtifactError(
-                f"it was proven with the prompt format {adapter!r}, which is not here", hint=_newer(artifact)
+                f"it was proven with the prompt format {adapter!r}, which is not here", hint=newer
             )
         for role in ("model", "verifier"):
             if (known := getattr(about, role)) and known.name:
@@ -283,8 +285,3 @@ def unfit(artifact: Artifact, store: Store) -> str:
     except JuristError as error:
         return str(error)
     return ""
-
-
-def _newer(artifact: Artifact) -> str:
-    made = artifact.about.versions.get("jurist")
-    return f"use jurist {made}, with which it was made" if made else "use the version that it was made with"

@@ -282,16 +282,16 @@ def same_rows(known: Sequence[RowMarks], marks: RowMarks) -> list[list[Same]]:
         fewest = min((holding.get(text, []) for text in own), key=len, default=[])
         found = {place for place in fewest if own.issubset(mine[place][0])}
         found.update(place for text in row for place in rarest.get(text, ()) if mine[place][1].issubset(row))
-        return [(place, _turned(row, mine[place][0])) for place in sorted(found)]
+        others = ((place, mine[place][0]) for place in sorted(found))
+        return [
+            (place, [text for text in row if text in two] != [text for text in two if text in row])
+            for place, two in others
+        ]
 
     return [
         [Same(there, here, turned) for there, row in enumerate(rows) for here, turned in same(*row)]
         for rows in others
     ]
-
-
-def _turned(one: Sequence[int], two: Sequence[int]) -> bool:
-    return [text for text in one if text in two] != [text for text in two if text in one]
 
 
 _Row: TypeAlias = tuple[tuple[int, ...], frozenset[int]]
@@ -347,8 +347,11 @@ def same_question(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> bo
             )
     else:
         units.update(((tuple(old), turned), tuple(new)) for old, new, turned in both)
-    first, second = (_marginal(units, side) for side in (0, 1))
-    entropies = _entropy(first), _entropy(second)
+    sides: tuple[Counter[Any], Counter[Any]] = (Counter(), Counter())
+    for pair, count in units.items():
+        for side, value in zip(sides, pair, strict=True):
+            side[value] += count
+    entropies = [_entropy(side) for side in sides]
     shared = sum(entropies) - _entropy(units)
     return min(entropies) <= 0.0 or shared >= _SAME * min(entropies)
 
@@ -371,13 +374,6 @@ def _nearest(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> Iterato
             flat = theirs.texts[[text for row in rows for text in row]]
             equal = (ours.texts[list(ours.rows[place])][:, None] == flat).mean(axis=2)
             yield found[int(np.maximum.reduceat(equal, starts, axis=1).sum(axis=0).argmax())]
-
-
-def _marginal(units: Mapping[tuple[Any, Any], int], side: int) -> Counter[Any]:
-    counts: Counter[Any] = Counter()
-    for pair, count in units.items():
-        counts[pair[side]] += count
-    return counts
 
 
 def _entropy(counts: Mapping[Any, int]) -> float:

@@ -82,14 +82,11 @@ class Stopping:
         end = time.monotonic() + GRACE
         while not self._over.wait(_PAUSE):
             if time.monotonic() < end:
-                self._nudge()
+                if _NUDGE in self._before:
+                    _send(_NUDGE)
             else:
                 _send(self.signal)
                 end = math.inf
-
-    def _nudge(self) -> None:
-        if _NUDGE in self._before:
-            _send(_NUDGE)
 
 
 def _send(number: int) -> None:

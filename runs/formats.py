@@ -142,23 +142,12 @@ class _ParquetLines(_Flat):
         import pyarrow.parquet
 
         if self._writer is None:
-            schema = pyarrow.schema([(name, self._type(name)) for name in self.names])
+            numbers = dict.fromkeys(_NUMBERS, pyarrow.int64()) | {"identical": pyarrow.bool_()}
+            schema = pyarrow.schema([(name, numbers.get(name, pyarrow.string())) for name in self.names])
             self._writer = pyarrow.parquet.ParquetWriter(self._path, schema)
         columns = {name: [_typed(name, row[name]) for row in self._rows] for name in self.names}
         self._writer.write_table(pyarrow.table(columns, schema=self._writer.schema))
         self._rows = []
-
-    @staticmethod
-    def _type(name: str) -> Any:
-        import pyarrow
-
-        return (
-            pyarrow.int64()
-            if name in _NUMBERS
-            else pyarrow.bool_()
-            if name == "identical"
-            else pyarrow.string()
-        )
 
     def close(self) -> None:
         if self._rows:

@@ -232,7 +232,7 @@ def _written(work: _Running, survey: Survey) -> Iterator[tuple[AsTheyCome, Lines
     place, part = output, None
     if isinstance(output, Path) and (flat(output) or (output.is_file() and output.stat().st_size)):
         part = place = output.with_name(f".{output.name}.part")
-    new = isinstance(output, Path) and not output.exists()
+    new = output if isinstance(output, Path) and not output.exists() else None
     names = tuple(survey.columns) if settings.keep is None else settings.keep
     lines = lines_to(place, str(output), [kept_name(name) for name in names])
     order = InOrder(lines) if settings.ordered else AsTheyCome(lines)
@@ -247,12 +247,8 @@ def _written(work: _Running, survey: Survey) -> Iterator[tuple[AsTheyCome, Lines
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
-        elif new and not survey.empty and isinstance(output, Path) and _nothing_in(output):
-            output.unlink()
-
-
-def _nothing_in(output: Path) -> bool:
-    return output.is_file() and not output.stat().st_size
+        elif new and not survey.empty and new.is_file() and not new.stat().st_size:
+            new.unlink()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets_out import SheetLine
 from jurist.jobs.deciding import settle
-from jurist.jobs.label_plan import Given, LabelPlan, PlannedUnit, drawn
+from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in
 from jurist.keeping.artifacts import Store
 from jurist.keeping.openings import Openings
 from jurist.report.reviewing import Review
@@ -252,8 +252,7 @@ def test_labels_of_other_units_are_refused(rows: list[dict[str, Any]]) -> None:
         jurist.prove(VERSION, answers=every, store=STORE, trust=True)
     write_jsonl(Path("every.jsonl"), every)
     assert "not planned" in cli("prove", VERSION, "--answers", "every.jsonl", "--trust").err
-    given = Given.of(plan, plan.gold(judge))
-    assert given.missing(plan) == len(plan.units)
+    assert plan.missing(labels_in(plan, plan.gold(judge))) == len(plan.units)
     assert jurist.prove(VERSION, store=STORE, trust=True).decision is None
 
 
