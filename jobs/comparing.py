@@ -39,9 +39,8 @@ class Contender:
     temperature: float | None  # of the draws; ``None`` is the provider's own
     # every metric over the answered units, mean over repeats, with intervals, worst and best cases
     scores: Mapping[str, Score]
-    repeats: Mapping[
-        str, Spread
-    ]  # each metric's values, mean, standard deviation and t-interval over repeats
+    # each metric's values, mean, standard deviation and t-interval over repeats
+    repeats: Mapping[str, Spread]
     consistency: Consistency | None  # how far the repeats agree; ``None`` for one repeat
     counts: Tally  # units and cases by how they ended, summed over repeats
     spend: Mapping[str, Any]  # calls, tokens and cost of all repeats

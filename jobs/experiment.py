@@ -217,12 +217,10 @@ class Answers:
     scored: Judge  # the judge as whose answers it is scored
     repeats: tuple[tuple[Row, ...], ...]  # the rows of each repeat, in the order of the cases
     verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
-    ambiguous: tuple[
-        Row, ...
-    ] = ()  # rows of the cases whose raters did not agree, asked once; they are in no score
-    spend: (
-        Spend  # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
-    )
+    # rows of the cases whose raters did not agree, asked once; they are in no score
+    ambiguous: tuple[Row, ...] = ()
+    # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
+    spend: Spend
 
 
 def _verdicts(

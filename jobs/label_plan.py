@@ -61,9 +61,8 @@ class LabelPlan:
     rows: Mapping[str, str]  # name of the unlabelled rows, and their hash
     opening: int  # the number of this plan on the version or on these units; its level falls with it
     level: float  # of the one-sided test
-    surveyed: Mapping[
-        str, Any
-    ]  # rows, groups and units asked about, and the share that differs, with its interval
+    # rows, groups and units asked about, and the share that differs, with its interval
+    surveyed: Mapping[str, Any]
     # the best constant answer, as ``value`` and ``text``, where the sealed test has not shown the version
     # to be better than it; else ``None``
     constant: Mapping[str, Any] | None

@@ -42,9 +42,8 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
     model: Model = field(default_factory=Model)  # answers as the judge
     prompt_model: Model | None = None  # writes prompts; default: the judge's own model
-    verifier: Model | None = (
-        None  # answers the judge's frozen steps, where that is not ``model`` at temperature 0
-    )
+    # answers the judge's frozen steps, where that is not ``model`` at temperature 0
+    verifier: Model | None = None
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
     seed: int = 0  # of the split and of every random choice
     # of the cases in train, dev and test; default: the judge's own, else by how many there are

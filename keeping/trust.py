@@ -42,9 +42,8 @@ class Trust:
     path: Path = field(
         default_factory=remembered_file
     )  # the file of remembered hashes, one a line with its file
-    say: Callable[[str], None] = (
-        to_stderr  # takes the line that tells what will be executed, once for each content
-    )
+    # takes the line that tells what will be executed, once for each content
+    say: Callable[[str], None] = to_stderr
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self, ref: str, file: Path, hashes: Mapping[str, str], recorded: frozenset[str]) -> None:

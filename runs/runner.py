@@ -40,14 +40,12 @@ class RunSettings:
     """How rows are judged into an output."""
 
     budget: Budget = field(default_factory=Budget)  # hard limits
-    resume: bool = (
-        False  # continue what an earlier run of the same kind left; rows that failed are asked again
-    )
+    # continue what an earlier run of the same kind left; rows that failed are asked again
+    resume: bool = False
     retry_failed: bool = False  # the same, for rows that failed only: others that are left stay so
     fresh: bool = False  # forget an unfinished run of this output
-    on_bad_row: OnBadRow = (
-        "reject"  # what becomes of a row that cannot be used: it is set aside, or ends the run
-    )
+    # what becomes of a row that cannot be used: it is set aside, or ends the run
+    on_bad_row: OnBadRow = "reject"
     rejects: Path | None = None  # the file for those that are set aside; default: beside the output
     # columns of the input that travel into the output; ``None`` for all that are not judged
     keep: Sequence[str] | None = None
@@ -55,9 +53,8 @@ class RunSettings:
     shard: Shard = WHOLE  # which rows of the input are judged; default: all
     # answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so
     collecting: bool = False
-    canary: Canary | None = (
-        None  # what is asked before them, to see whether the model drifted; ``None`` for nothing
-    )
+    # what is asked before them, to see whether the model drifted; ``None`` for nothing
+    canary: Canary | None = None
     before: Path | None = None  # an output whose lines are known, besides those of the own one
 
     @property

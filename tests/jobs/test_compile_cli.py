@@ -154,17 +154,3 @@ def test_a_budget_that_ends_before_anything_is_sent_keeps_nothing() -> None:
     )
     assert not list(Path("compiled").glob("*"))
     compile_()
-
-
-def test_a_compiled_judge_runs_and_is_exported() -> None:
-    compile_("--force", "--adapter", "json", "--metric", "kappa")
-    ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
-    card = json.loads(Path("compiled/fect/1/card.json").read_text())
-    assert card["decision"]["metric"] == "kappa"
-    lines = read_jsonl(Path("o.jsonl"))
-    assert {(line["judge"], line["artifact"]) for line in lines} == {("fect@1", card["sha256"])}
-    assert len(lines) == 42
-    ok("export", "fect", "--to", "markdown", "--output", "deep/er.md")
-    assert card["sha256"] in Path("deep/er.md").read_text()
-    ok("export", "fect", "--to", "messages", "--output", "deep/er.json")
-    assert json.loads(Path("deep/er.json").read_text())["adapter"] == "json"

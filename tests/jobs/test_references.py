@@ -245,15 +245,6 @@ class TestCommands:
         chosen = ok("artifacts", "choose", "may-go@1", "basic", "--gold", "gold.jsonl", "--json")
         assert chosen.json["references"] == found
 
-    def test_evaluate_compare_and_saved_reports(self) -> None:
-        done = ok("evaluate", "own.py:judge:basic", "--gold", "gold.jsonl", "--json", "--output", "one.json")
-        assert done.json["references"]["constant"]["score"] == 0.5
-        assert "references on the same cases" in done.people
-        both = ok("compare", "own.py:judge:basic", "own.py:judge:basic", "--gold", "gold.jsonl", "--json")
-        assert both.json["references"] == done.json["references"]
-        ok("report", "one.json", "--output", "one.html")
-        assert "nearest labelled rows" in Path("one.html").read_text(encoding="utf-8")
-
     @pytest.mark.parametrize("name", NAMES)
     def test_a_gate_against_a_reference(self, name: str) -> None:
         argv = ("gate", "own.py:judge:basic", "--gold", "gold.jsonl", "--not-worse-than", name, "--json")

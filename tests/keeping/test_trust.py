@@ -255,12 +255,6 @@ def test_what_is_printable_moves_no_cursor(text: str) -> None:
     assert printable(shown) == shown
 
 
-def test_refused_by_name_in_python_too(folder: Path) -> None:
-    with pytest.raises(JudgeError, match="not trusted"):
-        load_judge("may-go", store=Store("compiled"))
-    assert not executed()
-
-
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
