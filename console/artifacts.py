@@ -15,11 +15,10 @@ from ..arguments.groups import Printed, StoreOptions
 from ..errors import ArtifactError, JuristError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
-from ..keeping.artifact_card import Artifact, prompt_text
+from ..keeping.artifact_card import Artifact, prompt_text, rows_of
 from ..keeping.artifacts import Problem, Store, Summary
 from ..keeping.loading import load_judge
 from ..keeping.naming import judge_of, unfit
-from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows

@@ -21,9 +21,8 @@ from ..evaluation.paired import compare_pair
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..evaluation.units import encode
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 from .label_plan import LabelPlan, Labels

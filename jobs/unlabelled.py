@@ -19,13 +19,12 @@ from ..evaluation.proof import level_of
 from ..evaluation.ratios import mean
 from ..gold.goldset import Gold
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
-from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.loading import LoadedJudge, load_judge, other_conditions
 from ..keeping.openings import Openings
 from ..keeping.paying import PaidJob, Start, paying
-from ..keeping.proofs import other_conditions, rows_of
 from ..keeping.sealing import content_hash, files_in
 from ..programs.judge import Judge
 from .deciding import constant_of

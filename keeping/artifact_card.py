@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArtifactError
 from ..evaluation.frames import score_frame
+from ..evaluation.rows import Row
 from .card import Card, task_of
 from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
 
 if TYPE_CHECKING:
     import dspy
 
+    from ..cases import Value
+    from ..programs.answers.base import Answer
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
@@ -175,6 +178,24 @@ class Artifact:
             return compiled(judge, self.program_state)
         except ArtifactError as error:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
+
+
+def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
+    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
+
+    def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
+        return tuple(None if one is None else answer.of_json(one) for one in data)
+
+    return [
+        Row(
+            id=row["case"],
+            group=row["group"],
+            gold=values(row["gold"]),
+            predicted=values(row[system]["values"]),
+            failed=row[system]["status"] == "failed",
+        )
+        for row in proof
+    ]
 
 
 def prompt_text(state: PromptState) -> str:

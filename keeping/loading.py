@@ -7,6 +7,7 @@ artifacts are found by its name afterwards.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from ..cases import Case
@@ -15,6 +16,7 @@ from ..engines.channel import CallContext
 from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
+from ..evaluation.rows import Row
 from ..programs.asking import Asker, check_sampling
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
@@ -22,11 +24,11 @@ from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from ..programs.votes import Probabilities, Sampling, Stopping
-from .artifact_card import Artifact
+from .artifact_card import Artifact, rows_of
 from .artifacts import Store
 from .metric import DSPyMetric, metric_of
 from .naming import ADAPTER, Given, Name, named_prompt
-from .resolving import default_temperature, resolve_sampling, verifier_of
+from .resolving import ResolvedSampling, default_temperature, resolve_sampling, verifier_of
 
 _BASIC = ":basic"
 
@@ -40,7 +42,7 @@ class LoadedJudge:
         state: its prompt.
         artifact: the compiled version; ``None`` for the basic prompt.
         model: who answers.
-        sampling: samples and vote threshold.
+        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
         context: the ledger of all its calls.
@@ -50,9 +52,6 @@ class LoadedJudge:
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
-        limit: what model and sampling do not allow together, in one line; empty if nothing.
-        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
-            :meth:`with_model`.
         named: the reference of a detector that is named with its model, which no other model replaces; else empty.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
@@ -61,7 +60,7 @@ class LoadedJudge:
     state: PromptState
     artifact: Artifact | None
     model: Model
-    sampling: Sampling
+    wanted: Sampling
     adapter: str
     concurrency: int
     context: CallContext
@@ -71,8 +70,6 @@ class LoadedJudge:
     probabilities: Probabilities = "votes"
     reach: Reach = reached
     standing: str = ""
-    limit: str = ""
-    wanted: Sampling | None = None
     named: str = ""
     by_name: Name | None = field(default=None, compare=False)
 
@@ -95,10 +92,19 @@ class LoadedJudge:
             return self.named
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
 
+    @cached_property
+    def _fit(self) -> ResolvedSampling:
+        return resolve_sampling(self.model, self.wanted, self.judge.temperature)
+
+    @property
+    def sampling(self) -> Sampling:
+        """Samples and vote threshold."""
+        return self._fit.sampling
+
     @property
     def note(self) -> str:
         """What a user should know before it is asked, in one line; empty if nothing."""
-        return "; ".join(part for part in (self.standing, self.other_model, self.limit) if part)
+        return "; ".join(part for part in (self.standing, self.other_model, self._fit.note) if part)
 
     @property
     def other_model(self) -> str:
@@ -204,10 +210,8 @@ class LoadedJudge:
         model = _own(named(self.named), model)
         model.check_prompts(found.adapter)
         model = _at(model, found.artifact)
-        wanted = found.wanted or found.sampling
-        own = found.judge.temperature
-        fit = resolve_sampling(default_temperature(model, draws or wanted.samples, own), wanted)
-        return replace(found, model=fit.model, sampling=fit.sampling, limit=fit.note)
+        draws = draws or found.wanted.samples
+        return replace(found, model=default_temperature(model, draws, found.judge.temperature))
 
     def _meant_with(self, model: Model) -> "LoadedJudge":
         """Return what its name stands for with a model; itself if it was named with a version."""
@@ -236,7 +240,7 @@ class LoadedJudge:
                 A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
         asked = models[:1] if self.named else models
-        samples = [(self._meant_with(model).wanted or self.sampling).samples for model in asked]
+        samples = [self._meant_with(model).wanted.samples for model in asked]
         return [self.with_model(one, draws=n * max(1, draws)) for one, n in zip(asked, samples, strict=True)]
 
     def answered_by(self, names: Sequence[str]) -> Sequence[str]:
@@ -288,6 +292,35 @@ class LoadedJudge:
         }
 
 
+def proven_rows(judge: LoadedJudge) -> list[Row]:
+    """Return what a judge's version said on its sealed test, but for rows that the machinery failed at.
+
+    Empty without an artifact, or of one that kept none.
+    """
+    proof = judge.artifact.proof() if judge.artifact else ()
+    return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
+
+
+def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
+    """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
+    assert judge.artifact is not None
+    about = judge.artifact.about
+    warmth = about.setting.temperature
+    proven = {
+        "model": about.model.name or None,
+        "samples": about.thresholds.samples,
+        "threshold": about.thresholds.threshold,
+        "temperature": about.model.temperature if warmth is None else warmth,
+        "strictness": about.strictness or None,
+    }
+    now = {**stamp, **stamp["sampling"]}
+    return {
+        name: f"{name} {now.get(name)} and not {value}"
+        for name, value in proven.items()
+        if now.get(name) != value and not (name == "model" and value and same_model(str(value), now["model"]))
+    }
+
+
 def load_judge(
     reference: str | Judge,
     *,
@@ -319,18 +352,14 @@ def load_judge(
         verifier = Model(name=own.checker, temperature=0.0)
     verifier_of(
         prompt.judge, Model(), verifier
-    )  # a judge without frozen steps is said before anything is asked
+    )  # that there are no frozen steps is said before anything is asked
     check_sampling(prompt.judge, prompt.wanted)
-    fit = resolve_sampling(
-        _at(_own(own, model or Model()), prompt.artifact), prompt.wanted, prompt.judge.temperature
-    )
+    asked = _at(_own(own, model or Model()), prompt.artifact)
     return LoadedJudge(
         **vars(prompt),
-        model=fit.model,
-        sampling=fit.sampling,
+        model=default_temperature(asked, prompt.wanted.samples, prompt.judge.temperature),
         concurrency=concurrency,
         context=CallContext.fresh(),
-        limit=fit.note,
         verifier=verifier,
         named=str(reference) if own else "",
         by_name=by_name,

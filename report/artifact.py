@@ -16,9 +16,8 @@ from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.strata import ceiling_of, rated_in_test
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.proof import level_of
-from ..keeping.artifact_card import Artifact
-from ..keeping.proofs import rows_of
+from ..keeping.artifact_card import Artifact, rows_of
 from ..programs.judge import Judge, Metric
 from ..programs.state import PredictorPrompt, PromptState
 from .document import Changes, Word

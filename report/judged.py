@@ -6,7 +6,7 @@ from typing import Any
 
 from ..cases import Case, Value
 from ..evaluation.rows import Row
-from ..keeping.proofs import rows_of
+from ..keeping.artifact_card import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..keeping.proofs import rows_of
 from ..programs.judge import Judge
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..evaluation.calibration import ece_by_luck
 from ..evaluation.measured import objective_score
-from ..keeping.proofs import rows_of
+from ..keeping.artifact_card import rows_of
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
 from .document import Part, Plot

@@ -12,8 +12,7 @@ from ..cases import Case, Values
 from ..errors import ModelError, UsageError
 from ..evaluation.drift import Drift
 from ..evaluation.rows import Row
-from ..keeping.loading import LoadedJudge
-from ..keeping.proofs import other_conditions, proven_rows
+from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..programs.answers.base import Answer
 
 OnDrift = Literal["warn", "stop"]

@@ -118,7 +118,7 @@ def dialogue_job(
         state=PromptState.of(generator.basic()),
         artifact=None,
         model=model,
-        sampling=Sampling(),
+        wanted=Sampling(),
         adapter="chat",
         concurrency=concurrency,
         context=CallContext.fresh(),
