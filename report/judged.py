@@ -57,16 +57,13 @@ def paired_cases(
 def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
     if gold is None:
         return "unlabelled"
-    kind = answer.comparison
-    sides = [None if value is None else kind.right(gold, value) for value in (before, after)]
-    if kind.right(gold, gold) is not None:
-        return {(0, 1): "corrected", (1, 0): "broken", (0, 0): "still wrong", (1, 1): "right"}[
-            bool(sides[0]), bool(sides[1])
-        ]
-    first, second = answer.credit(gold, before), answer.credit(gold, after)
-    if first == second:
-        return "right" if first == 1 else "no nearer"
-    return "nearer" if second > first else "farther"
+    if (kind := answer.comparison).right(gold, gold) is not None:
+        first, second = (value is not None and bool(kind.right(gold, value)) for value in (before, after))
+        return {(0, 1): "corrected", (1, 0): "broken", (0, 0): "still wrong", (1, 1): "right"}[first, second]
+    near, nearer = answer.credit(gold, before), answer.credit(gold, after)
+    if near == nearer:
+        return "right" if near == 1 else "no nearer"
+    return "nearer" if nearer > near else "farther"
 
 
 def case_json(
@@ -78,28 +75,28 @@ def case_json(
 ) -> dict[str, Any]:
     """Return a case as JSON values for :class:`Cases`."""
     texts = answer.units(case.inputs) if case is not None else ("",) * len(row.gold)
-    found = {kind for kind in became if kind != "right"}
-    found |= {line["status"] for _, line in said.values() if line["status"] != "verdict"}
-    return {
-        "id": row.id,
-        "group": row.group,
-        "source": case.source if case is not None else "",
-        "kinds": [name for name, _, _ in KINDS if name in found] or ["right"],
-        "inputs": [[name, text_of(value)] for name, value in case.inputs.items()] if case is not None else [],
-        "units": [
-            {
-                # a single unit's text is one of the inputs, and stands there
-                "text": text if len(texts) > 1 else "",
-                "gold": _shown(answer, row.gold[place]),
-                "said": [_shown(answer, one.predicted[place]) for one, _ in said.values()],
-                "became": became[place],
-            }
-            for place, text in enumerate(texts)
+    found = {*became, *(line["status"] for _, line in said.values())} - {"right", "verdict"}
+    shown = [["" if value is None else answer.text(value) for value in row.gold]]
+    shown += [
+        ["" if value is None else answer.text(value) for value in one.predicted] for one, _ in said.values()
+    ]
+    notes = []
+    for name, (_, line) in said.items():
+        known = [share for share in line.get("agreement") or () if share is not None]
+        notes.append(note_json(name, line, sum(known) / len(known) if known else None))
+    return case_value(
+        row.id,
+        [name for name, _, _ in KINDS if name in found] or ["right"],
+        group=row.group,
+        source=case.source if case is not None else "",
+        inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case is not None else (),
+        units=[
+            # a single unit's text is one of the inputs, and stands there
+            {"text": text if len(texts) > 1 else "", "gold": gold, "said": answers, "became": kind}
+            for text, (gold, *answers), kind in zip(texts, zip(*shown, strict=True), became, strict=True)
         ],
-        "notes": [
-            note_json(name, line, _mean(line.get("agreement") or ())) for name, (_, line) in said.items()
-        ],
-    }
+        notes=notes,
+    )
 
 
 def case_value(
@@ -121,12 +118,3 @@ def note_json(system: str, line: Mapping[str, Any], agreement: float | None) -> 
     """Return what a system said of a whole case as JSON values for :class:`Cases`."""
     words = {name: line.get(name) or "" for name in ("reasoning", "error")}
     return {"system": system, "status": line["status"], "agreement": agreement, **words}
-
-
-def _shown(answer: Answer, value: Value | None) -> str:
-    return "" if value is None else answer.text(value)
-
-
-def _mean(shares: Sequence[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return sum(known) / len(known) if known else None

@@ -78,7 +78,8 @@ class Review:
 
     def save(self, given: Any) -> None:
         """Keep one label."""
-        place, rater, label, category = (_of(given, name) for name in ("place", "rater", "label", "category"))
+        told = given if isinstance(given, Mapping) else {}
+        place, rater, label, category = map(told.get, ("place", "rater", "label", "category"))
         if not (isinstance(place, int) and 0 <= place < len(self.lines)):
             raise GoldError("there is no such unit")
         if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
@@ -98,7 +99,8 @@ class Review:
         for one in self.journal.labels():
             if one.label:
                 value = self.gold.judge.answer.cell(one.label)
-                ratings.setdefault(one.rater, {})[one.case, one.unit] = _hashable(value)
+                value = tuple(value) if isinstance(value, list) else value
+                ratings.setdefault(one.rater, {})[one.case, one.unit] = value
         units = sorted({unit for given in ratings.values() for unit in given})
         columns = {rater: [given.get(unit) for unit in units] for rater, given in ratings.items()}
         if len(columns) < 2:
@@ -111,24 +113,6 @@ class Review:
             f"{len(columns)} raters agree on {found.raw.value:.0%} of {found.units} units that two or more labelled, "
             f"Krippendorff's alpha {found.alpha.value:.2f}"
         )
-
-
-def _of(given: Any, name: str) -> Any:
-    return given.get(name) if isinstance(given, Mapping) else None
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _refusal(headers: Mapping[str, str]) -> tuple[int, str]:
-    """Return the status and the reason with which a label is refused unread; 0 if it is not."""
-    # Another site's page can send a form here, but no such header without being asked first.
-    if headers.get("x-jurist") != "review":
-        return 403, "not from the review page"
-    if int(headers.get("content-length") or _LARGEST) >= _LARGEST:
-        return 413, "too long"
-    return 0, ""
 
 
 def application(review: Review) -> Starlette:
@@ -154,14 +138,16 @@ def application(review: Review) -> Starlette:
         return JSONResponse(review.own(request.query_params.get("rater", "")), headers=fresh)
 
     async def save(request: Request) -> Response:
-        status, refusal = _refusal(request.headers)
-        if not status:
-            try:
-                review.save(json.loads(await request.body()))
-                return JSONResponse({"saved": True})
-            except (GoldError, ValueError) as error:
-                status, refusal = 422, str(error)
-        return JSONResponse({"error": refusal}, status_code=status)
+        # Another site's page can send a form here, but no such header without being asked first.
+        if request.headers.get("x-jurist") != "review":
+            return JSONResponse({"error": "not from the review page"}, status_code=403)
+        if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
+            return JSONResponse({"error": "too long"}, status_code=413)
+        try:
+            review.save(json.loads(await request.body()))
+        except (GoldError, ValueError) as error:
+            return JSONResponse({"error": str(error)}, status_code=422)
+        return JSONResponse({"saved": True})
 
     kept = Route("/labels", labels, methods=["GET"]), Route("/labels", save, methods=["POST"])
     own = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
