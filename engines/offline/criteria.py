@@ -44,6 +44,7 @@ def _criterion(row: dict[str, Any]) -> Criterion:
 
 _DATA: Final = table(__package__, "criteria")
 KNOWN: Final[tuple[Criterion, ...]] = tuple(map(_criterion, _DATA["criterion"]))
+_CUES: Final = {criterion.name: re.compile(criterion.cues) for criterion in KNOWN}
 BANK: Final = tuple(criterion for criterion in KNOWN if not criterion.read_only)
 RIVALS: Final = tuple((one, other) for one, other in _DATA["rivals"])
 
@@ -53,17 +54,12 @@ def instruction_sentences(text: str) -> list[str]:
     return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
 
 
-@lru_cache(maxsize=64)
-def _cue(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 @lru_cache(maxsize=512)
 def active(instruction: str) -> tuple[tuple[str, int], ...]:
     """Return the criteria an instruction states: (name, +1), or (name, -1) where it negates one."""
     found: dict[str, int] = {}
     for sentence in _CLAUSE.split(instruction[:20000].lower()):
-        matches = {c.name: m for c in KNOWN if (m := _cue(c.cues).search(sentence))}
+        matches = {c.name: m for c in KNOWN if (m := _CUES[c.name].search(sentence))}
         beaten = {c.instead_of for c in KNOWN if c.name in matches}
         for criterion in KNOWN:
             match = matches.get(criterion.name)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from ...text.terms import neutralise, shorten
 from .criteria import shifts_for
-from .features import NAMES, Scene, read_units
+from .features import Scene, read_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
-from .learning import fit, softmax
-from .request import Ask, Demo, Field
+from .learning import design, fit, softmax, strongest
+from .request import Ask, Demo, Field, Shape
 from .roles import Roles, Unit, split_lines, split_units
-from .shapes import Shape
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
@@ -96,13 +95,15 @@ def decide(task: Task, field: Field) -> list[Decision]:
         return []
     reading = read_units(scene)
     model = _model(field, ask.instruction, ask.demos, roles)
-    x = with_bias(reading.matrix)
+    x = design(reading.matrix, scene.units, ())
     probabilities = softmax(x @ model.weights.T)
     decisions = []
     for row, (unit, quote) in enumerate(zip(units, reading.quotes, strict=True)):
-        chosen = _pick(probabilities[row], model.groups, manner)
-        support = _support(probabilities[row], model.known, chosen)
+        p = probabilities[row]
+        chosen = _pick(p, model.groups, manner)
         meaning = model.known[chosen]
+        holding = [float(p[i]) for i, one in enumerate(model.known) if one.group == "supported"]
+        support = float(sum(holding)) if holding else float(p[chosen])
         decisions.append(
             Decision(
                 unit=unit,
@@ -110,8 +111,8 @@ def decide(task: Task, field: Field) -> list[Decision]:
                 support=support,
                 holds=meaning.group == "supported" if meaning.known else support >= 0.5,
                 quote=quote,
-                reasons=_reasons(model, x[row], chosen, probabilities[row]),
-                probabilities=dict(zip(labels, probabilities[row].tolist(), strict=True)),
+                reasons=_reasons(model, x[row], chosen, p),
+                probabilities=dict(zip(labels, p.tolist(), strict=True)),
             )
         )
     return decisions
@@ -150,14 +151,9 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
                 sizes.append(len(marks))
     if not rows:
         return _Model(weights=prior, groups=groups, known=known)
-    x = with_bias(np.array(rows))
+    x = np.hstack([np.array(rows), np.ones((len(rows), 1))])
     weights = fit(x, np.array(gold, dtype=np.int64), np.array(sizes, dtype=np.float64), prior, groups)
     return _Model(weights=weights, groups=groups, known=known)
-
-
-def with_bias(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return features with a last column of ones."""
-    return np.hstack([matrix, np.ones((len(matrix), 1))])
 
 
 def given(demo: Demo, name: str) -> Any:
@@ -244,11 +240,6 @@ def drawn(weights: Sequence[float], manner: Manner) -> int:
     return len(heated) - 1
 
 
-def _support(p: NDArray[np.float64], known: tuple[Meaning, ...], chosen: int) -> float:
-    places = [i for i, meaning in enumerate(known) if meaning.group == "supported"]
-    return float(sum(p[i] for i in places)) if places else float(p[chosen])
-
-
 def _reasons(model: _Model, x: NDArray[np.float64], chosen: int, p: NDArray[np.float64]) -> tuple[str, ...]:
     """Return up to three features that speak most for the choice against its strongest rival group."""
     rivals = [i for i in range(len(p)) if model.groups[i] != model.groups[chosen]]
@@ -256,9 +247,7 @@ def _reasons(model: _Model, x: NDArray[np.float64], chosen: int, p: NDArray[np.f
     if not rivals:
         return ()
     rival = max(rivals, key=lambda i: float(p[i]))
-    gain = np.round((model.weights[chosen] - model.weights[rival])[:-1] * x[:-1], 9)
-    order = np.argsort(-gain, kind="stable")
-    return tuple(NAMES[i] for i in order[:3] if gain[i] > 0.0)
+    return strongest((model.weights[chosen] - model.weights[rival]) * x)
 
 
 def _echoed(text: str, units: Sequence[str], labels: Sequence[str]) -> list[tuple[int, int]]:

@@ -88,8 +88,13 @@ class Readout:
 
     def reasons(self, x: Array, *, high: bool) -> tuple[str, ...]:
         """Return up to three features of one row that speak most for a high (or low) outcome."""
-        gain = np.round((self.weights * x)[:BIAS_COLUMN] * (1.0 if high else -1.0), 9)
-        return tuple(NAMES[i] for i in np.argsort(-gain, kind="stable")[:3] if gain[i] > 0.0)
+        return strongest(self.weights * x * (1.0 if high else -1.0))
+
+
+def strongest(gain: Array) -> tuple[str, ...]:
+    """Return up to three features by what each adds to a decision, the most first; the bias is none."""
+    rounded = np.round(gain[:BIAS_COLUMN], 9)
+    return tuple(NAMES[i] for i in np.argsort(-rounded, kind="stable")[:3] if rounded[i] > 0.0)
 
 
 def chance(odds: Array) -> Array:

@@ -20,10 +20,9 @@ from .decisions import NO_TEXT, Decision, Task, drawn, given, scene_of, text_val
 from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_weights
 from .learning import Array, Readout, chance, learn, vocabulary
-from .request import Demo, Field
+from .request import Demo, Field, Part
 from .roles import Roles, Unit, split_lines
 from .scores import columns, levels_of, prior_of, share_of, to_levels
-from .shapes import Part
 
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names

@@ -20,9 +20,8 @@ from .decisions import Decision, Task, decide, drawn, given, scene_of
 from .features import NAMES, Scene, read_units
 from .labels import definition_of, meanings, prior_weights
 from .learning import BIAS_COLUMN, Array, Readout, chance, design, learn, vocabulary
-from .request import Ask, Demo, Field
+from .request import Ask, Demo, Field, Part, Shape
 from .roles import Roles, Unit, assign_roles
-from .shapes import Part, Shape
 
 _GRID: Final = 100  # steps of a scale without levels
 _PRIOR_LABEL: Final = (-2.0, 4.0, 4.0)

@@ -13,10 +13,9 @@ from .decisions import Decision, Manner, Task, decide, explain, text_value
 from .filler import filled, filler_of
 from .objects import decide_objects, write_objects
 from .proposer import propose
-from .request import Ask, Field
+from .request import Ask, Field, Shape
 from .roles import assign_roles, in_lines
 from .scores import decide_preference, decide_score, decide_several
-from .shapes import Shape
 
 Decisions: TypeAlias = Sequence[Decision]
 

@@ -328,9 +328,8 @@ def test_the_same_words_in_another_order_of_calls_give_the_same_numbers() -> Non
 def test_roles_follow_names_then_fallbacks(
     fields: dict[str, str], evidence: tuple[str, ...], judged: str, context: tuple[str, ...]
 ) -> None:
-    from jurist.engines.offline.request import Ask, Field
+    from jurist.engines.offline.request import Ask, Field, Shape
     from jurist.engines.offline.roles import assign_roles
-    from jurist.engines.offline.shapes import Shape
 
     def field(name: str, kind: Any = "text") -> Field:
         return Field(name=name, description="", shape=Shape(kind=kind))

@@ -8,7 +8,7 @@ import pytest
 
 from jurist.engines.offline.filler import _LABEL
 from jurist.engines.offline.objects import _clauses
-from jurist.engines.offline.shapes import _RANGE, _one_of
+from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.replies import read_choice, read_truth
 from jurist.programs.dialogue_checks import _ROLE
