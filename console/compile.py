@@ -10,7 +10,7 @@ from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
-from ..gold.strata import strata
+from ..gold.raters import strata
 from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
 from ..jobs.given import holdout_of

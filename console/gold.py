@@ -13,9 +13,8 @@ from ..evaluation.ceiling import human_ceiling
 from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
-from ..gold.merging import RULES, Merged, merge_gold
+from ..gold.raters import RULES, Merged, clear_units, merge_gold, rating_columns, strata
 from ..gold.rejects import Rejects
-from ..gold.strata import clear_units, rating_columns, strata
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table

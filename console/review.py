@@ -7,7 +7,7 @@ from pathlib import Path
 from ..arguments.gold import ReviewOptions, SheetOptions
 from ..errors import GoldError
 from ..gold.goldset import Gold
-from ..gold.merging import Rule
+from ..gold.raters import Rule
 from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
 from ..keeping.naming import find_judge

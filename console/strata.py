@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.ceiling import Ceiling
-from ..gold.strata import Strata, ceiling_of, strata
-from ..gold.units import CATEGORIES
+from ..gold.raters import Strata, ceiling_of, strata
+from ..gold.sheets import CATEGORIES
 from ..jobs.experiment import Answers, Experiment
 from ..report.raters import ceiling_card
 

@@ -1,32 +1,113 @@
-"""Near copies among cases: which groups they make one, and which rows an artifact was compiled on or near.
+"""Texts that several cases have: whole ones inside others, near copies, and what an artifact was compiled on.
 
 The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats, or of which
 one has a text inside an input of the other, count as one in a split, or the test would hold what train shows. A row is
 near another if its evidence and what is judged of it both are. What more than a quarter of the groups say nearly alike,
 or all of them exactly (a policy, a form), belongs to the task and gives nothing away, and so do the inputs that are
-shared by design (:mod:`.shared`).
+shared by design (:mod:`.shared`). Whole texts are compared after NFKC, case folding and collapsing of white space, from
+40 characters on: shorter ones repeat by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from ..cases import Case
 from ..text.near import Sketches, clusters, folded, from_text, sketches, to_text
-from ..text.wording import strings
-from .passages import evidence_fields, sharing
+from ..text.wording import normalised, strings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..programs.judge import Judge
 
+MIN_CHARACTERS = 40
+"""The length from which a text that two places share counts, in characters after normalisation."""
 _LONG = 40
 """Letters and digits from which evidence that nearly repeats is a copy, and not chance."""
+_BLOCK = MIN_CHARACTERS // 2
+_TRIED = 8
+"""Blocks of a wanted text, about, of which the one that fewest texts have is looked up."""
+
+P = TypeVar("P")
+
+
+class Index(Generic[P]):
+    """Finds which of many texts hold a given text of at least ``MIN_CHARACTERS``.
+
+    Any occurrence of such a text covers one whole block of half that length that starts at a multiple
+    of it, so only those blocks are indexed, and the search does not grow with the number of texts.
+    """
+
+    def __init__(self, texts: Iterable[tuple[str, P]]) -> None:
+        self._texts = [(text, place) for text, place in texts if len(text) >= MIN_CHARACTERS]
+        self._blocks: dict[str, list[tuple[int, int]]] = {}
+        for number, (text, _) in enumerate(self._texts):
+            for start in range(0, len(text) - _BLOCK + 1, _BLOCK):
+                self._blocks.setdefault(text[start : start + _BLOCK], []).append((number, start))
+
+    def holding(self, wanted: str) -> Iterator[P]:
+        """Yield the place of every text that holds ``wanted``."""
+        if len(wanted) < MIN_CHARACTERS:
+            return
+        for offset in range(_BLOCK):
+            starts = range(offset, len(wanted) - _BLOCK + 1, _BLOCK)
+            tried = starts[:: max(1, len(starts) // _TRIED)]
+            # what many texts begin with is no help: any block of those that an occurrence covers would do
+            at, found = min(
+                ((at, self._blocks.get(wanted[at : at + _BLOCK], [])) for at in tried),
+                key=lambda one: len(one[1]),
+            )
+            for number, start in found:
+                text, place = self._texts[number]
+                if start >= at and text.startswith(wanted, start - at):
+                    yield place
+
+
+def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield (normalised text, field) for the texts long enough to matter."""
+    for name, value in inputs.items():
+        if name not in without:
+            for text in strings(value):
+                if len(short := normalised(text)) >= MIN_CHARACTERS:
+                    yield short, name
+
+
+def constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:
+    """Return the texts that all cases have, apart from what is judged."""
+    common: frozenset[str] | None = None
+    for case in cases:
+        texts = frozenset(text for text, _ in texts_of(case.inputs, without=units))
+        common = texts if common is None else common & texts
+        if not common:
+            break
+    return common or frozenset()
+
+
+def evidence_fields(judge: Judge) -> list[str]:
+    """Return the inputs that are neither judged themselves nor the same in many rows by design."""
+    apart = (*judge.answer.unit_fields, *(judge.common or ()))
+    return [name for name in judge.input_fields if name not in apart]
+
+
+def sharing(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """Yield cases of several groups, of which one has an evidence text that the inputs of the others hold."""
+    common = judge.common or ()
+    judged = (*judge.answer.unit_fields, *common)
+    known = constants(cases, judged)
+    first = {
+        (text, case.group): case
+        for case in reversed(cases)
+        for text, _ in texts_of(case.inputs, without=common)
+    }
+    index = Index((text, case) for (text, _), case in first.items())
+    wanted = {text for case in cases for text, _ in texts_of(case.inputs, without=judged)} - known
+    for text in sorted(wanted):
+        holders = {case.group: case for case in index.holding(text)}
+        if len(holders) > 1:
+            yield list(holders.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +150,7 @@ def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
     most = max(2, len({case.group for case in cases}) // 4)
     found = []
     for name in fields:
-        texts = [(case, _text(case.inputs.get(name))) for case in cases]
+        texts = [(case, " ".join(strings(case.inputs.get(name)))) for case in cases]
         held = [(case, text) for case, text in texts if len(folded(text)) >= _LONG]
         by_cluster: dict[int, list[Case]] = {}
         places = clusters(sketches([text for _, text in held])).tolist()
@@ -77,10 +158,6 @@ def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
             by_cluster.setdefault(cluster, []).append(case)
         found += [some for some in by_cluster.values() if 1 < len({case.group for case in some}) <= most]
     return found
-
-
-def _text(value: Any) -> str:
-    return " ".join(strings(value))
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
@@ -97,32 +174,27 @@ def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, s
     if not known or not cases:
         return frozenset()
     evidence, unit = (
-        _together(from_text([row[side] for row in known]), own)
+        clusters(np.concatenate([from_text([row[side] for row in known]), own])).tolist()
         for side, own in zip(("evidence", "unit"), _both(judge, cases), strict=True)
     )
-    pairs = list(zip(evidence.tolist(), unit.tolist(), strict=True))
+    pairs = list(zip(evidence, unit, strict=True))
     held = set(pairs[: len(known)])
     return frozenset(case.id for case, pair in zip(cases, pairs[len(known) :], strict=True) if pair in held)
 
 
-def _together(first: Sketches, second: Sketches) -> NDArray[np.int64]:
-    return clusters(np.concatenate([first, second]))
-
-
 def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
     """Return the sketches of the cases' evidence and of what is judged."""
-    units = judge.answer.unit_fields
-    sides = [
+    units, common = judge.answer.unit_fields, judge.common or ()
+    evidence, unit = (
         [
-            _text(
-                [
-                    value
-                    for name, value in case.inputs.items()
-                    if (name in units) == judged and name not in (judge.common or ())
-                ]
+            " ".join(
+                text
+                for name, value in case.inputs.items()
+                if (name in units) == judged and name not in common
+                for text in strings(value)
             )
             for case in cases
         ]
         for judged in (False, True)
-    ]
-    return sketches(sides[0]), sketches(sides[1])
+    )
+    return sketches(evidence), sketches(unit)

@@ -21,11 +21,11 @@ from ..programs.records import is_table, records
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Reading, Row
 from .mapping import RowMapping
-from .merging import Rule, merge_gold, named_ambiguity
+from .raters import Rule, merge_gold, named_ambiguity
 from .rejects import Rejects
 from .rows import canonical_row, joined, label_keys, normalise
 from .shared import GoldData, grouped, settled, shared_inputs
-from .sheets_in import answered, is_sheet
+from .sheets import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
 

@@ -7,17 +7,13 @@ a case holds its row, so that the file can be read as gold without any other; th
 import json
 import os
 import threading
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError
-from .files import Row, Rows
-from .units import Answer, SheetUnit
-
-_LINE = {"case", "unit", "rater", "label"}
+from .files import Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,47 +90,3 @@ class LabelJournal:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""
         with self._guard:
             return [one for one in self._labels.values() if one.label or one.category]
-
-
-def is_journal(row: Mapping[str, Any]) -> bool:
-    """Say whether a JSON line is one of a journal."""
-    return row.keys() >= _LINE and ("row" in row or "ambiguity" in row or len(row) == len(_LINE))
-
-
-def journal_units(rows: Rows, path: str) -> list[SheetUnit]:
-    """Return the units of a journal, each with the last label of every rater."""
-    inputs: dict[str, tuple[Mapping[str, Any], str]] = {}
-    given: dict[tuple[str, str], dict[str, tuple[int, Answer, str]]] = defaultdict(dict)
-    for number, row in rows:
-        if not is_journal(row):
-            raise GoldError("not a line of a review", path=path, line=number)
-        case, rater = str(row["case"]), str(row["rater"])
-        if isinstance(row.get("row"), Mapping):
-            inputs.setdefault(case, (row["row"], str(row.get("group") or "")))
-        elif case not in inputs:
-            raise GoldError(
-                f"the row of case {case!r} is missing",
-                path=path,
-                line=number,
-                field="row",
-                hint="the first line of a case has it: take the whole journal",
-            )
-        answer = Answer(rater=rater, label=str(row["label"]), column="label")
-        given[case, str(row["unit"])][rater] = (number, answer, str(row.get("ambiguity") or ""))
-    return [
-        SheetUnit(
-            case=case,
-            unit=unit,
-            row=inputs[case][0],
-            group=inputs[case][1],
-            path=path,
-            line=max(number for number, _, _ in said.values()),
-            answers=tuple(answer for _, answer, _ in said.values() if answer.label),
-            category=_one({category for _, _, category in said.values() if category}),
-        )
-        for (case, unit), said in given.items()
-    ]
-
-
-def _one(categories: set[str]) -> str:
-    return "" if not categories else categories.pop() if len(categories) == 1 else "unknown"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Case
 from ..errors import GoldError
 from ..text.wording import normalised, strings
-from .passages import Index, constants, texts_of
+from .copies import Index, constants, texts_of
 from .splits import Split
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..evaluation.rows import Row
 from .files import Place, bytes_of, parse
-from .merging import unit_ratings
+from .raters import unit_ratings
 from .sheets_out import SheetLine
 
 if TYPE_CHECKING:

@@ -19,12 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from ..cases import Case
 from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
-from .cells import CELL_LIMIT, safe
 from .files import Place, Row
 from .rows import AMBIGUITY, RATER, canonical_row, label_keys, make_case
-from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, TEXT, UNIT
-from .tasks import LABEL
-from .units import CATEGORIES
+from .sheets import CASE, CATEGORIES, GROUP, ID_MARK, INPUT, JSON_INPUT, LABEL, TEXT, UNIT, safe
 from .writing import json_text, write_whole
 
 if TYPE_CHECKING:
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["csv", "labelstudio"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+CELL_LIMIT = 32_767
+"""The longest text, in characters, that Excel keeps in one cell."""
 _REASONS = [category for category in CATEGORIES if category != "unknown"]
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
 """What a rater may be called: the head of a column, and a name in a list."""
@@ -92,7 +91,7 @@ def write_sheet(
 
     The CSV is in UTF-8 with a byte order mark and has the columns ``case``, ``unit`` (from 1), ``group``, one
     ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
-    ``rater:NAME`` and ``ambiguity``, and the notes. Texts are escaped as :mod:`jurist.gold.cells` says.
+    ``rater:NAME`` and ``ambiguity``, and the notes. Texts are escaped as :mod:`jurist.gold.sheets` says.
     Label Studio gets its import file and, beside it as ``.xml``, the labelling configuration.
     """
     if not lines:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError, plural
 from .assigning import Group, assign
-from .passages import evidence_fields
 from .shared import GoldData
 
 if TYPE_CHECKING:
@@ -282,6 +281,8 @@ def _too_few(gold: GoldData, cases: Sequence[Case], needed: int, left_out: int) 
 
 def shared_hint(gold: GoldData) -> str:
     """Return what to do where near copies make groups few; empty if there are none."""
+    from .copies import evidence_fields
+
     names = evidence_fields(gold.settled) or gold.judge.input_fields
     return _APART.format(field=names[0]) if gold.near_copies else ""
 

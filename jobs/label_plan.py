@@ -16,7 +16,7 @@ from ..cases import Value
 from ..errors import CheckpointError, GoldError, plural
 from ..evaluation.disagreements import win_share_shown
 from ..gold.goldset import Gold
-from ..gold.merging import merge_cases
+from ..gold.raters import merge_cases
 from ..gold.rows import AMBIGUITY
 from ..gold.sheets_out import SheetLine
 from ..gold.writing import write_whole

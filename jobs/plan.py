@@ -13,8 +13,8 @@ from ..evaluation.ceiling import Ceiling
 from ..evaluation.power import fewest_groups
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
+from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, shared_hint
-from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.resolving import default_temperature, verifier_of

@@ -25,7 +25,7 @@ from ..evaluation.measured import Score, objective_score, score
 from ..evaluation.rows import Row
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
-from ..gold.strata import ceiling_of
+from ..gold.raters import ceiling_of
 from ..programs.answers.base import Learned
 from ..programs.judge import Judge
 

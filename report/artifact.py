@@ -15,7 +15,7 @@ from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..gold.strata import ceiling_of, rated_in_test
+from ..gold.raters import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.answers.confusion import confused

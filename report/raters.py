@@ -6,8 +6,8 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..gold.merging import Ambiguous, Merged
-from ..gold.units import CATEGORIES
+from ..gold.raters import Ambiguous, Merged
+from ..gold.sheets import CATEGORIES
 from .table import Table, table
 
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all

@@ -16,8 +16,8 @@ from ..errors import GoldError, JuristError
 from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
+from ..gold.sheets import CATEGORIES
 from ..gold.sheets_out import RATER_NAME, SheetLine, sheet_row
-from ..gold.units import CATEGORIES
 from .document import text_of
 from .page import review_page
 

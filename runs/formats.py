@@ -12,8 +12,8 @@ from typing import Any, Protocol, TextIO
 
 from ..engines.database import Database
 from ..errors import GoldError, UsageError
-from ..gold.cells import plain, safe
 from ..gold.files import scan
+from ..gold.sheets import plain, safe
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 _OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")

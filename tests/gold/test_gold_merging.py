@@ -13,8 +13,8 @@ from small import cli, ok
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, import_gold
-from jurist.gold.merging import RULES, Rule, merge_cases
-from jurist.gold.units import CATEGORIES
+from jurist.gold.raters import RULES, Rule, merge_cases
+from jurist.gold.sheets import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT

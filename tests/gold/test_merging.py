@@ -12,9 +12,9 @@ from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
 from jurist.gold.goldset import Gold, import_gold
-from jurist.gold.merging import RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
+from jurist.gold.raters import RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
 from jurist.gold.rows import canonical_row
-from jurist.gold.units import CATEGORIES
+from jurist.gold.sheets import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError, UsageError
-from jurist.gold.cells import plain, safe
 from jurist.gold.goldset import Gold
+from jurist.gold.sheets import CATEGORIES, plain, safe
 from jurist.gold.sheets_out import format_of, open_lines, write_sheet
-from jurist.gold.units import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT

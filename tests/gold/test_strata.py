@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jurist.console.strata import ceiling_line, strata_lines
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
-from jurist.gold.merging import RULES, Rule, merge_cases
-from jurist.gold.strata import ceiling_of, rated_in_test, rating_columns, strata
+from jurist.gold.raters import RULES, Rule, ceiling_of, merge_cases, rated_in_test, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 

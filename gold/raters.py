@@ -1,0 +1,358 @@
+"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree.
+
+The raters' own labels are always kept. A unit on which a rule finds no label is *ambiguous*: it has no merged label,
+and it is listed with its labels and, where people said why, with the category of the ambiguity (FECT, section 2.3 and
+Table 1: sentiment, relation), so that it can be reported beside a score and not in it. This module knows no model and
+no file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+
+from ..cases import Case, Value, text_hash
+from ..errors import GoldError
+from ..evaluation.rows import Row, majority
+from .rows import label_keys
+from .shared import GoldData
+from .sheets import CATEGORIES, Category
+
+if TYPE_CHECKING:
+    from ..evaluation.ceiling import Ceiling
+    from ..programs.answers.base import Answer
+
+G = TypeVar("G", bound=GoldData)
+
+Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
+"""``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
+``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
+own gold label where there is none."""
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+_UNKNOWN: tuple[Category, ...] = ("unknown",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ambiguous:
+    """A unit on which a rule finds no label."""
+
+    case: str  # the id of its case
+    unit: int  # its place in the case, from 0
+    labels: Mapping[str, Value]  # rater -> label, of the raters who labelled it
+    category: Category = "unknown"  # why it is ambiguous, as people said
+    source: str = ""  # ``file:line`` of its case
+    votes: Mapping[Any, int] = field(default_factory=dict)  # label -> how many of a judge's rows say so
+    unanswered: int = 0  # rows in which the judge abstained or failed on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged:
+    """Cases after a rule."""
+
+    rule: Rule  # which
+    # in the order given, with their ratings. ``gold`` is ``None`` on ambiguous units, and ``None``
+    # altogether where no unit of the case has a label, as for rows that nobody labelled
+    cases: tuple[Case, ...] = field(repr=False)
+    # the units without a merged label that raters did label, in order
+    ambiguous: tuple[Ambiguous, ...] = field(repr=False)
+    labelled: int  # units with a label
+
+    @property
+    def by_category(self) -> dict[Category, int]:
+        """How many units are ambiguous, by category."""
+        return by_category(self.ambiguous)
+
+
+def by_category(units: Iterable[Ambiguous]) -> dict[Category, int]:
+    """Return how many units are ambiguous, by category."""
+    found = Counter(one.category for one in units)
+    return {category: found[category] for category in CATEGORIES}
+
+
+def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
+    """Return the label of one unit by a rule."""
+    given = [label for label in ratings.values() if label is not None]
+    if not given or (rule == "adjudicated" and gold is not None):
+        return gold
+    if rule in ("majority", "reviewed"):
+        most = majority(given)
+        return gold if most is None and rule == "reviewed" else most
+    return given[0] if len(set(given)) == 1 else None
+
+
+def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
+    """Return rater -> label for each unit of a case, of the raters who labelled it."""
+    given = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
+    sizes = {len(labels) for labels in given}
+    if len(sizes) > 1:
+        raise GoldError(
+            f"the raters labelled different numbers of units {sorted(sizes)}",
+            path=case.source,
+            field="ratings",
+            hint="give one label, or null, per unit and rater",
+        )
+    return tuple(
+        {rater: label for rater, labels in case.ratings.items() if (label := labels[unit]) is not None}
+        for unit in range(max(sizes, default=0))
+    )
+
+
+def merge_cases(
+    cases: Iterable[Case], rule: Rule, categories: Mapping[str, Sequence[Category]] | None = None
+) -> Merged:
+    """Merge the ratings of every case; the cases given are not changed."""
+    found: list[Case] = []
+    ambiguous: list[Ambiguous] = []
+    labelled = 0
+    for case in cases:
+        units = unit_ratings(case)
+        own = case.gold or (None,) * len(units)
+        why = (categories or {}).get(case.id) or _UNKNOWN * len(units)
+        gold = tuple(merge(ratings, rule, label) for ratings, label in zip(units, own, strict=True))
+        for unit, (label, ratings) in enumerate(zip(gold, units, strict=True)):
+            if label is None and ratings:
+                one = Ambiguous(
+                    case=case.id, unit=unit, labels=ratings, category=why[unit], source=case.source
+                )
+                ambiguous.append(one)
+            labelled += label is not None
+        found.append(replace(case, gold=gold if any(label is not None for label in gold) else None))
+    return Merged(rule=rule, cases=tuple(found), ambiguous=tuple(ambiguous), labelled=labelled)
+
+
+def merge_gold(gold: G, rule: Rule) -> tuple[G, Merged]:
+    """Merge a whole gold set."""
+    categories = {case.id: ambiguity(gold.rows.get(case.id, {}), case) for case in gold.cases}
+    merged = merge_cases(gold.cases, rule, categories)
+    keys = label_keys(gold.judge)
+    rows = {
+        case.id: _relabelled(gold.rows[case.id], case, keys, gold.judge.answer)
+        for case in merged.cases
+        if case.id in gold.rows
+    }
+    return replace(gold, cases=merged.cases, rows=rows), merged
+
+
+def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
+    """Return the categories that a row's field ``ambiguity`` names, one per unit.
+
+    The field holds one category for all units, or a list with one (or null) per unit; it may be missing.
+    """
+    count, given = len(unit_ratings(case)), row.get("ambiguity")
+    if not count:
+        return ()  # nobody labelled it yet
+    names = list(given) if isinstance(given, list | tuple) else [given] * count
+    if len(names) != count:
+        raise GoldError(
+            f"there are {len(names)} categories for {count} units",
+            path=case.source,
+            field="ambiguity",
+            hint="write one category, or a list with one (or null) per unit",
+        )
+    found: list[Category] = []
+    for name in names:
+        known = next((category for category in CATEGORIES if category == (name or "unknown")), None)
+        if known is None:
+            raise GoldError(
+                f"unknown category {name!r}",
+                path=case.source,
+                field="ambiguity",
+                hint=f"use one of: {', '.join(CATEGORIES)}",
+            )
+        found.append(known)
+    return tuple(found)
+
+
+def named_ambiguity(
+    rows: Mapping[str, Mapping[str, Any]], merged: Merged, *, several: bool
+) -> dict[str, dict[str, Any]]:
+    """Return rows whose field ``ambiguity`` names a category for every ambiguous unit.
+
+    What people wrote stays; where nobody said why, it is ``unknown``.
+    """
+    result = {id_: dict(row) for id_, row in rows.items()}
+    sizes = {case.id: len(unit_ratings(case)) for case in merged.cases}
+    for one in merged.ambiguous:
+        row = result.get(one.case)
+        given = None if row is None else row.get("ambiguity")
+        if row is None or (isinstance(given, str) and given):
+            continue
+        if not several:
+            row["ambiguity"] = one.category
+            continue
+        row["ambiguity"] = list(given) if given else [None] * sizes[one.case]
+        row["ambiguity"][one.unit] = one.category
+    return result
+
+
+def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str], answer: Answer) -> dict[str, Any]:
+    """Return the row with the case's gold under the preferred name, so that it reads back as this case."""
+    ratings = row.get("ratings")
+    if not keys or not isinstance(ratings, Mapping) or not ratings:
+        return dict(row)
+    result = {key: value for key, value in row.items() if key not in keys}
+    if case.gold is not None:
+        said = [answer.to_json(value) for value in case.gold]
+        result[keys[0]] = said if answer.per_unit else said[0]
+    return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contested:
+    """Units that have a label although their raters differ: they count in the score."""
+
+    units: int = 0  # how many
+    right: int = 0  # answers of the judge that are the label
+    wrong: int = 0  # answers that are another
+    unanswered: int = 0  # abstained or failed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strata:
+    """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes."""
+
+    rule: Rule  # by which a unit has a label
+    agreed: int  # units with two ratings or more, all the same
+    single: int  # labelled units with one rating or none
+    contested: Contested  # labelled units whose raters differ
+    ambiguous: tuple[Ambiguous, ...] = field(repr=False)  # units without a label that somebody rated
+    unlabelled: int = 0  # units that nobody labelled
+
+    @property
+    def by_category(self) -> dict[Category, int]:
+        """How many units are ambiguous, by category."""
+        return by_category(self.ambiguous)
+
+    @property
+    def judged(self) -> int:
+        """Ambiguous units that the judge was asked about."""
+        return sum(1 for one in self.ambiguous if one.votes or one.unanswered)
+
+    def votes(self, category: Category | None = None) -> dict[Any, int]:
+        """Return the judge's answers on ambiguous units, of one category or of all: label -> how many."""
+        found: Counter[Any] = Counter()
+        for one in self.ambiguous:
+            if category in (None, one.category):
+                found.update(one.votes)
+        return dict(sorted(found.items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types; ``units`` lists the ambiguous ones."""
+        return {
+            "rule": self.rule,
+            "agreed": self.agreed,
+            "single": self.single,
+            "unlabelled": self.unlabelled,
+            "contested": asdict(self.contested),
+            "ambiguous": {
+                "units": [{**asdict(one), "unit": one.unit + 1} for one in self.ambiguous],
+                "total": len(self.ambiguous),
+                "by_category": self.by_category,
+                "judged": self.judged,
+                "votes": self.votes(),
+                "votes_by_category": {name: self.votes(name) for name in CATEGORIES},
+                "unanswered": sum(one.unanswered for one in self.ambiguous),
+            },
+        }
+
+
+def strata(
+    gold: GoldData,
+    rows: Iterable[Row] = (),
+    *,
+    rule: Rule = "adjudicated",
+    only: Collection[str] | None = None,
+) -> Strata:
+    """Sort the units of a gold set by how their raters agree."""
+    answers: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        answers[row.id].append(row)
+    counts, ambiguous, text = Counter[str](), list[Ambiguous](), gold.judge.answer.text
+    for case in (*(case for case in gold.cases if only is None or case.id in only), *gold.ambiguous):
+        ratings, why = unit_ratings(case), ambiguity(gold.rows.get(case.id, {}), case)
+        for unit in range(len(gold.judge.answer.units(case.inputs))):
+            own = ratings[unit] if ratings else {}
+            label = merge(own, rule, case.gold[unit] if case.gold else None)
+            said = [row.predicted[unit] for row in answers[case.id]]
+            votes = Counter(value for value in said if value is not None)
+            if label is None and own:
+                ambiguous.append(
+                    Ambiguous(
+                        case=case.id,
+                        unit=unit,
+                        labels={rater: text(value) for rater, value in own.items()},
+                        category=why[unit],
+                        source=case.source,
+                        votes={text(value): count for value, count in votes.items()},
+                        unanswered=said.count(None),
+                    )
+                )
+            elif label is None:
+                counts["unlabelled"] += 1
+            elif len(set(own.values())) < 2:
+                counts["single" if len(own) < 2 else "agreed"] += 1
+            else:
+                right, unanswered = votes[label], said.count(None)
+                counts.update(units=1, right=right, wrong=votes.total() - right, unanswered=unanswered)
+    contested = {name: counts[name] for name in ("units", "right", "wrong", "unanswered")}
+    return Strata(
+        rule=rule,
+        agreed=counts["agreed"],
+        single=counts["single"],
+        contested=Contested(**contested),
+        ambiguous=tuple(ambiguous),
+        unlabelled=counts["unlabelled"],
+    )
+
+
+def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
+    """Return rater -> labels, and the group, of every unit of the cases that somebody rated."""
+    rated = [case for case in cases if case.ratings]
+    raters = sorted({name for case in rated for name in case.ratings})
+    units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
+    return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
+
+
+def clear_units(gold: GoldData) -> list[bool]:
+    """Return of every unit of :func:`rating_columns` whether nobody names an ambiguity of it.
+
+    FECT's last agreement is over those (section 2.4).
+    """
+    rated = [case for case in gold.cases if case.ratings]
+    return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
+
+
+def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
+    """Return the ids of a test part, and of the ambiguous cases that go with it, which no part of a split has.
+
+    Those are the ones of its groups, and of groups without any label as large a share as the test is of the others.
+    """
+    labelled = {case.group for case in gold.cases}
+    groups = {case.group for case in gold.cases if case.id in test}
+    share = len(test) / max(1, len(gold.cases))
+    drawn = {group for group in {case.group for case in gold.ambiguous} - labelled if _point(group) < share}
+    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
+
+
+def _point(group: str) -> float:
+    return int(text_hash(group)[:13], 16) / 16**13
+
+
+def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceiling | None:
+    """Return how well each rater does against the rest, on all units that raters rated.
+
+    Those on which they differ count too, with a gold label or without: a judge's score does not have the latter, so
+    the ceiling is of people's own work, and not of what they were told apart by.
+    """
+    every = (*gold.cases, *gold.ambiguous)
+    columns, groups = rating_columns(case for case in every if only is None or case.id in only)
+    both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))
+    if len(columns) < 2 or not both:
+        return None
+    from ..evaluation.ceiling import human_ceiling  # numpy is not loaded to read gold
+
+    judge = gold.judge
+    return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
