@@ -20,10 +20,9 @@ from ..cases import Case
 from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
-from .copying import CopyGuard
 from .finalists import Finalists
 from .objective import Outcome
-from .proposing import CandidateFilter, Writing
+from .proposing import CandidateFilter, CopyGuard, Writing
 from .racing import Race, interleaved, stratified
 from .setting import Setting
 

@@ -66,16 +66,6 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
     assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
 
 
-def test_what_does_not_help_is_left_out() -> None:
-    job, _ = job_with(lambda request: reply("chat", factual=len(request.messages) == 1))
-    result = optimize(Contrastive(), job)
-    assert (
-        result.best.id == result.board.basic.id
-        or not result.best.demo_ids
-        or (result.board.value(result.best, job.dev) > result.board.value(result.board.basic, job.dev))
-    )
-
-
 @pytest.mark.parametrize("judged", ["nothing usable", None])
 def test_a_judge_without_confusions_stays_as_it_is(judged: str | None) -> None:
     def right(request: Request) -> str:

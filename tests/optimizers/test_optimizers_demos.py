@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from worlds import World, board_of, job_of, simulator
+from worlds import World, board_of, job_of
 
 import jurist
 from jurist.cases import Case
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import optimize
-from jurist.optimizers.fewshot import FewShot, with_cases
 from jurist.optimizers.registry import OPTIMIZERS, make
 
 
@@ -104,14 +103,6 @@ def test_demos_is_fewshot_by_another_name() -> None:
     one, two = (optimize(make(name, SETTINGS), job_of(World(seed=6))) for name in ("demos", "fewshot"))
     assert list(one.board.candidates) == list(two.board.candidates)
     assert {c.source.split(",")[0] for c in one.board.candidates.values()} == {"basic", "demos"}
-
-
-def test_a_predictor_that_gold_says_nothing_about_keeps_what_it_has() -> None:
-    job = job_of(World(seed=4))
-    board = board_of(job)
-    state = with_cases(simulator.JUDGE, board.basic_state(), job.train[:3])
-    assert len(state.predictors["self"].demos) == 3
-    assert FewShot().name == "fewshot"
 
 
 def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:

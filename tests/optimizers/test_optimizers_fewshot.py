@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of, reply
-from optimizer_runs import SMALL, Run, judged, judged_without_rule, split, whole
+from optimizer_runs import Run, judged, judged_without_rule, split, whole
 from scripted_runs import FECT
 
-from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
-from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import Chain, make
-from jurist.programs.votes import Sampling
 
 
 @pytest.mark.parametrize("name", ["fewshot", "opro+fewshot"])
@@ -64,13 +62,6 @@ def test_the_second_part_starts_from_the_best_of_the_first() -> None:
     assert {row["prompt"]["self"]["instructions"] for row in few} == {good}
 
 
-def test_samples_are_asked_for_every_case() -> None:
-    run = Run("opro", sampling=Sampling(samples=3), options={"steps": 1, "candidates": 1, "sample": 6})
-    assert len(run.judge.requests) % 3 == 0
-    seeds = [request.config.seed for request in run.judge.requests]
-    assert seeds.count(0) == seeds.count(1) == seeds.count(2)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
@@ -103,25 +94,3 @@ def test_settings_arrive_where_they_belong() -> None:
     assert chain.name == "opro+fewshot"
     assert [getattr(chain.parts[0], name) for name in ("steps", "temperature")] == [2, 0.5]
     assert getattr(chain.parts[1], "sizes") == (1, 2)  # noqa: B009
-
-
-@pytest.mark.parametrize("name", ["opro", "fewshot"])
-def test_the_offline_engine_can_be_compiled(name: str) -> None:
-    def run() -> Result:
-        context = context_with()
-        lm, proposer = connect(Model(), context), connect(Model(), context, "proposer")
-        job = Job(
-            judge=FECT,
-            train=split().train,
-            dev=split().dev,
-            judge_lm=lm,
-            proposer_lm=proposer,
-            context=context,
-        )
-        return optimize(make(name, SMALL[name]), job)
-
-    first, second = run(), run()
-    assert first.ending == "finished"
-    histories = [result.board.history(split().train, split().dev) for result in (first, second)]
-    assert histories[0] == histories[1]
-    assert len(histories[0]) > 1

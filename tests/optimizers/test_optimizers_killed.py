@@ -5,7 +5,6 @@ Real processes, real HTTP and real SIGKILLs take a while: ``pytest -m slow`` run
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,16 +122,3 @@ def test_five_kills_and_not_one_call_more(flight: int, serve: Callable[..., Any]
         assert f"the budget of {limit} calls is spent" in done.err
     again = cli(*words, "--resume") if done.code else done
     assert server.count <= limit, again.err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
-def test_the_same_seed_gives_the_same_bytes(name: str, serve: Callable[..., Any]) -> None:
-    bodies: list[Counter[str]] = []
-    for store in ("one", "two"):
-        server = serve(answers)
-        ok(*argv(name, server, "--store", store))
-        bodies.append(server.by_body)
-    assert bodies[0] == bodies[1]
-    one, two = (Path(store, "fect", "1", "program.json").read_bytes() for store in ("one", "two"))
-    assert one == two

@@ -13,7 +13,6 @@ from optimizer_runs import SMALL, Run, proposed, split
 from scripted_runs import FECT, gold, hashed
 from worlds import job_of, simulator
 
-from jurist.errors import ModelError
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.opro import Opro
@@ -112,11 +111,6 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
     for request in proposer.requests:
         headers = re.findall(r"^\[\[ ## (\w+) ## \]\]", user_of(request), re.M)
         assert headers == ["task", "scored_instructions", "errors"]
-
-
-def test_a_proposer_that_is_down_ends_the_work(no_waiting: None) -> None:
-    with pytest.raises(ModelError, match="down for good"):
-        Run("opro", proposed=lambda request: LMServerError("down for good"))
 
 
 def test_one_proposal_that_fails_does_not(no_waiting: None) -> None:

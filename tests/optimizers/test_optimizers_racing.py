@@ -11,8 +11,7 @@ from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
 from jurist.optimizers.board import Candidate
-from jurist.optimizers.copying import CopyGuard, shingles
-from jurist.optimizers.proposing import CandidateFilter, Writing
+from jurist.optimizers.proposing import CandidateFilter, CopyGuard, Writing, shingles
 from jurist.optimizers.racing import Race, blocks, interleaved, stratified
 from jurist.optimizers.standing import Credit
 from jurist.programs.answers.labels import OneLabel

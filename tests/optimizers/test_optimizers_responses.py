@@ -126,23 +126,6 @@ def test_the_smallest_run_counts_every_call_of_a_sample(optimizer: Optimizer) ->
         optimize(optimizer, short)
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_dspy_shows_what_gold_says_of_each_predictor(name: str) -> None:
-    job = job_of(name)
-    result = optimize(make("bootstrap", {}), job)
-    train = {case.id: case for case in job.train}
-    gold = [job.judge.demos(case) for case in train.values()]
-    seen = 0
-    for one in result.board.candidates.values():
-        for predictor, prompt in one.state.predictors.items():
-            task = dict(job.judge.basic().named_predictors())[predictor].signature
-            for demo in prompt.demos:
-                assert set(demo) > set(task.input_fields)
-                assert set(demo) <= set(task.fields)
-                seen += any(dict(demos.get(predictor, {})) == dict(demo) for demos in gold)
-    assert seen
-
-
 def test_the_proof_of_a_judge_with_several_calls_is_kept_back(tmp_path: Any) -> None:
     parts = Gold.load("cognibench-mini", find("tier")).split(0)
     most = 2 * 3 * len(parts.test)
