@@ -16,7 +16,7 @@ from ..errors import ArtifactError, JuristError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
 from ..keeping.artifact_card import Artifact, prompt_text, rows_of
-from ..keeping.artifacts import Problem, Store, Summary
+from ..keeping.artifacts import Problem, Store, VersionSummary
 from ..keeping.loading import load_judge
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
@@ -64,7 +64,7 @@ def list_(options: Printed) -> Result:
     return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 
-def _decided(one: Summary) -> str:
+def _decided(one: VersionSummary) -> str:
     """Return what the sealed test decided, and labels where the prompts differ."""
     by_labels = disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
     verdict = str((one.card.get("decision") or {}).get("verdict", "-"))
@@ -221,7 +221,7 @@ def _needed(store: Store, found: Sequence[Artifact]) -> Table:
     return table("", ["artifact", "engine", "made with"], rows)
 
 
-def _entry(one: Summary) -> dict[str, object]:
+def _entry(one: VersionSummary) -> dict[str, object]:
     return {
         "artifact": f"{one.judge}@{one.version}",
         "path": str(one.path),
@@ -234,7 +234,7 @@ def _entry(one: Summary) -> dict[str, object]:
     }
 
 
-def scored(one: Summary) -> str:
+def scored(one: VersionSummary) -> str:
     """Return the metric of an artifact on its test, with its interval."""
     scores, decision = one.card.get("scores"), one.card.get("decision") or {}
     metric = decision.get("metric")

@@ -21,7 +21,7 @@ from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
-from ..runs.runner import Plan
+from ..runs.runner import RunPlan
 from .common import Bar, model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
@@ -41,7 +41,7 @@ def submit(options: SubmitOptions) -> Result:
             hint = "name another file; jurist run --resume continues this one"
             raise UsageError(f"{output} exists", hint=hint)
 
-        def begin(plan: Plan) -> None:
+        def begin(plan: RunPlan) -> None:
             share = batch_discount(run.judge.model.name)
             notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
             seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
@@ -128,7 +128,7 @@ def _complete(output: Path) -> Result | None:
 def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     loaded, source, settings = rows_of(options)
 
-    def begin(plan: Plan) -> None:
+    def begin(plan: RunPlan) -> None:
         for line in plan.changes.words:
             remark(line)
         bar.begin(f"reading what has come for {loaded.name}", plan.rows)

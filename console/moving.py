@@ -10,7 +10,7 @@ from ..arguments.artifacts import (
 )
 from ..errors import ArtifactError
 from ..gold.writing import write_whole
-from ..keeping.artifacts import Summary
+from ..keeping.artifacts import VersionSummary
 from ..keeping.moving import Received, pack, unpack
 from ..report.table import table
 from .artifacts import scored, store_named
@@ -55,12 +55,12 @@ def lineage(options: LineageOptions) -> Result:
     )
 
 
-def _line(one: Summary) -> dict[str, Any]:
+def _line(one: VersionSummary) -> dict[str, Any]:
     keys = ("parent", "origin", "created", "sha256")
     return {"version": one.version, "names": list(one.names), **{key: one.card.get(key) for key in keys}}
 
 
-def _descent(one: Summary) -> list[str]:
+def _descent(one: VersionSummary) -> list[str]:
     parent, origin = one.card.get("parent"), one.card.get("origin") or {}
     parts = [f"{one.judge}@{parent}" if parent else "basic"]
     parts += [f"arrived as {one.judge}@{origin['version']}"] if origin else []

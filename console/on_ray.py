@@ -12,20 +12,20 @@ from ..errors import CheckpointError, JuristError, StoppedError, UsageError, sig
 from ..gold.sources import can_be_read_again
 from ..programs.judge import Judge
 from ..runs.batch_store import check_no_batches
-from ..runs.cluster import Found, cluster, judged_on_ray
+from ..runs.cluster import ShardEnd, cluster, judged_on_ray
 from ..runs.outputs import checkpoint_of, claimed, shards_of
-from ..runs.runner import Plan
+from ..runs.runner import RunPlan
 from ..runs.shards import Shard, join
 from ..runs.summary import Summary, merged
 
-Judged = Callable[[RunOptions, Path, Callable[[Plan], None], Callable[[], None]], Summary]
+Judged = Callable[[RunOptions, Path, Callable[[RunPlan], None], Callable[[], None]], Summary]
 
 
 def run_on_ray(
     options: RunOptions,
     judge: Judge,
     judged: Judged,
-    on_begin: Callable[[Plan], None],
+    on_begin: Callable[[RunPlan], None],
     on_row: Callable[[], None],
 ) -> Summary:
     """Judge the rows in shards on a Ray cluster, and join their lines."""
@@ -119,7 +119,7 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
     )
 
 
-def _all(found: Sequence[Found], root: Path) -> list[Summary]:
+def _all(found: Sequence[ShardEnd], root: Path) -> list[Summary]:
     """Return how the shards ended, or raise why one could not be judged."""
     errors = [one for one in found if isinstance(one, JuristError)]
     if errors:

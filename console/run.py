@@ -18,7 +18,7 @@ from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.canary import Canary, canary_of
 from ..runs.outputs import checkpoint_of, claimed
-from ..runs.runner import Plan, RunSettings, run_judge
+from ..runs.runner import RunPlan, RunSettings, run_judge
 from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
 from .approving import Bill, agree, approve
@@ -48,7 +48,7 @@ def run(options: RunOptions) -> Result:
         if options.canary:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
-        def begin(plan: Plan) -> None:
+        def begin(plan: RunPlan) -> None:
             for line in plan.changes.words:
                 remark(line)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
@@ -65,7 +65,7 @@ def run(options: RunOptions) -> Result:
 
 
 def judge_shard(
-    options: RunOptions, before: Path, on_begin: Callable[[Plan], None], on_row: Callable[[], None]
+    options: RunOptions, before: Path, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
 ) -> Summary:
     """Judge the rows of one shard, on a worker; the lines of ``before`` are known."""
     loaded, source, settings = _started(options)
@@ -140,7 +140,7 @@ def _tell(drift: Drift) -> None:
 
 
 def foreseen(
-    loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
+    loaded: LoadedJudge, plan: RunPlan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
 ) -> Estimate | None:
     """Say what is about to be spent on a real model, ask above the limits, and return it, if it can be known."""
     if all(map(free, loaded.models)) or plan.to_ask == 0:

@@ -108,7 +108,7 @@ class Hardening(Experiment):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class AttackResult:
     """What one attack, one probe or the control has changed; ``kind`` is ``attack``, ``probe`` or ``control``."""
 
     name: str
@@ -136,10 +136,12 @@ class Robustness:
     field: str  # the input that was attacked
     cases: int  # how many were attacked
     suite: str  # a hash of the attacks, 16 hex digits
-    found: tuple[Found, ...]  # the control first, then the attacks and probes in the order of the suite
+    found: tuple[
+        AttackResult, ...
+    ]  # the control first, then the attacks and probes in the order of the suite
 
     @property
-    def worst(self) -> Found:
+    def worst(self) -> AttackResult:
         """The attack or probe that changes most answers; the control is neither."""
         return max(self.found[1:], key=lambda one: one.flips.rate.value)
 
@@ -171,7 +173,7 @@ def harden(
         said = asker.ask_all(cases, lambda index, verdict: on_case())
         rows = [_row(kind_of, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
         found.append(
-            Found(name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.category))
+            AttackResult(name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.category))
         )
     return Robustness(
         judge=judge.name,

@@ -111,7 +111,7 @@ class RunShares:
 
 
 @dataclass(kw_only=True)
-class Found:
+class RunCounts:
     """What a run found."""
 
     said: dict[str, dict[Value, int]] = field(
@@ -210,7 +210,7 @@ def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
     return f"its errors were measured under other conditions: the run has {other}" if other else ""
 
 
-def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...]:
+def _shares(judge: LoadedJudge, found: RunCounts, problem: str) -> tuple[Shared, ...]:
     answer = judge.judge.answer
     domain = answer.comparison.domain
     positive = frozenset(value for value in domain if answer.probability({value: 1.0}))
@@ -237,7 +237,7 @@ def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...
     return tuple(shares)
 
 
-def _wide(share: Prevalence, found: Found, known: Sequence[tuple[str, Value, Value]]) -> str:
+def _wide(share: Prevalence, found: RunCounts, known: Sequence[tuple[str, Value, Value]]) -> str:
     """Return why a corrected share may be anything; empty if it may not."""
     if (share.low, share.high) != (0.0, 1.0):
         return ""
@@ -257,9 +257,9 @@ def stamp_of(output: Path) -> Mapping[str, Any]:
     raise UsageError(f"{output} has no line", hint="name what jurist run has written")
 
 
-def found_in(output: Path, judge: Judge, labels: Mapping[str, Values | None]) -> Found:
+def found_in(output: Path, judge: Judge, labels: Mapping[str, Values | None]) -> RunCounts:
     """Add up an output."""
-    found, stamp = Found(), stamp_of(output)
+    found, stamp = RunCounts(), stamp_of(output)
     for number, line in _lines(output):
         if any(line.get(name) != stamp[name] for name in _STAMP):
             said = f"{output}:{number}: by another judge than the first line"

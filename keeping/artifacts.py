@@ -35,7 +35,7 @@ _RESTORE = "restore the folder from a copy, or compile the judge again"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
+class VersionSummary:
     """One line of the list of artifacts."""
 
     judge: str
@@ -191,7 +191,7 @@ class Store:
             artifact.check(judge)
         return artifact
 
-    def promoted(self, judge: str) -> list[Summary]:
+    def promoted(self, judge: str) -> list[VersionSummary]:
         """Return the versions of a judge that were made its latest, whichever model they are for, the last one first.
 
         Raises:
@@ -204,16 +204,16 @@ class Store:
                 return [self._summary(shelf, one) for one in dict.fromkeys(meant) if one in have]
         return []
 
-    def list(self, judge: str | None = None) -> list[Summary]:
+    def list(self, judge: str | None = None) -> list[VersionSummary]:
         """Return all artifacts (of one judge): the user's before the shipped, by judge and version."""
         found = [self._summary(shelf, version) for shelf, version in self._reachable(judge)]
         return sorted(found, key=lambda one: (one.shipped, one.judge, one.version))
 
-    def _summary(self, shelf: Shelf, version: int) -> Summary:
+    def _summary(self, shelf: Shelf, version: int) -> VersionSummary:
         latest, tags = shelf.pointers()
         sealed = inspect(shelf.path / str(version))
         faults = _faults_of(sealed, shelf.judge, version)
-        return Summary(
+        return VersionSummary(
             judge=shelf.judge,
             version=version,
             path=shelf.path / str(version),
@@ -225,7 +225,7 @@ class Store:
             problem=faults[0] if faults else "",
         )
 
-    def read(self, one: Summary) -> Artifact | None:
+    def read(self, one: VersionSummary) -> Artifact | None:
         """Return the artifact of a line of the list; ``None`` if it is damaged."""
         return None if one.problem else self._open(one.path, one.judge, one.version)
 

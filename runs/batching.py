@@ -20,7 +20,7 @@ from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
 from .batch_service import ENDED, BatchService
 from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches, only_process
-from .runner import Plan, RunSettings, run_judge
+from .runner import RunPlan, RunSettings, run_judge
 from .summary import Summary
 
 
@@ -87,7 +87,7 @@ class BatchRun:
     output: Path  # the file
     settings: RunSettings  # how rows are judged; its limits hold for what is sent
     files: BatchFiles = field(default_factory=BatchFiles)  # how large the files of batches are
-    on_begin: Callable[[Plan], None] = lambda plan: None  # called before each pass over the rows
+    on_begin: Callable[[RunPlan], None] = lambda plan: None  # called before each pass over the rows
     on_row: Callable[[], None] = lambda: None  # called after each row that has its line
 
     def submit(self, about: Mapping[str, Any]) -> Collected:
@@ -131,9 +131,9 @@ class BatchRun:
 
     def _pass(self, *, resume: bool) -> tuple[Summary, Amount]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
-        plans = list[Plan]()
+        plans = list[RunPlan]()
 
-        def begin(plan: Plan) -> None:
+        def begin(plan: RunPlan) -> None:
             plans.append(plan)
             self.on_begin(plan)
 

@@ -22,13 +22,13 @@ from typing import Any, TypeAlias
 from ..engines.meter import Amount, Meter
 from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
 from ..keeping.stopping import GRACE, stopping
-from .runner import Plan
+from .runner import RunPlan
 from .state import Changes
 from .summary import Summary
 
-Work: TypeAlias = Callable[[Callable[[Plan], None], Callable[[], None]], Summary]
+Work: TypeAlias = Callable[[Callable[[RunPlan], None], Callable[[], None]], Summary]
 """Judges one shard; takes what :func:`~jurist.runs.runner.run_judge` calls with its plan, and after each row."""
-Found: TypeAlias = Summary | JuristError
+ShardEnd: TypeAlias = Summary | JuristError
 """How a shard ended, or why it could not be judged."""
 
 _RETRIES = 3
@@ -78,8 +78,8 @@ def check_address(address: str) -> None:
 
 
 def judged_on_ray(
-    works: Sequence[Work], folder: Path, *, on_begin: Callable[[Plan], None], on_row: Callable[[], None]
-) -> list[Found]:
+    works: Sequence[Work], folder: Path, *, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
+) -> list[ShardEnd]:
     """Judge shards, each on a worker of the cluster that is connected; return how each of them ended.
 
     Signals stop the workers as they stop a run here: what is in flight may arrive, for a bounded time.
@@ -109,23 +109,23 @@ class _Fleet:
     def __init__(self, works: Sequence[Work], said: Path, on_row: Callable[[], None]) -> None:
         self._ray: Any = import_module("ray")
         self._said, self._on_row, self._signal = said, on_row, SIGINT.value
-        self._found: list[Found | None] = [None] * len(works)
+        self._found: list[ShardEnd | None] = [None] * len(works)
         self._rows = [0] * len(works)
         judge = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
         self._ends = {judge.remote(work, said / str(n), str(Path.cwd())): n for n, work in enumerate(works)}
 
     @property
-    def found(self) -> list[Found]:
+    def found(self) -> list[ShardEnd]:
         """How each shard ended; those that had no time to say so were stopped."""
         stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
         return [found or stopped for found in self._found]
 
-    def begin(self, on_begin: Callable[[Plan], None]) -> None:
+    def begin(self, on_begin: Callable[[RunPlan], None]) -> None:
         """Let the workers ask, once all have planned and somebody has agreed; if one cannot, nobody does."""
         files = [self._said / f"{number}.plan" for number in range(len(self._found))]
         while any(not files[number].exists() for number in self._ends.values()):
             self._look()
-        plans: list[Plan] = [pickle.loads(file.read_bytes()) for file in files if file.exists()]  # noqa: S301
+        plans: list[RunPlan] = [pickle.loads(file.read_bytes()) for file in files if file.exists()]  # noqa: S301
         if len(plans) < len(files):
             self.stop(self._signal)
             return
@@ -171,7 +171,7 @@ class _Fleet:
             self._ray.cancel(end, force=True)
 
 
-def _judge(work: Work, own: Path, folder: str) -> Found:
+def _judge(work: Work, own: Path, folder: str) -> ShardEnd:
     """Judge a shard to its end, on a worker."""
     go, stop = own.with_name(_GO), own.with_name(_STOP)
 
@@ -179,8 +179,8 @@ def _judge(work: Work, own: Path, folder: str) -> Found:
         if stop.exists():
             raise StopRequested(int(stop.read_text()))
 
-    def begin(plan: Plan) -> None:
-        plan = replace(plan, trouble=Plan.trouble)  # of this process: it cannot go to another one
+    def begin(plan: RunPlan) -> None:
+        plan = replace(plan, trouble=RunPlan.trouble)  # of this process: it cannot go to another one
         _write(own.with_name(f"{own.name}.plan"), pickle.dumps(plan))
         while not go.exists():
             check()
@@ -209,9 +209,9 @@ def _write(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-def _whole(plans: Sequence[Plan]) -> Plan:
+def _whole(plans: Sequence[RunPlan]) -> RunPlan:
     """Return the plan of all shards together."""
-    return Plan(
+    return RunPlan(
         rows=sum(plan.rows or 0 for plan in plans),
         to_ask=sum(plan.to_ask or 0 for plan in plans),
         shown=[case for plan in plans for case in plan.shown],

@@ -64,7 +64,7 @@ class RunSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What a run is about to do."""
 
     rows: int | None  # of the input; ``None`` if it can be read only once
@@ -83,7 +83,7 @@ def run_judge(
     output: Path | TextIO,
     *,
     settings: RunSettings | None = None,
-    on_begin: Callable[[Plan], None] = lambda plan: None,
+    on_begin: Callable[[RunPlan], None] = lambda plan: None,
     on_row: Callable[[], None] = lambda: None,
 ) -> Summary:
     """Judge the rows of a source and write a line for each: the whole life of a run, which is paid for.
@@ -113,7 +113,7 @@ class _Running:
     source: Source
     output: Path | TextIO
     settings: RunSettings
-    on_begin: Callable[[Plan], None]
+    on_begin: Callable[[RunPlan], None]
     on_row: Callable[[], None]
     roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
 
@@ -185,8 +185,8 @@ class _Running:
             )
         raise AssertionError("nothing above suppresses an exception")
 
-    def _planned(self, survey: Survey, state: RunState, job: PaidJob) -> Plan:
-        known = Plan(
+    def _planned(self, survey: Survey, state: RunState, job: PaidJob) -> RunPlan:
+        known = RunPlan(
             rows=None,
             to_ask=None,
             canary=[case for case, _ in self.settings.canary.rows] if self.settings.canary else (),

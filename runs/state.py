@@ -35,14 +35,14 @@ _KINDS = ("changed", "added", "removed", "moved")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class NumberedRows:
     """Some rows: how many, and the numbers of the first of them."""
 
     count: int = 0
     rows: tuple[int, ...] = ()
 
     @classmethod
-    def merged(cls, shards: Iterable[Named]) -> Named:
+    def merged(cls, shards: Iterable[NumberedRows]) -> NumberedRows:
         """Return the rows of several together."""
         shards = list(shards)
         rows = sorted(row for one in shards for row in one.rows)
@@ -59,15 +59,15 @@ class Named:
 class Changes:
     """What became of the rows."""
 
-    changed: Named = Named()  # rows that say something else than the row in their place did
-    added: Named = Named()  # rows that were not there
-    removed: Named = Named()  # rows that are not there any more, by the number they had
-    moved: Named = Named()  # rows that stood elsewhere
+    changed: NumberedRows = NumberedRows()  # rows that say something else than the row in their place did
+    added: NumberedRows = NumberedRows()  # rows that were not there
+    removed: NumberedRows = NumberedRows()  # rows that are not there any more, by the number they had
+    moved: NumberedRows = NumberedRows()  # rows that stood elsewhere
 
     @classmethod
     def merged(cls, shards: Sequence[Changes]) -> Changes:
         """Return the changes of several together."""
-        return cls(**{name: Named.merged(getattr(one, name) for one in shards) for name in _KINDS})
+        return cls(**{name: NumberedRows.merged(getattr(one, name) for one in shards) for name in _KINDS})
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -220,9 +220,11 @@ class RunState(Database):
             ),
         )
 
-    def _named(self, query: str) -> Named:
+    def _named(self, query: str) -> NumberedRows:
         rows = self.all(f"SELECT DISTINCT row FROM ({query}) ORDER BY row LIMIT {_NAMED}")
-        return Named(count=self.one(f"SELECT count(*) FROM ({query})"), rows=tuple(row for (row,) in rows))
+        return NumberedRows(
+            count=self.one(f"SELECT count(*) FROM ({query})"), rows=tuple(row for (row,) in rows)
+        )
 
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""

@@ -11,7 +11,7 @@ from small import claims, cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.evaluation.prevalence import powered, prevalence, tallies
 from jurist.gold.goldset import Gold
-from jurist.jobs.sharing import Found
+from jurist.jobs.sharing import RunCounts
 
 FOUND = "non_factual"
 
@@ -138,7 +138,7 @@ def test_however_many_groups_there_are_memory_is_flat_and_no_unit_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("jurist.jobs.sharing._GROUPS", 50)
-    found = Found()
+    found = RunCounts()
     for number in range(1000):
         found.add(f"talk {number}", ("a", "b", None), ("a", None, None) if number % 10 == 0 else None)
     assert len(found.said) <= 100

@@ -171,16 +171,6 @@ def test_a_threshold_that_does_not_fit_is_refused(store: Store, given: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("temperature", "samples", "becomes"),
-    [(None, 1, 0.0), (0.0, 1, 0.0), (None, 3, 0.7), (1.5, 3, 1.5), (0.4, 1, 0.4)],
-)
-def test_several_samples_are_drawn_at_a_temperature(
-    temperature: float | None, samples: int, becomes: float | None
-) -> None:
-    assert default_temperature(Model(temperature=temperature), samples).temperature == becomes
-
-
-@pytest.mark.parametrize(
     ("name", "fixed"),
     [
         *(("openai/o3-mini", True), ("openai/gpt-5.2", True), ("openai/gpt-5", True), ("offline", False)),
@@ -220,7 +210,14 @@ def test_a_judge_that_draws_by_itself_has_a_temperature_of_its_own(
 
 @pytest.mark.parametrize(
     ("samples", "temperature", "asked", "warm"),
-    [(5, 0.0, 1, 0.0), (5, None, 5, 0.7), (5, 0.1, 5, 0.1), (1, 0.0, 1, 0.0), (1, None, 1, 0.0)],
+    [
+        (5, 0.0, 1, 0.0),
+        (5, None, 5, 0.7),
+        (5, 0.1, 5, 0.1),
+        (1, 0.0, 1, 0.0),
+        (1, None, 1, 0.0),
+        (1, 0.4, 1, 0.4),
+    ],
 )
 def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: int, warm: float) -> None:
     for threshold in (None, *range(1, samples + 1)):
