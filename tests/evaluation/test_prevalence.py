@@ -222,3 +222,32 @@ def test_coverage_of_shares_by_labels_by_simulation(
         narrower += found.high - found.low < alone.high - alone.low
     assert held / runs >= 0.93
     assert narrower / runs > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shares", "groups"), [((0.6, 0.3, 0.1), 30), ((0.9, 0.07, 0.03), 60)])
+def test_coverage_of_each_of_three_labels_where_the_calibration_is_mixed_otherwise(
+    shares: tuple[float, ...], groups: int
+) -> None:
+    rng, held, runs = np.random.default_rng(3), np.zeros(3), 400
+    confused = {"a": (0.8, 0.15, 0.05), "b": (0.1, 0.8, 0.1), "c": (0.05, 0.15, 0.8)}
+
+    def judged(count: int, mix: tuple[float, ...]) -> list[tuple[str, str, str]]:
+        found = []
+        for group in range(count):
+            p = rng.dirichlet(np.array(mix) * 15)
+            rates = {label: rng.dirichlet(np.array(row) * 15) for label, row in confused.items()}
+            for truth in rng.choice(list("abc"), size=int(rng.integers(2, 9)), p=p):
+                found.append((str(group), str(truth), str(rng.choice(list("abc"), p=rates[str(truth)]))))
+        return found
+
+    for _ in range(runs):
+        run, known = judged(60, shares), judged(groups, (0.4, 0.3, 0.3))
+        for place, label in enumerate("abc"):
+            found = prevalence(
+                tallies((group, said == label) for group, _, said in run),
+                tallies((group, said == label) for group, truth, said in known if truth == label),
+                tallies((group, said != label) for group, truth, said in known if truth != label),
+            )
+            held[place] += found.value is None or found.low <= shares[place] <= found.high
+    assert (held / runs >= 0.93).all()
