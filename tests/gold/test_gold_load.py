@@ -15,7 +15,6 @@ from judges import CHECK, FLAG, Flag
 from jurist.cases import Case, case_id
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe
-from jurist.gold.sources import bundled_names
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -130,26 +129,6 @@ def test_an_error_names_file_line_and_field_in_one_line(kind: str, tmp_path: Pat
     assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
     assert "\n" not in str(caught.value)
     assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (
-            [fect("c", "d"), fect("e", "f", False), fect("c", "d", False)],
-            "different labels (factual and non_factual)",
-        ),
-    ],
-)
-@pytest.mark.parametrize("labelled", [True, False])
-def test_duplicates_that_disagree_name_both_lines(
-    rows: list[Any], said: str, labelled: bool, tmp_path: Path
-) -> None:
-    file = _write(tmp_path, rows)
-    with pytest.raises(GoldError) as caught:
-        Gold.load(file, FECT, labelled=labelled)
-    assert said in str(caught.value)
-    assert f"{file}:1 and {file}:{len(rows)}" in str(caught.value)
 
 
 def test_equal_rows_of_two_groups_are_one_case_of_the_first_by_name() -> None:
@@ -377,17 +356,6 @@ def test_describe_counts_everything() -> None:
     new = describe(Gold.of(rows, COGNIBENCH, labelled=False))
     assert (new["units"], new["unlabelled"]) == (5, 2)
     assert describe(Gold.of([rows[4]], COGNIBENCH, labelled=False))["positive"] is None
-
-
-@pytest.mark.parametrize("judge", [FECT, COGNIBENCH], ids=lambda judge: judge.name)
-def test_the_bundled_gold_sets_load_and_split(judge: Judge) -> None:
-    name = f"{judge.name}-mini"
-    if name not in bundled_names():
-        pytest.skip(f"{name} is not among the bundled gold sets")
-    gold = Gold.load(name, judge)
-    assert gold.card
-    assert gold.name == gold.source == name
-    assert gold.split(0).test
 
 
 def test_the_gold_modules_import_no_dspy_and_no_datasets() -> None:

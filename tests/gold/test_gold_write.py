@@ -121,15 +121,6 @@ def test_an_import_keeps_the_judges_fields_only(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["gold.jsonl"]
 
 
-def test_the_second_raters_labels_come_along(tmp_path: Path) -> None:
-    rows = [{"policy": "p", "reply": "r", "keeps": True}, {"policy": "q", "reply": "r", "keeps": False}]
-    write_jsonl(rows, tmp_path / "set" / "gold.jsonl")
-    write_jsonl([{"row": 1, "keeps": True}], tmp_path / "set" / "second.jsonl")
-    gold = import_gold(tmp_path / "set", CHECK, tmp_path / "out.jsonl")
-    again = Gold.load(tmp_path / "out.jsonl", CHECK)
-    assert again.cases[1].ratings == gold.cases[1].ratings == {"first": ("false",), "second": ("true",)}
-
-
 class Shouted(pydantic.BaseModel):
     """A row model that does not read back what it holds: each reading adds a mark."""
 

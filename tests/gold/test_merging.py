@@ -1,6 +1,5 @@
 """Merging rules: what each says of a unit, of cases and of a gold set; ambiguity and its categories."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
 from jurist.gold.rows import canonical_row
 from jurist.gold.sheets import CATEGORIES
@@ -138,38 +137,6 @@ def test_a_gold_set_is_merged_and_reads_back(
     assert [(one.id, one.gold, one.ratings) for one in again.cases] == [
         (one.id, one.gold, one.ratings) for one in kept
     ]
-
-
-def test_a_gold_set_of_sentences_is_merged_and_reads_back(tmp_path: Path) -> None:
-    row = {
-        "reference": "r",
-        "sentences": ["a", "b", "c"],
-        "labels": ["faithful", "faithful", None],
-        "ratings": {"ann": ["faithful", "invented", None], "bob": ["invented", "invented", None]},
-        "ambiguity": [None, "other", None],
-    }
-    after, merged = merge_gold(Gold.of([row], COGNIBENCH, labelled=False), "unanimous")
-    (one,) = after.cases
-    assert one.gold == (None, "invented", None)
-    assert [(found.unit, found.category) for found in merged.ambiguous] == [(0, "unknown")]
-    write_jsonl([canonical_row(COGNIBENCH, after.rows[one.id], one)], tmp_path / "x.jsonl")
-    written = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
-    assert (written["labels"], written["ambiguity"]) == ([None, "invented", None], [None, "other", None])
-    (again,) = Gold.load(tmp_path / "x.jsonl", COGNIBENCH, labelled=False).cases
-    assert (again.gold, again.ratings) == (one.gold, one.ratings)
-
-
-def test_importing_keeps_the_category(tmp_path: Path) -> None:
-    table = tmp_path / "gold.csv"
-    table.write_text(
-        "conversation,claim,factual,rater:ann,rater:bob,ambiguity\n"
-        "c1,x,true,true,false,relation\nc2,y,false,false,false,\n",
-        encoding="utf-8",
-    )
-    import_gold(table, FECT, tmp_path / "gold.jsonl")
-    for source in (table, tmp_path / "gold.jsonl"):
-        _, merged = merge_gold(Gold.load(source, FECT), "unanimous")
-        assert [one.category for one in merged.ambiguous] == ["relation"]
 
 
 def test_a_category_for_all_sentences_or_one_for_each() -> None:

@@ -62,22 +62,6 @@ def names(place: Path, found: Any) -> list[str]:
     return [str(cases[one.case].inputs["claim"]) for one in found]
 
 
-def test_the_least_sure_come_first(tmp_path: Path) -> None:
-    found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
-    assert names(tmp_path, found) == ["open", "even", "close"]
-    assert [one.reasons for one in found] == [("no verdict",), ("judge wavers",), ("judge wavers",)]
-    assert [round(one.worth, 3) for one in found] == [1.0, 0.971, 0.722]
-
-
-def test_with_gold_also_what_differs_from_it(tmp_path: Path) -> None:
-    judged = read_judged(run_file(tmp_path), FECT)
-    gold = {case.id: case for case in Gold.of(ROWS, FECT).cases}
-    found = candidates(judged, FECT, gold)
-    assert names(tmp_path, found) == ["wrong", "even", "close", "open"]
-    wavers = ("judge wavers",)
-    assert [one.reasons for one in found] == [("differs from gold",), wavers, wavers, ("no verdict",)]
-
-
 HALVES = {TRUE: 0.5, FALSE: 0.5}
 
 

@@ -78,14 +78,6 @@ def test_json_is_plain_and_holds_every_ambiguous_unit() -> None:
     assert found["ambiguous"]["units"][0]["labels"] == {"ann": TRUE, "bob": FALSE}
 
 
-@pytest.mark.parametrize(
-    ("rule", "ambiguous", "contested"), [("unanimous", 4, 0), ("majority", 4, 0), ("adjudicated", 3, 1)]
-)
-def test_the_rule_says_what_is_ambiguous(rule: Rule, ambiguous: int, contested: int) -> None:
-    found = strata(Gold.of(ROWS, FECT), rule=rule)
-    assert (len(found.ambiguous), found.contested.units, found.rule) == (ambiguous, contested, rule)
-
-
 def test_cases_aside_always_count_and_others_only_where_wanted() -> None:
     gold = Gold.of(ROWS, FECT)
     found = strata(gold, only={gold.cases[0].id})
