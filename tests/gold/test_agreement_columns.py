@@ -27,44 +27,48 @@ WANTED: list[dict[str, tuple[str, ...]]] = [
 ]
 
 
-def test_columns_of_csv_are_ratings_and_empty_cells_are_none(tmp_path: Path) -> None:
+TYPED: list[dict[str, Any]] = [
+    {"conversation": "c1", "claim": "x", "factual": True, "rater:ann": True, "rater:cem": None},
+    {"conversation": "c2", "claim": "y", "factual": False, "rater:ann": False, "rater:cem": True},
+]
+BESIDE = [{**row, "ratings": {"bob": row["factual"]}} for row in TYPED]
+LONG = (
+    "conversation,claim,factual,rater\n"
+    "c1,x,true,ann\nc2,y,false, ann \nc1,x,TRUE,bob\nc2,y,Non_Factual,bob\nc2,y,true,cem\nc1,x,,cem\n"
+)
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+FORMS: dict[str, bytes] = {
+    "columns of CSV": CSV.encode(),
+    "columns of JSONL beside the object": "\n".join(map(json.dumps, BESIDE)).encode(),
+    "columns of Parquet beside the object": _parquet(BESIDE),
+    "a row for each rater": LONG.encode(),
+    "a row for each rater, and rows of nobody": (LONG + "c1,x,true,\nc2,y,false,\n").encode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ratings_are_the_same_in_every_form(form: str, tmp_path: Path) -> None:
+    file = tmp_path / "gold"
+    file.write_bytes(FORMS[form])
+    assert [case.ratings for case in Gold.load(file, FECT, labelled=False).cases] == WANTED
+
+
+def test_columns_are_imported_as_the_object(tmp_path: Path) -> None:
     file = tmp_path / "gold.csv"
     file.write_text(CSV, encoding="utf-8")
-    gold = Gold.load(file, FECT)
-    assert [case.ratings for case in gold.cases] == WANTED
-    import_gold(file, FECT, tmp_path / "gold.jsonl")
+    gold = import_gold(file, FECT, tmp_path / "gold.jsonl")
     first = json.loads((tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert first["ratings"] == {"ann": "TRUE", "bob": "factual"}
     assert not [key for key in first if key.startswith("rater:")]
     again = Gold.load(tmp_path / "gold.jsonl", FECT)
-    assert [case.ratings for case in again.cases] == WANTED
-    assert again.sha256 == gold.sha256
-
-
-def test_columns_of_jsonl_and_parquet_are_ratings_beside_the_object(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "conversation": "c1",
-            "claim": "x",
-            "factual": True,
-            "rater:ann": True,
-            "rater:cem": None,
-            "ratings": {"bob": True},
-        },
-        {
-            "conversation": "c2",
-            "claim": "y",
-            "factual": False,
-            "rater:ann": False,
-            "rater:cem": True,
-            "ratings": {"bob": False},
-        },
-    ]
-    file = tmp_path / "gold.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert [case.ratings for case in Gold.load(file, FECT).cases] == WANTED
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "gold.parquet")
-    assert [case.ratings for case in Gold.load(tmp_path / "gold.parquet", FECT).cases] == WANTED
+    assert ([case.ratings for case in again.cases], again.sha256) == (WANTED, gold.sha256)
 
 
 def test_a_column_holds_the_labels_of_every_sentence(tmp_path: Path) -> None:
@@ -116,16 +120,8 @@ def test_a_fault_names_file_line_and_column(
     assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
 
 
-LONG = (
-    "conversation,claim,factual,rater\n"
-    "c1,x,true,ann\nc2,y,false, ann \nc1,x,TRUE,bob\nc2,y,Non_Factual,bob\nc2,y,true,cem\nc1,x,,cem\n"
-)
-
-
-def test_a_row_for_each_rater_is_the_same(tmp_path: Path) -> None:
+def test_a_row_for_each_rater_under_other_names_and_with_two_labels(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
-    file.write_text(LONG, encoding="utf-8")
-    assert [case.ratings for case in Gold.load(file, FECT, labelled=False).cases] == WANTED
     file.write_text(LONG.replace("rater", "who"), encoding="utf-8")
     named = Gold.load(file, FECT, labelled=False, mapping=RowMapping(columns={"who": "rater"}))
     assert [case.ratings for case in named.cases] == WANTED
