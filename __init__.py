@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .engines.meter import Budget
     from .engines.models import Model
     from .errors import JuristError, StoppedError
+    from .evaluation.checked_items import Check
     from .evaluation.proof import Proof
+    from .evaluation.votes import Sampling
     from .gold.goldset import Gold
     from .gold.mapping import RowMapping
     from .gold.rejects import Rejects
@@ -39,17 +41,13 @@ if TYPE_CHECKING:
     from .keeping.artifact_card import Artifact
     from .keeping.artifacts import Store
     from .keeping.loading import LoadedJudge
-    from .programs.answers.checks import Check
-    from .programs.answers.label_set import LabelSet
     from .programs.answers.labels import OneLabel
-    from .programs.answers.object_set import ObjectSet
     from .programs.answers.preference import Preference
-    from .programs.answers.score import Score
+    from .programs.answers.whole import LabelSet, ObjectSet, Score
     from .programs.frozen import frozen, verifier
     from .programs.generator import Generator
     from .programs.judge import Judge
     from .programs.verdicts import Verdict
-    from .programs.votes import Sampling
 
     __version__: str
 
@@ -78,14 +76,14 @@ _HOMES = {
     "Rejects": "gold.rejects",
     "RowMapping": "gold.mapping",
     "LoadedJudge": "keeping.loading",
-    "LabelSet": "programs.answers.label_set",
-    "ObjectSet": "programs.answers.object_set",
+    "LabelSet": "programs.answers.whole",
+    "ObjectSet": "programs.answers.whole",
     "OneLabel": "programs.answers.labels",
     "Preference": "programs.answers.preference",
-    "Score": "programs.answers.score",
-    "Sampling": "programs.votes",
+    "Score": "programs.answers.whole",
+    "Sampling": "evaluation.votes",
     "Verdict": "programs.verdicts",
-    "Check": "programs.answers.checks",
+    "Check": "evaluation.checked_items",
     "Generator": "programs.generator",
     "Judge": "programs.judge",
     "frozen": "programs.frozen",

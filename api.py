@@ -9,6 +9,7 @@ from typing import Any, Unpack, get_args
 from .engines.meter import Budget
 from .engines.models import Model
 from .errors import UsageError
+from .evaluation.votes import Sampling
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
@@ -39,7 +40,6 @@ from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.judge import Judge
-from .programs.votes import Sampling
 from .report.progress import counted, shown
 from .text.attacks import Attack, suite
 

@@ -22,6 +22,7 @@ from jurist.cases import Case
 from jurist.console.papers import sheets
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.evaluation.votes import Sampling, majority
 from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
@@ -35,7 +36,6 @@ from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.state import PromptState
-from jurist.programs.votes import Sampling, majority
 from jurist.report.render import as_markdown
 
 

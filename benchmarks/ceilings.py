@@ -35,6 +35,7 @@ from jurist.engines.offline.roles import assign_roles
 from jurist.engines.typed import TypedRequest
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
+from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
@@ -49,7 +50,6 @@ from jurist.programs.asking import Asker
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 
 SIZES = (9, 16, 32, 64)
 DRAWS = 3
@@ -99,7 +99,9 @@ class Measured:
             yield f"{size} shown, threshold", float(cut)
         yield "sentences", self._sentences(board)
         yield "regression", self._regression()
-        known = [self.judge.answer.probability(unit) or 0.0 for one in verdicts for unit in one.probabilities]
+        known = [
+            self.judge.answer.scale.probability(unit) or 0.0 for one in verdicts for unit in one.probabilities
+        ]
         cuts = sorted({round(one, 6) for one in known if 0 < round(one, 6) < 1})
         yield "attainable", max(map(at, cuts[:: max(1, len(cuts) // CUTS)]))
 
@@ -177,7 +179,7 @@ class Measured:
 
 
 def _is_positive(judge: Judge, label: Value) -> bool:
-    return judge.answer.probability({label: 1.0}) == 1.0
+    return judge.answer.scale.probability({label: 1.0}) == 1.0
 
 
 def _sides(cases: Sequence[Case], judge: Judge) -> tuple[np.ndarray, np.ndarray]:

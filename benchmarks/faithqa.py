@@ -90,12 +90,12 @@ def clauses(case: Any) -> Any:
     items = [
         {"category": "action", "anchor": one.strip(), "text": one.strip()} for one in parts if one.strip()
     ]
-    return CONSTRAINTS.answer.of_json(items)
+    return CONSTRAINTS.answer.scale.of_json(items)
 
 
 def f1(gold: Sequence[Any], values: Sequence[Any]) -> float:
     """Return the F1 over all queries, by best assignment; an unusable answer has no constraint."""
-    same: Any = CONSTRAINTS.answer.comparison
+    same: Any = CONSTRAINTS.answer.scale
     matched = sum(
         gap for one, two in zip(gold, values, strict=True) for _, _, gap in same.match(one, two or ())
     )

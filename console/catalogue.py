@@ -32,7 +32,7 @@ def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
             "variant": judge.variant,
             "description": judge.description,
             "inputs": [name for name in judge.row_model.model_fields if name not in ("ratings",)],
-            **judge.answer.identity(),
+            **judge.answer.scale.identity(),
             "metric": _metric(judge),
         }
         for judge in found.values()
@@ -49,4 +49,4 @@ def _metric(judge: Judge) -> str:
 
 def _answers(judge: Judge) -> str:
     """Return what can be answered, with a remark on each that has one."""
-    return ", ".join(f"{one} ({note})" if note else one for one, note in judge.answer.listing()[1])
+    return ", ".join(f"{one} ({note})" if note else one for one, note in judge.answer.scale.listing()[1])

@@ -38,6 +38,7 @@ from ..arguments.groups import (
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
@@ -49,7 +50,6 @@ from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 from .pacing import TimeLeft
 from .printing import remark
 

@@ -79,7 +79,7 @@ def assess_queries(options: AssessOptions) -> Result:
 
 def _assessment(options: AssessOptions) -> Assessment:
     judge = labelling(options, SATISFACTION.name)
-    if judge.judge.answer.identity() != SATISFACTION.answer.identity():
+    if judge.judge.answer.scale.identity() != SATISFACTION.answer.scale.identity():
         raise UsageError(
             f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
         )
@@ -88,7 +88,7 @@ def _assessment(options: AssessOptions) -> Assessment:
     facts = load_judge(checking, store=store, model=asked, concurrency=options.concurrency)
     if facts.note:
         remark(facts.note)
-    if facts.judge.answer.identity() != FACT_CHECK.answer.identity():
+    if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return Assessment(
         questions=read_questions(options.benchmark)[: options.limit],

@@ -37,7 +37,7 @@ def run(options: NewOptions) -> Result:
         "judge": judge.name,
         "output": str(output),
         "inputs": inputs,
-        "labels": list(judge.answer.choices),
+        "labels": list(judge.answer.scale.choices),
     }
     return Result(
         data={**about, "answers": asked.words},

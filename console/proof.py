@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..evaluation.proof import Decision
+from ..evaluation.votes import Sampling
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import Card
 from ..programs.state import PromptState
-from ..programs.votes import Sampling
 from ..report.differing import change_words
 from ..report.scores import counts_line, reference_tables, scores_table
 from .printing import Part

@@ -189,7 +189,7 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
 def _shares(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> RunShares | None:
     """Return the shares of all lines there are, where a judge with a proof has judged them."""
     output = Path(options.output)
-    if summary.stopped or loaded.artifact is None or not loaded.judge.answer.comparison.domain:
+    if summary.stopped or loaded.artifact is None or not loaded.judge.answer.scale.domain:
         return None
     return run_shares(output, loaded) if output.is_file() else None
 

@@ -2,42 +2,101 @@
 
 The validation rate is the share of the wanted items on which every check says yes (HaluAgent section 3.2; "Overall"
 in its Table 3), and ``NAME_rate`` that of the items on which one check does (the other columns). An item that was
-not written passes no check.
+not written passes no check. What is wanted is always yes, so documents need no labels.
 """
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
+import pydantic
+
+from ..cases import Case, Value, Values
 from .metrics import Metric, pair_sums
 from .ratios import Ratio
+from .scale import SHOWN, Lack, Scale
 from .units import Floats
+from .votes import Sampling
+
+Said: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
+"""What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
+_SAID: tuple[Said, ...] = get_args(Said)
 
 
-class HasVerdicts(Protocol):
-    """An item with what each check says of it: ``yes`` passes."""
+class Check(pydantic.BaseModel, frozen=True):
+    """What one check says of one item.
 
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        """One word for each check, in their order."""
+    Attributes:
+        verdict: ``yes`` passes.
+        reason: why, in words that a proposer can use.
+    """
 
+    verdict: Said
+    reason: str = ""
 
-Items: TypeAlias = tuple[HasVerdicts, ...]
+    @classmethod
+    def of(cls, given: Any) -> "Check":
+        """Return what a check gave: a check, a bool, one of the words, or what has ``verdict`` and ``reason``."""
+        if isinstance(given, cls):
+            return given
+        reason = ""
+        if hasattr(given, "get"):  # a mapping or a prediction
+            given, reason = given.get("verdict"), str(given.get("reason") or "")[:SHOWN]
+        word = ("no", "yes")[given] if isinstance(given, bool) else str(given).strip().lower()
+        said: Said | None = next((one for one in _SAID if one == word), None)
+        if said is None:
+            return cls(verdict="unusable", reason=reason or f"the verdict was {given!r}"[:SHOWN])
+        return cls(verdict=said, reason=reason)
 
 
 @dataclass(frozen=True)
-class CheckedItems:
-    """The items of one document; gold is as many items as are wanted, on which all checks say yes."""
+class CheckedItem:
+    """An item with its checks."""
 
-    checks: tuple[str, ...]
-
-    compared: ClassVar[tuple[str, ...]] = ()
+    content: str  # the item as JSON
+    checks: tuple[Check, ...]  # what each check says, in the scale's order
 
     @property
-    def domain(self) -> tuple[Items, ...]:
-        """Empty: what is written is new each time."""
+    def verdicts(self) -> tuple[Said, ...]:
+        """What each check says, without reasons."""
+        return tuple(check.verdict for check in self.checks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks say yes."""
+        return all(verdict == "yes" for verdict in self.verdicts)
+
+    @property
+    def data(self) -> Any:
+        """The item as JSON values."""
+        return json.loads(self.content)
+
+
+def items_of(value: Value | None) -> tuple[CheckedItem, ...]:
+    """Return a value as the items that it is; none for no value."""
+    return value if isinstance(value, tuple) else ()
+
+
+Items: TypeAlias = tuple[CheckedItem, ...]
+
+
+@dataclass(frozen=True)
+class CheckedItems(Scale):
+    """The items of one document; gold is as many items as are wanted, on which all checks say yes."""
+
+    checks: tuple[str, ...]  # their names, in the order in which they are shown
+    items: int = 1  # how many are wanted from a document
+
+    noun = "checks"
+    _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """None."""
         return ()
 
     @property
@@ -50,11 +109,6 @@ class CheckedItems:
         """The share of items that pass."""
         return "validation_rate"
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """All of them."""
-        return tuple(self.metrics)
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """The validation rate, and each check's own rate."""
@@ -66,11 +120,6 @@ class CheckedItems:
                 for place, name in enumerate(names)
             }
         )
-
-    @property
-    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
-        """None."""
-        return {}
 
     def _sums(self, gold: Items, value: Items) -> list[float]:
         """Return the items that pass, those that pass each check, and how many there should be."""
@@ -103,6 +152,168 @@ class CheckedItems:
     def consensus(self, values: Sequence[Items]) -> Items | None:
         """The first of them: samples are other items, not votes on the same."""
         return values[0] if values else None
+
+    @property
+    def expected(self) -> Items:
+        """What is wanted of every document: all its items pass."""
+        yes = tuple(Check(verdict="yes") for _ in self.checks)
+        return (CheckedItem(content="null", checks=yes),) * self.items
+
+    def credit(self, gold: Value, value: Value | None) -> float:
+        """The share of the wanted items that pass."""
+        items = items_of(value)
+        return sum(item.passed for item in items) / max(self.items, len(items))
+
+    @property
+    def row_type(self) -> Any:
+        """Nothing that people write: what is wanted is the same for every document."""
+        return type(None)
+
+    @property
+    def expects(self) -> str:
+        """``nothing: ...``."""
+        return "nothing: documents of a generator carry no labels"
+
+    def cell(self, given: str) -> Any:
+        """Nothing: there is nothing to fill in."""
+        return None
+
+    def item(self, data: Any, said: Any) -> CheckedItem:
+        """Make an item of JSON values and what each check says of it. Raises ``ValueError`` for other checks."""
+        if not isinstance(said, Mapping) or set(said) != set(self.checks):
+            names = list(said) if isinstance(said, Mapping) else said
+            raise ValueError(f"an item came with the checks {names}, not {list(self.checks)}")
+        content = json.dumps(data, ensure_ascii=False)
+        return CheckedItem(content=content, checks=tuple(Check.of(said[name]) for name in self.checks))
+
+    def of_json(self, data: Any) -> Value:
+        """The items that :meth:`to_json` gave."""
+        try:
+            return tuple(self.item(one["item"], one["checks"]) for one in data)
+        except (TypeError, KeyError, ValueError) as error:
+            raise ValueError(f"these are no checked items: {error}") from error
+
+    def to_json(self, value: Value | None) -> Any:
+        """The items, each with its checks by name and whether it passed."""
+        return None if value is None else [self.item_json(item) for item in items_of(value)]
+
+    def item_json(self, item: CheckedItem) -> dict[str, Any]:
+        """One item with its checks by name and whether it passed."""
+        checks = {name: check.model_dump() for name, check in zip(self.checks, item.checks, strict=True)}
+        return {"item": item.data, "checks": checks, "passed": item.passed}
+
+    def text(self, value: Value) -> str:
+        """The items as JSON: samples are told apart by what they wrote."""
+        return json.dumps(self.to_json(value), ensure_ascii=False)
+
+    def failures(self, value: Value | None) -> list[str]:
+        """Each check that does not say yes, with the item and the reason: ``supported: no: ...``."""
+        return [
+            f"{name}: {check.verdict}" + (f": {check.reason}" if check.reason else "")
+            for item in items_of(value)
+            for name, check in zip(self.checks, item.checks, strict=True)
+            if check.verdict != "yes"
+        ]
+
+    def category(self, value: Value) -> str:
+        """The checks that failed: what causes are grouped by."""
+        failed = {line.split(":", 1)[0] for line in self.failures(value)}
+        return " and ".join(name for name in self.checks if name in failed) or "passed"
+
+    def truth(self, text: str, gold: Value) -> str:
+        """What every item has to fulfil."""
+        return f'what is written from "{text[:SHOWN]}" must pass {", ".join(self.checks)}'
+
+    def feedback(self, text: str, gold: Value, value: Value | None) -> str:
+        """What was written, and which checks failed on it and why."""
+        items = items_of(value)
+        if not items:
+            return "no usable item was written"
+        lines = [
+            f"written: {item.content[:SHOWN]}\nfailed: " + "; ".join(self.failures((item,)))
+            for item in items
+            if not item.passed
+        ]
+        short = [f"{len(items)} of {self.items} items were written"] if len(items) < self.items else []
+        return "\n".join([*lines, *short])
+
+    def task_words(self) -> str:
+        """What is written and checked."""
+        number = "an item" if self.items == 1 else f"{self.items} items"
+        checks = ", ".join(self.checks)
+        return (
+            f"it writes {number} from each input, checked for: {checks}; only what passes all of them counts"
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """The checks."""
+        return {"labels": [], "answer": "checked items", "checks": list(self.checks), "items": self.items}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The checks."""
+        return "Checks", tuple((name, "") for name in self.checks)
+
+    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+        """The first sample whose items all pass, else the first of those with the most that do."""
+        return max(votes, key=lambda value: self.credit(self.expected, value), default=None)
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether a sample passes: no further one is better."""
+        return any(self.credit(self.expected, value) == 1 for value in votes)
+
+    def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
+        """Nothing: samples are other items, not votes on the same."""
+        return None
+
+    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+        """The checks."""
+        return {"checks": list(self.checks), "items": self.items}
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """One side."""
+        return [False] * len(cases)
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """One stratum: nothing is known of a document beforehand."""
+        return ["document"] * len(cases)
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """Nothing: any document will do."""
+        return None
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """Nothing: items are written anew."""
+        return ()
+
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """Items, those that passed, those about which a check is uncertain, and the checks that said yes."""
+        items = items_of(values[0])
+        yes = Counter(
+            f"{name}_yes"
+            for item in items
+            for name, verdict in zip(self.checks, item.verdicts, strict=True)
+            if verdict == "yes"
+        )
+        uncertain = sum("uncertain" in item.verdicts for item in items)
+        passed = sum(item.passed for item in items)
+        return {"items": len(items), "passed": passed, "uncertain_items": uncertain, **yes}
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Items, how many passed, how many are uncertain, and each check's rate."""
+        items = int(sums.get("items", 0))
+        rates = {name: sums.get(f"{name}_yes", 0) / items if items else None for name in self.checks}
+        counted = {name: int(sums.get(name, 0)) for name in ("passed", "uncertain_items")}
+        return {"items": items, **counted, "check_rates": rates}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        found = self.totals(sums)
+        if not found["items"]:
+            return ("no item was written",)
+        rates = ", ".join(f"{name} {rate:.1%}" for name, rate in found["check_rates"].items())
+        return (
+            f"{found['passed']} of {found['items']} items passed, {found['uncertain_items']} uncertain; {rates}",
+        )
 
 
 @Ratio

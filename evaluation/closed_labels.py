@@ -14,34 +14,39 @@ Conventions, the same as scikit-learn's unless said otherwise:
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..cases import Label
+from ..cases import Case, Label, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, case_means, pair_sums
 from .ratios import Ratio, Ratios, mean_parts
 from .rows import majority
+from .scale import Lack, Scale
 from .scores import error_metrics
 from .units import Bools, Floats, Ints, Units
+from .votes import Sampling, decide, is_decided
 
 _SIDED = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
-class ClosedLabels:
-    """One label of a closed set; an answer is right or wrong."""
+class ClosedLabels(Scale):
+    """One label of a closed set, some of which may count as found; an answer is right or wrong."""
 
     labels: Sequence[Label]
     positive: AbstractSet[Label] = frozenset()
 
-    compared: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
+    uses_threshold: ClassVar[bool] = True
+    has_probabilities: ClassVar[bool] = True
+    has_quality: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))
@@ -128,6 +133,151 @@ class ClosedLabels:
     def consensus(self, values: Sequence[Label]) -> Label | None:
         """The label that more than half of the values are, if any."""
         return majority(values)
+
+    @property
+    def negative(self) -> frozenset[Label]:
+        """The labels that are not positive."""
+        return frozenset(self.labels) - self.positive
+
+    def quality(self, value: Value) -> float:
+        """1 for a label that is not positive: nothing was found."""
+        return float(value not in self.positive)
+
+    @property
+    def row_type(self) -> Any:
+        """One of the labels."""
+        return Literal[*self.labels]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The labels."""
+        return tuple(self.labels)
+
+    @property
+    def expects(self) -> str:
+        """The labels, in words."""
+        return "one of: " + ", ".join(self.labels)
+
+    def cell(self, given: str) -> Any:
+        """The label that a cell names; capitals do not matter where labels differ without them."""
+        if given in self.labels:
+            return given
+        same = [label for label in self.labels if label.casefold() == given.casefold()]
+        return same[0] if len(same) == 1 else None
+
+    def of_json(self, data: Any) -> Value:
+        """A label of the set."""
+        if data not in self.labels:
+            raise ValueError(f"no label {data!r}")
+        return str(data)
+
+    def task_words(self) -> str:
+        """The labels, and which count as found."""
+        return f"labels: {', '.join(self.labels)}\ncounts as found: {', '.join(sorted(self.positive))}"
+
+    def identity(self) -> dict[str, Any]:
+        """The labels, and the positive ones."""
+        return {"labels": list(self.labels), "positive": sorted(self.positive)}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The labels, the positive ones marked."""
+        return "Labels", tuple((label, "positive" if label in self.positive else "") for label in self.labels)
+
+    def reading_of(self, other: Scale) -> Callable[[Value], Value] | None:
+        """The same, or which side a label is on, if this has one label for each side."""
+        same = super().reading_of(other)
+        found, clear = sorted(self.positive), sorted(self.negative)
+        two = len(found) == len(clear) == 1
+        if same or not two or not isinstance(other, ClosedLabels) or not other.positive:
+            return same
+        return lambda value: found[0] if value in other.positive else clear[0]
+
+    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
+        """The label that the vote gives; see :func:`~jurist.evaluation.votes.decide`."""
+        return decide(votes, **self._rule(sampling))
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether the vote is decided; see :func:`~jurist.evaluation.votes.is_decided`."""
+        return is_decided(votes, left=left, **self._rule(sampling))
+
+    def _rule(self, sampling: Sampling) -> dict[str, Any]:
+        sides = {"positive": self.positive, "order": self.labels}
+        return {"samples": sampling.samples, "threshold": sampling.needed, **sides}
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        """The share of the positive labels."""
+        total = math.fsum(shares.values())  # exact: a set has another order in every process
+        found = math.fsum(shares.get(label, 0.0) for label in self.positive)
+        return found / total if total > 0 else None
+
+    def spread(self, votes: Mapping[str, float]) -> float:
+        """The entropy of votes over that of an even spread over all labels."""
+        total = sum(votes.values())
+        shares = [count / total for count in votes.values() if count]
+        return abs(sum(share * math.log(share) for share in shares)) / math.log(len(self.labels))
+
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """The shares; those of the positive labels together are moved so that ``threshold`` lies at one half."""
+        positive = sum(share for name, share in shares.items() if name in self.positive)
+        if not 0 < positive < 1:
+            return shares
+        low = positive < threshold
+        moved = positive / (2 * threshold) if low else 1 - (1 - positive) / (2 * (1 - threshold))
+        scale = {True: moved / positive, False: (1 - moved) / (1 - positive)}
+        return {name: share * scale[name in self.positive] for name, share in shares.items()}
+
+    @property
+    def voting_rule(self) -> str:
+        """A threshold of votes decides."""
+        return (
+            "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
+            "thresholds.threshold samples give it a positive label; a threshold below 1 is the least probability of a "
+            "positive label, or share of the samples that give one"
+        )
+
+    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+        """Units by label, and the positive share of the labelled units (None if there are none)."""
+        counts, total = Counter(values), len(values)
+        found = sum(counts[label] for label in self.positive)
+        labels = {label: counts[label] for label in self.labels}
+        return {"labels": labels, "positive": found / total if total else None}
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Whether each case holds a positive label."""
+        return [any(value in self.positive for value in case.known) for case in cases]
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """The label of a case of one unit, else whether it holds a positive one."""
+        return [
+            str(case.gold[0]) if case.gold and len(case.gold) == 1 else "found" if found else "none"
+            for case, found in zip(cases, self.sides(cases), strict=True)
+        ]
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """A lack if one of the two sides has no label."""
+        known = {value for case in cases for value in case.known}
+        said = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
+        for side, name in ((self.positive, "positive"), (self.negative, "negative")):
+            if not known & side:
+                return Lack(what=name, noun=self.noun, said=said, wanted=" or ".join(sorted(side)))
+        return None
+
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """All labels, the most frequent first."""
+        counts = Counter(known)
+        return sorted(self.labels, key=lambda label: -counts[label])
+
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """Whether a row has a positive label."""
+        return {"positive": any(value in self.positive for value in values)}
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """How many rows have a positive label."""
+        return {"positive": int(sums.get("positive", 0))}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        return (f"{self.totals(sums)['positive']} rows with a positive label",)
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:

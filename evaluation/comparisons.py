@@ -1,7 +1,6 @@
 """How answers of one kind are held against gold: the one place where kinds of answers differ for evaluation.
 
-:class:`ClosedLabels`, :class:`Scores`, :class:`LabelSets` and :class:`ObjectSets` are the kinds that come with
-jurist; a preference is ``ClosedLabels(("first", "second", "tie"))``. Whatever offers the same can stand beside them.
+Scales (:class:`~jurist.evaluation.scale.Scale`) come with jurist; whatever offers the same can stand beside them.
 """
 
 from collections.abc import Mapping, Sequence

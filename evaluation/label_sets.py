@@ -11,32 +11,38 @@
 A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
 """
 
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ..cases import Label
+from ..cases import Label, Value
 from ..errors import UsageError
-from .graded import Graded
 from .metrics import Metric, pair_sums
 from .object_sets import f1, precision, recall
 from .ratios import Ratios, mean, mean_parts
+from .scale import Members
 from .units import Floats
+from .votes import Sampling, named_vote
 
 Set: TypeAlias = tuple[Label, ...]
 _ROUNDING = 1e-9
+_NONE = "none"
 
 
 @dataclass(frozen=True)
-class LabelSets(Graded):
+class LabelSets(Members):
     """Some labels of a closed set, as a sorted tuple; an answer is more or less right."""
 
     labels: Sequence[Label]
+
+    noun = "label set"
+    uses_threshold: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))
@@ -112,6 +118,113 @@ class LabelSets(Graded):
         votes = Counter(label for value in values for label in value)
         agreed = sorted(label for label, count in votes.items() if 2 * count > len(values))
         return tuple(agreed) if values else None
+
+    @property
+    def row_type(self) -> Any:
+        """A list of labels."""
+        return list[Literal[*self.labels]]  # type: ignore[valid-type]
+
+    @property
+    def expects(self) -> str:
+        """The labels, and how several are written."""
+        return f"any of: {', '.join(self.labels)}; several with a semicolon between them, or {_NONE}"
+
+    def cell(self, given: str) -> Any:
+        """The labels that a cell names."""
+        text = given.strip()
+        names = _listed(text) if text.startswith("[") else [part.strip() for part in text.split(";")]
+        names = [] if names == [_NONE] and _NONE not in self.labels else names
+        return names if all(name in self.labels for name in names) else None
+
+    def of_json(self, data: Any) -> Value:
+        """The labels of a list."""
+        if not isinstance(data, list | tuple) or not all(item in self.labels for item in data):
+            raise ValueError(f"no label set {data!r}")
+        return of_labels(data)
+
+    def to_json(self, value: Any) -> Any:
+        """The labels as a list, in the order of the set."""
+        return None if value is None else [label for label in self.labels if label in value]
+
+    def text(self, value: Any) -> str:
+        """The labels with semicolons between them, or ``none``."""
+        return "; ".join(value) or _NONE
+
+    def feedback(self, text: str, gold: Any, value: Any) -> str:
+        """What people said and what was judged, with the labels that are missing or too many."""
+        said = super().feedback(text, gold, value)
+        if value is None:
+            return said
+        parts = (("missing", {*gold} - {*value}), ("too many", {*value} - {*gold}))
+        return said + "".join(f"; {name}: {', '.join(sorted(some))}" for name, some in parts if some)
+
+    def task_words(self) -> str:
+        """The labels."""
+        return f"labels (any number of them, or none): {', '.join(self.labels)}"
+
+    def identity(self) -> dict[str, Any]:
+        """The labels."""
+        return {"labels": list(self.labels), "answer": "label set"}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The labels."""
+        return "Labels, any number of them", tuple((label, "") for label in self.labels)
+
+    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+        """The labels that enough samples name, nothing if unusable samples leave one open."""
+        return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether every label is decided, or one of them can no more be."""
+        against, cast = sampling.samples - sampling.needed + 1, sum(votes.values())
+        named = [sum(n for value, n in votes.items() if label in value) for label in self.labels]
+        return all(inside >= sampling.needed or cast - inside >= against for inside in named) or any(
+            inside + left < sampling.needed and cast - inside + left < against for inside in named
+        )
+
+    @property
+    def voting_rule(self) -> str:
+        """A threshold of votes decides for each label."""
+        return (
+            "one filling is one sample; with thresholds.samples over 1, ask so often: a label applies if at least "
+            "thresholds.threshold samples name it"
+        )
+
+    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Units by label, and how many have none."""
+        counts = Counter(label for value in values for label in value)
+        labels = {label: counts[label] for label in self.labels}
+        return {"labels": labels, "without_label": sum(not value for value in values)}
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """Frequent sets, none, and each label alone."""
+        return list(dict.fromkeys([*super().usual(known), (), *((label,) for label in self.labels)]))
+
+    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """The labels of a row."""
+        return dict.fromkeys(map(str, values[0] or ()), 1)
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Rows by label."""
+        return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        counts = self.totals(sums)["labels"]
+        return ("rows with each label: " + ", ".join(f"{name} {count}" for name, count in counts.items()),)
+
+
+def of_labels(labels: Iterable[Any]) -> Set:
+    """Return labels as a value."""
+    return tuple(sorted(set(labels)))
+
+
+def _listed(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return [text]
+    return found if isinstance(found, list) else [found]
 
 
 def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:

@@ -8,20 +8,25 @@ A missing answer counts as as many wrong objects as gold has, at least one. A se
 can be worse than none; the lower bound is 0 as soon as an answer is missing.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import pydantic
 from scipy.optimize import linear_sum_assignment
 
+from ..cases import Value
 from ..errors import JuristError
-from .graded import Graded
 from .metrics import Metric, pair_sums
 from .ratios import Ratio
+from .scale import Members
 from .units import Floats
+from .votes import Sampling, majority
 
 Set: TypeAlias = tuple[Any, ...]
 Similarity: TypeAlias = Callable[[Any, Any], float]
@@ -59,10 +64,20 @@ class _Wrong:
 
 
 @dataclass(frozen=True)
-class ObjectSets(Graded):
-    """A tuple of hashable objects whose order does not matter; an answer is more or less right."""
+class ObjectSets(Members):
+    """A tuple of hashable objects whose order does not matter; an answer is more or less right.
+
+    Those of a model are kept as their canonical JSON texts, which read back as they were.
+    """
 
     same: Similarity = equal
+    model: type[pydantic.BaseModel] = pydantic.BaseModel
+    key: tuple[str, ...] = ()  # the fields by which two objects are compared; default: all
+    noun: str = "set"  # what a value is called
+
+    _combining: ClassVar[str] = (
+        "the one given by more than half counts, else the one most similar to all others"
+    )
 
     @property
     def default(self) -> str:
@@ -130,3 +145,128 @@ class ObjectSets(Graded):
         if not values:
             return None
         return max(values, key=lambda one: sum(self.similarity(one, other) for other in values))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields of an object."""
+        return tuple(self.model.model_fields)
+
+    @property
+    def row_type(self) -> Any:
+        """A list of objects."""
+        return list[self.model]  # type: ignore[name-defined]
+
+    @property
+    def expects(self) -> str:
+        """A JSON list."""
+        return f"a JSON list of objects with {', '.join(self.names)}"
+
+    def cell(self, given: str) -> Any:
+        """The objects of a JSON list."""
+        try:
+            return self.to_json(self.of_json(json.loads(given)))
+        except ValueError:
+            return None
+
+    def of_json(self, data: Any) -> Value:
+        """The objects of a list."""
+        if not isinstance(data, list | tuple):
+            raise ValueError(f"no list of objects {data!r}"[:200])
+        try:
+            return _value(self.model.model_validate(_plain(one)) for one in data)
+        except pydantic.ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
+
+    def to_json(self, value: Any) -> Any:
+        """The objects as mappings."""
+        return None if value is None else [json.loads(one) for one in value]
+
+    def text(self, value: Any) -> str:
+        """The objects as a JSON list."""
+        return json.dumps(self.to_json(value), ensure_ascii=False)
+
+    def category(self, value: Any) -> str:
+        """How many objects there are: none, one or several."""
+        return ("none", "one", "several")[min(2, len(value))]
+
+    def truth(self, text: str, gold: Any) -> str:
+        """What people named, one object to a line."""
+        named = "".join(f"\n- {one}" for one in gold) or " none"
+        return f"{super().truth(text, ()).partition(' is ')[0]}: people named{named}"
+
+    def feedback(self, text: str, gold: Any, value: Any) -> str:
+        """What people named, and what in the answer is missing or too much."""
+        if value is None:
+            return f"{self.truth(text, gold)}\njudged unusable"
+        alike = [pair for pair in self.match(gold, value) if pair[2] == 1.0]
+        missing = [one for place, one in enumerate(gold) if place not in {pair[0] for pair in alike}]
+        extra = [one for place, one in enumerate(value) if place not in {pair[1] for pair in alike}]
+        lines = [f"- missing: {one}" for one in missing] + [f"- not named by people: {one}" for one in extra]
+        return "\n".join([f"{self.truth(text, gold)}\njudged:", *lines])
+
+    def task_words(self) -> str:
+        """The objects' fields."""
+        return f"answer: a list of any number of objects with {', '.join(self.names)}"
+
+    def identity(self) -> dict[str, Any]:
+        """The objects' fields, and those by which they are compared."""
+        key = list(self.key or self.names)
+        return {"labels": [], "answer": "object set", "objects": list(self.names), "key": key}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The fields of an object."""
+        key = self.key or self.names
+        return "Objects, any number of them", tuple(
+            (name, "compared" if name in key else "") for name in self.names
+        )
+
+    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+        """The set that more than half of the samples give, else the medoid of all.
+
+        Nothing unless more than half of the samples are usable.
+        """
+        given = list(Counter(votes).elements())
+        needed = majority(sampling.samples)
+        if len(given) < needed:
+            return None
+        whole = next((value for value, count in votes.items() if count >= needed), None)
+        return self.consensus(given) if whole is None else whole
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether one set has more than half of all samples, or too few can still be usable."""
+        needed = majority(sampling.samples)
+        return sum(votes.values()) + left < needed or any(count >= needed for count in votes.values())
+
+    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+        """How many objects there are, and how many units without any."""
+        return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """Frequent sets, none, and each of the frequent objects alone."""
+        single = super().usual([(one,) for value in known for one in value])
+        return list(dict.fromkeys([*super().usual(known), (), *single]))
+
+    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """The objects of a row, whether it has any, and whatever else was counted in reading it."""
+        return {"objects": len(values[0] or ()), "with_object": bool(values[0]), **counts}
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """The same over all rows."""
+        return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        found = self.totals(sums)
+        words = f"{found.pop('objects')} objects in {found.pop('with_object')} rows"
+        return ("; ".join([words, *(f"{count} {name}" for name, count in found.items())]),)
+
+
+def _plain(item: Any) -> Any:
+    return item.model_dump(mode="json") if isinstance(item, pydantic.BaseModel) else item
+
+
+def _value(objects: Iterable[pydantic.BaseModel]) -> tuple[str, ...]:
+    dumped = (one.model_dump(mode="json") for one in objects)
+    return tuple(sorted({json.dumps(one, sort_keys=True, ensure_ascii=False) for one in dumped}))

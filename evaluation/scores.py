@@ -18,32 +18,43 @@ kappa and of correlations are the ends of their range as soon as an answer is mi
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import pydantic
 from scipy.sparse import csr_array
 
+from ..cases import Case, Value
 from ..errors import UsageError
-from .graded import Graded
 from .metrics import SLOW_DRAWS, Metric, fill_wrong, pair_counts, pair_sums
 from .ratios import Ratio, mean, quotient
+from .scale import SHOWN, Learned, Scale, upper_half
 from .units import Floats, Units
+from .votes import Sampling, majority, median_vote
 
+_FEW = 10  # values of a scale that is listed
+_BINS = 4  # of a scale that is not
 _BLOCK = 256  # columns of the matrix of pairs of pairs held in memory at once
 
 
 @dataclass(frozen=True)
-class Scores(Graded):
+class Scores(Scale):
     """A number from ``low`` to ``high``; an answer is near or far, never right or wrong."""
 
     low: float
     high: float
     step: float | None = None
     top: str = ""
+
+    noun = "score"
+    has_quality: ClassVar[bool] = True
+    learned: ClassVar[Learned] = "number"
+    _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
@@ -141,6 +152,162 @@ class Scores(Graded):
     def consensus(self, values: Sequence[float]) -> float | None:
         """Their median, of two middle ones the lower; ``None`` of none."""
         return statistics.median_low(values) if values else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers count."""
+        return self.step == 1
+
+    def number(self, given: Any) -> int | float | None:
+        """What is given as a number on the scale; ``None`` for anything else."""
+        if isinstance(given, bool) or not isinstance(given, int | float | str):
+            return None
+        try:
+            number = float(given)
+        except (OverflowError, ValueError):  # a whole number may be larger than any float
+            return None
+        if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
+            return None
+        return int(number) if self.whole else number
+
+    def quality(self, value: Value) -> float:
+        """The place on the scale."""
+        return float((value - self.low) / (self.high - self.low))
+
+    @property
+    def row_type(self) -> Any:
+        """A number within the scale."""
+        if self.whole:
+            return Annotated[int, pydantic.Field(ge=self.low, le=self.high)]
+        return Annotated[float, pydantic.Field(ge=self.low, le=self.high, allow_inf_nan=False)]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of a short scale of whole numbers."""
+        if not self.whole or self.high - self.low >= _FEW:
+            return ()
+        return tuple(str(value) for value in range(math.ceil(self.low), math.floor(self.high) + 1))
+
+    @property
+    def expects(self) -> str:
+        """``a whole number from 1 to 5``."""
+        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+
+    def cell(self, given: str) -> Any:
+        """The number that a cell holds."""
+        return self.number(given)
+
+    def of_json(self, data: Any) -> Value:
+        """A score on the scale."""
+        number = self.number(data)
+        if number is None:
+            raise ValueError(f"no score {data!r}, but {self.expects}")
+        return number
+
+    def text(self, value: Any) -> str:
+        """The number as short as it is exact."""
+        return repr(value)
+
+    def category(self, value: Any) -> str:
+        """The score of a short scale, else its quarter of the scale."""
+        if self.choices:
+            return self.text(value)
+        width = (self.high - self.low) / _BINS
+        start = self.low + width * min(_BINS - 1, int((value - self.low) / width))
+        return f"{start:g} to {start + width:g}"
+
+    def truth(self, text: str, gold: Value) -> str:
+        """``"TEXT" has the score 4 according to people``."""
+        return f'"{text[:SHOWN]}" has the score {self.text(gold)} according to people'
+
+    def task_words(self) -> str:
+        """The scale."""
+        return f"answer: {self.expects}; the closer to the score people gave, the better"
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The scale as JSON values."""
+        return {"low": self.low, "high": self.high, "whole": self.whole}
+
+    def identity(self) -> dict[str, Any]:
+        """The scale."""
+        return {"labels": list(self.choices), "answer": "score", **self.ends}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The scale."""
+        return "Score", ((self.expects, ""),)
+
+    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+        """The median of the scores, if more than half of the samples gave one."""
+        return median_vote(votes, sampling.samples)
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether the median stays, wherever on the scale further scores lie."""
+        usable = sum(votes.values())
+        if usable + left < majority(sampling.samples):
+            return True
+        now = self.combine(votes, sampling)
+        return now is not None and all(
+            self.combine(Counter(votes) + Counter({end: more}), sampling) == now
+            for more in range(1, left + 1)
+            for end in (self.low, self.high)
+        )
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """The score of a short scale, else the quarter of all given scores that it is in."""
+        if self.choices:
+            return super().strata(cases)
+        known = [case.known[0] for case in cases if case.known]
+        cuts = statistics.quantiles(known, n=_BINS) if len(known) > 1 else []
+        return [
+            str(sum(cut < case.known[0] for cut in cuts)) if case.known else "unlabelled" for case in cases
+        ]
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Whether each case's score is in the upper half of all given ones."""
+        return upper_half([case.known[0] if case.known else None for case in cases])
+
+    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+        """The lowest, mean and highest score, and the units of each score of a short scale."""
+        counts = Counter(map(self.text, values))
+        return {
+            "lowest": min(values, default=None),
+            "mean": statistics.fmean(values) if values else None,
+            "highest": max(values, default=None),
+            **({self.top: statistics.fmean(v >= self.high for v in values)} if self.top and values else {}),
+            **({"scores": {name: counts[name] for name in self.choices}} if self.choices else {}),
+        }
+
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """The median, the mean, and what else is on a short scale or divides the scores into ten parts."""
+        middle = (
+            [statistics.median(known), statistics.fmean(known)] if known else [(self.low + self.high) / 2]
+        )
+        parts = statistics.quantiles(known, n=10) if len(known) > 1 else []
+        others = [float(name) for name in self.choices] or parts
+        return list(dict.fromkeys(map(self.on_scale, (*middle, *others))))
+
+    def on_scale(self, number: float) -> Value:
+        """The nearest score, of a scale without steps to a hundredth of it."""
+        held = min(max(number, self.low), self.high)
+        if self.whole:
+            return min(max(round(held), math.ceil(self.low)), math.floor(self.high))
+        digits = max(0, 2 - math.floor(math.log10(self.high - self.low)))
+        return min(max(round(held, digits), self.low), self.high)
+
+    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """The score of a row."""
+        return {} if values[0] is None else {"scored": 1, "score_sum": values[0]}
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """The mean score of the rows that have one."""
+        scored = sums.get("scored", 0)
+        return {"mean_score": sums["score_sum"] / scored if scored else None}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        mean = self.totals(sums)["mean_score"]
+        return () if mean is None else (f"mean score {mean:.3f}",)
 
 
 def error_metrics(

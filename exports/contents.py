@@ -32,13 +32,13 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     return {
         "inputs": [_input(subject, prompt, name) for name in prompt.placeholders],
         "tags": list(prompt.tags),
-        **judge.answer.identity(),
+        **judge.answer.scale.identity(),
         "output_field": judge.answer.field,
         "adapter": prompt.adapter,
         "parser": _parser(subject, prompt),
         "settings": {"temperature": temperature_of(subject), **response_format(prompt)},
         "thresholds": subject.card.get("thresholds"),
-        "voting": judge.answer.voting_rule,
+        "voting": judge.answer.scale.voting_rule,
         "artifact": subject.stamp,
     }
 
@@ -68,7 +68,7 @@ def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
     rendered = f", and {', '.join(written)} rendered" if written else ""
     return (
         f"values go in as jurist.exports.variables gives them (field markers in judged text defused{rendered})",
-        *([f"one filling is one sample of {samples}; {answer.voting_rule}"] if samples > 1 else []),
+        *([f"one filling is one sample of {samples}; {answer.scale.voting_rule}"] if samples > 1 else []),
         *subject.limits,
         *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
         *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),

@@ -127,7 +127,7 @@ class Langfuse(Target):
         """Return the JSON text."""
         prompt, answer = prompt_of(subject), subject.judge.answer
         stamp = json.dumps(
-            {**subject.stamp, "voting": answer.voting_rule, "limits": limits_of(subject, prompt)}
+            {**subject.stamp, "voting": answer.scale.voting_rule, "limits": limits_of(subject, prompt)}
         )
         body = {
             "name": subject.judge.name,
@@ -159,9 +159,9 @@ class Langfuse(Target):
 
 def _output(subject: Subject) -> dict[str, Any]:
     answer = subject.judge.answer
-    about = answer.identity()
-    if answer.choices and not answer.per_unit:
-        chosen = {"categories": list(answer.choices), "shouldAllowMultipleMatches": False}
+    about = answer.scale.identity()
+    if answer.scale.choices and not answer.per_unit:
+        chosen = {"categories": list(answer.scale.choices), "shouldAllowMultipleMatches": False}
         return {"dataType": "CATEGORICAL", **chosen}
     if "low" in about and "high" in about:
         return {"dataType": "NUMERIC", "minValue": about["low"], "maxValue": about["high"]}

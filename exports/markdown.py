@@ -39,7 +39,7 @@ class MarkdownExporter:
         parts += _scores(subject.card.get("scores"))
         price = Card.model_validate(subject.card).price_words if subject.card else ""
         parts += [price[0].upper() + price[1:]] if price else []
-        heading, options = judge.answer.listing()
+        heading, options = judge.answer.scale.listing()
         parts += [f"## {heading}", "\n".join(_option(*option) for option in options)]
         parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]
         parts += _prompts(subject)

@@ -84,7 +84,7 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
             inputs=inputs,
             variables=_texts(judge, inputs, prompt.tags),
             messages=prompt.sent(judge.values(inputs)),
-            label=judge.answer.text(case.known[0]) if len(case.known) == 1 else "",
+            label=judge.answer.scale.text(case.known[0]) if len(case.known) == 1 else "",
         )
 
     return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ..errors import UsageError
-from ..programs.votes import majority
+from ..evaluation.votes import majority
 from .contents import contents
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
@@ -118,12 +118,13 @@ def _unreadable(subject: Subject) -> UsageError:
 @cache
 def portable_source() -> str:
     """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, and all it needs."""
-    from ..programs import votes
+    from ..evaluation import votes
     from ..programs.answers import portable, sentences
     from ..text import escaping, replies
     from . import portable_judge
 
-    functions = (votes.majority, votes._sides, votes.decide, sentences.shown, sentences.numbered)
+    voting = (votes.majority, votes._sides, votes.decide)
+    functions = (*voting, sentences.shown, sentences.numbered, votes.median_vote, votes.named_vote)
     return bundle(escaping, replies, *functions, portable, portable_judge)
 
 

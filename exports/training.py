@@ -83,7 +83,9 @@ class Training:
     def to_json(self) -> dict[str, Any]:
         """Return what is in the file, as plain values; ``tokens`` are estimates, None in an empty file."""
         sizes = sorted(example.tokens for example in self.examples)
-        labels = Counter(self.answer.text(value) for example in self.examples for value in example.case.known)
+        labels = Counter(
+            self.answer.scale.text(value) for example in self.examples for value in example.case.known
+        )
         return {
             "examples": len(self.examples),
             "groups": len({example.case.group for example in self.examples}),

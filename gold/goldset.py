@@ -154,7 +154,7 @@ def describe(gold: Gold) -> dict[str, Any]:
         "cases": len(gold.cases),
         "groups": len({case.group for case in gold.cases}),
         "units": units,
-        **judge.answer.describe(known),
+        **judge.answer.scale.describe(known),
         "unlabelled": units - len(known),
         "empty": empty_inputs(gold.cases),
         "raters": dict(sorted(raters.items())),
@@ -318,11 +318,12 @@ def _check_classes(gold: Gold, path: str) -> None:
     judge = gold.judge
     if not any(case.known for case in gold.cases):
         key = (label_keys(judge) or [judge.answer.field])[0]
-        hint = f"add the column {key!r} with {judge.answer.expects}, or say which one it is: --column THEIRS={key}"
+        expects = judge.answer.scale.expects
+        hint = f"add the column {key!r} with {expects}, or say which one it is: --column THEIRS={key}"
         if any(map(_rated, gold.ambiguous)):
             hint = "what raters said is no gold yet: make one label of theirs with jurist gold import --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=key, hint=hint)
-    if (lack := judge.answer.check_part(gold.cases)) is not None:
+    if (lack := judge.answer.scale.check_part(gold.cases)) is not None:
         raise GoldError(
             f"{lack.said}: there is no {lack.what} one", path=path, hint=f"add rows labelled {lack.wanted}"
         )

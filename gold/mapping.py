@@ -47,10 +47,10 @@ class RowMapping:
                     hint=choices(name, known),
                 )
         for given, label in self.labels.items():
-            if judge.answer.cell(label) is None:
+            if judge.answer.scale.cell(label) is None:
                 raise UsageError(
                     f"--map {given}={label}: {label!r} is no answer of {judge.name}",
-                    hint=f"use {judge.answer.expects}",
+                    hint=f"use {judge.answer.scale.expects}",
                 )
 
     def check_columns(self, reading: Reading) -> None:
@@ -93,7 +93,7 @@ class RowMapping:
         label = self._folded.get(given.casefold())
         if label is None and not isinstance(value, str):
             return value
-        known = judge.answer.cell(given if label is None else label)
+        known = judge.answer.scale.cell(given if label is None else label)
         # a text that says more than one label is read with the row
         return value if known is None or (label is None and not isinstance(known, str)) else known
 

@@ -195,7 +195,7 @@ def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str], answer:
         return dict(row)
     result = {key: value for key, value in row.items() if key not in keys}
     if case.gold is not None:
-        said = [answer.to_json(value) for value in case.gold]
+        said = [answer.scale.to_json(value) for value in case.gold]
         result[keys[0]] = said if answer.per_unit else said[0]
     return result
 
@@ -270,7 +270,7 @@ def strata(
     answers: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         answers[row.id].append(row)
-    counts, ambiguous, text = Counter[str](), list[Ambiguous](), gold.judge.answer.text
+    counts, ambiguous, text = Counter[str](), list[Ambiguous](), gold.judge.answer.scale.text
     for case in (*(case for case in gold.cases if only is None or case.id in only), *gold.ambiguous):
         ratings, why = unit_ratings(case), ambiguity(gold.rows.get(case.id, {}), case)
         for unit in range(len(gold.judge.answer.units(case.inputs))):

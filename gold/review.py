@@ -95,7 +95,7 @@ def judged_in_search(
     """
     asked: dict[str, dict[str, Values]] = {}
     for row in matrix:
-        values = tuple(None if one is None else judge.answer.of_json(one) for one in row["labels"])
+        values = tuple(None if one is None else judge.answer.scale.of_json(one) for one in row["labels"])
         if row["case"] in known:
             asked.setdefault(row["case"], {})[row["candidate"]] = values
     found = []
@@ -104,7 +104,9 @@ def judged_in_search(
             Counter(value for value in unit if value is not None) for unit in zip(*said.values(), strict=True)
         ]
         most = tuple(max(unit, key=lambda value: unit[value], default=None) for unit in counts)
-        votes = tuple({judge.answer.text(value): count for value, count in unit.items()} for unit in counts)
+        votes = tuple(
+            {judge.answer.scale.text(value): count for value, count in unit.items()} for unit in counts
+        )
         found.append(
             Judged(
                 id=case,
@@ -190,7 +192,7 @@ def _candidate(
     shares: Mapping[str, float] = {}
     if line and line.shares[unit]:
         between = line.threshold if line.threshold < 1 else (line.threshold - 0.5) / line.samples
-        shares = judge.answer.centred(line.shares[unit], between)
+        shares = judge.answer.scale.centred(line.shares[unit], between)
     if len(set(raters)) > 1:
         reasons.append("raters differ")
     if line and value is None:
@@ -201,9 +203,9 @@ def _candidate(
         reasons.append("differs from gold")
     pooled = Counter[str]()
     for one in raters or ([] if gold is None else [gold]):
-        pooled[judge.answer.text(one)] += 1
+        pooled[judge.answer.scale.text(one)] += 1
     every = {name: pooled[name] + shares.get(name, 0.0) for name in {**pooled, **shares}}
-    worth = judge.answer.spread(every) if every else 1.0
+    worth = judge.answer.scale.spread(every) if every else 1.0
     return Candidate(case=case, unit=unit, value=value, votes=votes, worth=worth, reasons=tuple(reasons))
 
 
@@ -248,9 +250,9 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
 def _value(unit: Mapping[str, Any], judge: Judge, place: Place) -> Value | None:
     try:
         said = [name for field in _SAID for name in unit.get(field, {})]
-        unknown = [name for name in said if judge.answer.cell(name) is None]
+        unknown = [name for name in said if judge.answer.scale.cell(name) is None]
         if unknown:
-            raise ValueError(f"no {judge.answer.noun} {unknown[0]!r}")
+            raise ValueError(f"no {judge.answer.scale.noun} {unknown[0]!r}")
         return judge.answer.unit_value(unit)
     except ValueError as error:
         hint = "name the judge that wrote the file"

@@ -85,7 +85,10 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
             labels = _case(judge, rated, place).gold
         except GoldError as error:
             column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
-            said, hint = f"the rating {rated[keys[0]]!r} does not fit the row", f"use {judge.answer.expects}"
+            said, hint = (
+                f"the rating {rated[keys[0]]!r} does not fit the row",
+                f"use {judge.answer.scale.expects}",
+            )
             raise place.wrong(said, column, hint=hint) from error
         if labels is not None:
             found[str(rater)] = labels
@@ -277,7 +280,7 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {judge.answer.expects}; or say what it means: --map {value}=LABEL"
+    hint = f"use {judge.answer.scale.expects}; or say what it means: --map {value}=LABEL"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 

@@ -93,7 +93,7 @@ class GoldData:
     @cached_property
     def sha256(self) -> str:
         """The hash of ids, groups and gold labels, in any order of rows and from any file format."""
-        to_json = self.judge.answer.to_json
+        to_json = self.judge.answer.scale.to_json
         content = sorted([case.id, case.group, list(map(to_json, case.gold or ()))] for case in self.cases)
         return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 

@@ -266,9 +266,9 @@ class _Units:
         for rater, given, column in unit.answers:
             if not rater:
                 raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
-            label = answer.cell(given)
+            label = answer.scale.cell(given)
             if label is None:
-                hint = f"use {answer.expects}; or leave it empty"
+                hint = f"use {answer.scale.expects}; or leave it empty"
                 raise wrong(f"unknown label {given!r}", column, hint=hint)
             before = self.labels.setdefault(rater, {}).setdefault(number, label)
             if before != label:

@@ -106,7 +106,7 @@ def write_sheet(
     for file in files:
         if file.exists():
             raise UsageError(f"{file} exists and may hold labels", hint="name another file, or move it away")
-    if format_ == "labelstudio" and not gold.judge.answer.choices:
+    if format_ == "labelstudio" and not gold.judge.answer.scale.choices:
         raise UsageError(
             f"the answers of judge {gold.judge.name} are no single choice, which a Label Studio sheet asks for",
             hint="write a CSV: name the file .csv",
@@ -154,7 +154,7 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, AMBIGUITY, *notes])
-    allowed, long = " | ".join(judge.answer.choices) or judge.answer.expects, 0
+    allowed, long = " | ".join(judge.answer.scale.choices) or judge.answer.scale.expects, 0
     for line in lines:
         row, case = inputs[line.case.id], line.case
         cells = [
@@ -211,7 +211,7 @@ def _config(judge: Judge, names: Sequence[str]) -> str:
     add(view, "Header", value="What to label")
     add(view, "Text", name=TEXT, value=f"${TEXT}")
     labels = add(view, "Choices", name=LABEL, toName=TEXT, choice="single", showInLine="true")
-    for label in judge.answer.choices:
+    for label in judge.answer.scale.choices:
         add(labels, "Choice", value=label)
     add(view, "Header", value="If careful readers could differ here: about what?", size="5")
     reasons = add(view, "Choices", name=AMBIGUITY, toName=TEXT, choice="single", showInLine="true")

@@ -245,7 +245,7 @@ def _assigned(
 
     def good(values: frozenset[Any]) -> bool:
         stand_in = Case(inputs={}, gold=tuple(values))
-        return bool(values) and gold.judge.answer.check_part([stand_in]) is None
+        return bool(values) and gold.judge.answer.scale.check_part([stand_in]) is None
 
     parts = assign(groups, {str(part): share for part, share in wanted.items()}, seed, kept, good)
     where = {group.name: part for part, some in parts.items() for group in some}
@@ -311,7 +311,7 @@ def _problem(split: Split) -> str | None:
         cases = split.part(name)
         if not any(case.known for case in cases):
             return f"{name} comes out empty"
-        if (lack := split.judge.answer.check_part(cases)) is not None:
+        if (lack := split.judge.answer.scale.check_part(cases)) is not None:
             return f"{name} comes out without a {lack.what} {lack.noun} ({lack.wanted})"
     return None
 
@@ -320,7 +320,7 @@ def _sides_hint(split: Split) -> str:
     """Say how many groups have each side, where that is what lacks."""
     parts = "train and dev" if split.holdout else "train, dev and test"
     cases = (*split.train, *split.dev, *split.test)
-    pairs = {(case.group, split.judge.answer.text(value)) for case in cases for value in case.known}
+    pairs = {(case.group, split.judge.answer.scale.text(value)) for case in cases for value in case.known}
     counts = Counter(said for _, said in pairs).most_common(_NAMED)
     some = ", ".join(f"{said} in {plural(count, 'group')}" for said, count in counts)
     return f"label more groups: each of {parts} needs both sides of the labels, and there is {some}"

@@ -14,10 +14,10 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..engines.tracing import untraced
 from ..errors import UsageError
+from ..evaluation.checked_items import items_of
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, paying
-from ..programs.answers.checks import items_of
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState

@@ -12,6 +12,7 @@ from typing import Any
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..keeping.artifact_card import Artifact
@@ -25,7 +26,6 @@ from ..optimizers.setting import Setting
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from ..programs.votes import Sampling
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of
 from .plan import Plan

@@ -200,7 +200,7 @@ def proven(
         "warnings": [
             warning
             for name, told in rows.items()
-            for warning in narrow(name, told, judge.comparison, judge.answer.text)
+            for warning in narrow(name, told, judge.comparison, judge.answer.scale.text)
         ],
     }
     dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
@@ -216,7 +216,7 @@ def proven(
         {
             "case": case.id,
             "group": case.group,
-            "gold": [judge.answer.to_json(value) for value in case.gold or ()],
+            "gold": [judge.answer.scale.to_json(value) for value in case.gold or ()],
             "basic": _told(judge, one),
             "compiled": _told(judge, two),
         }
@@ -227,7 +227,7 @@ def proven(
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Return what the probabilities that tokens told are worth; nothing without any."""
-    probability = judge.answer.probability
+    probability = judge.answer.scale.probability
     units = [
         (probability(shares), probability({gold: 1.0}))
         for case, verdict in zip(test, verdicts, strict=True)
@@ -243,10 +243,12 @@ def _told(judge: Judge, verdict: Verdict) -> dict[str, Any]:
     answer = judge.answer
     return {
         "status": verdict.status,
-        "values": [answer.to_json(value) for value in verdict.values],
-        "votes": [{answer.text(value): count for value, count in unit.items()} for unit in verdict.votes],
+        "values": [answer.scale.to_json(value) for value in verdict.values],
+        "votes": [
+            {answer.scale.text(value): count for value, count in unit.items()} for unit in verdict.votes
+        ],
         "agreement": list(verdict.agreement),
-        "probability": [answer.probability(shares) for shares in verdict.probabilities],
+        "probability": [answer.scale.probability(shares) for shares in verdict.probabilities],
         "drawn": verdict.drawn,
         "reasoning": verdict.reasoning,
         "error": verdict.error,
@@ -257,5 +259,5 @@ def _facts(judge: Judge, verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
     """Return what a kind of answer counts besides."""
     sums: Counter[str] = Counter()
     for verdict in verdicts:
-        sums.update(judge.answer.tally(verdict.values, verdict.counts))
-    return judge.answer.proof_facts(sums)
+        sums.update(judge.answer.scale.tally(verdict.values, verdict.counts))
+    return judge.answer.scale.proof_facts(sums)

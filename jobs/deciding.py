@@ -43,7 +43,7 @@ def constant_of(judge: Judge, artifact: Artifact) -> dict[str, Any] | None:
         return None
     golds = [value for row in rows for value in row.gold if value is not None]
     best = max(_values(rows), key=lambda value: sum(credit(judge.comparison, gold, value) for gold in golds))
-    return {"value": judge.answer.to_json(best), "text": judge.answer.text(best)}
+    return {"value": judge.answer.scale.to_json(best), "text": judge.answer.scale.text(best)}
 
 
 def _sealed(judge: Judge, artifact: Artifact) -> list[Row]:
@@ -80,7 +80,9 @@ def _told(plan: LabelPlan, judge: Judge, labels: Labels, against: str) -> list[_
     for unit in (unit for unit in plan.units if against in unit.against):
         other = plan.constant["value"] if plan.constant and against == "constant" else unit.basic
         gold = labels[unit.key]
-        one, two = (None if said is None else judge.answer.of_json(said) for said in (other, unit.compiled))
+        one, two = (
+            None if said is None else judge.answer.scale.of_json(said) for said in (other, unit.compiled)
+        )
         told.append(None if gold is None else (gold, one, two))
     return told
 
@@ -150,7 +152,7 @@ def _in_own_metric(
         "basic": both[0],
         "compiled": both[1],
         "constant": constants[best],
-        "constant_answer": judge.answer.text(best),
+        "constant_answer": judge.answer.scale.text(best),
         "above_constant": metric.oriented(both[1]) > metric.oriented(constants[best]),
     }
 

@@ -22,10 +22,10 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
 from ..engines.tracing import untraced
 from ..errors import JuristError
+from ..evaluation.votes import Sampling
 from ..programs.asking import Asker, room_for
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from ..programs.votes import Sampling
 from ..text.json_lines import plain
 from ..text.terms import count_tokens
 from ..text.wording import strings

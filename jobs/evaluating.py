@@ -99,7 +99,7 @@ def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
         disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
         spend=answers.spend.to_json(),
         references=work.references().to_card(),
-        warnings=narrow(answers.judge.name, rows, judge.comparison, judge.answer.text),
+        warnings=narrow(answers.judge.name, rows, judge.comparison, judge.answer.scale.text),
     )
 
 

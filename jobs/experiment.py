@@ -73,9 +73,9 @@ class Experiment:
     def _check_alike(self) -> None:
         """Refuse judges that are asked about other things, or give other answers."""
         judges = [one.judge for one in self.contenders]
-        first = {**self.scored.answer.identity(), "input fields": self.scored.input_fields}
+        first = {**self.scored.answer.scale.identity(), "input fields": self.scored.input_fields}
         for judge in judges:
-            own = {**judge.answer.identity(), "input fields": judge.input_fields}
+            own = {**judge.answer.scale.identity(), "input fields": judge.input_fields}
             what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
             if what is None or (what != "input fields" and self._means_the_same(judge)):
                 continue
@@ -90,7 +90,7 @@ class Experiment:
 
     def _means_the_same(self, judge: Judge) -> bool:
         """Say whether gold is the same in the labels of a judge, read as the one's that all are scored as."""
-        read = self.scored.answer.reading_of(judge.answer)
+        read = self.scored.answer.scale.reading_of(judge.answer.scale)
         if read is None or judge.input_fields != self.scored.input_fields:
             return False
         try:
@@ -182,7 +182,7 @@ class Experiment:
         again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
         repeats = [(*first, *rest), *again]
         ambiguous = _verdicts(judge, aside, 0, on_case)
-        read = self.scored.answer.reading_of(judge.judge.answer) or (lambda value: value)
+        read = self.scored.answer.scale.reading_of(judge.judge.answer.scale) or (lambda value: value)
         return Answers(
             name=name,
             judge=judge,
@@ -242,7 +242,7 @@ def _read(values: Values, read: Callable[[Value], Value]) -> Values:
 
 
 def _same(judges: Sequence[Judge]) -> bool:
-    return all(judge.answer.identity() == judges[0].answer.identity() for judge in judges)
+    return all(judge.answer.scale.identity() == judges[0].answer.scale.identity() for judge in judges)
 
 
 def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
@@ -252,7 +252,7 @@ def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
     judges = [one.judge for one in contenders]
     if _same(judges) or len({judge.input_fields for judge in judges}) > 1:
         return judges[0]
-    able = (one for one in judges if all(one.answer.reading_of(other.answer) for other in judges))
+    able = (one for one in judges if all(one.answer.scale.reading_of(other.answer.scale) for other in judges))
     return next(able, judges[0])
 
 

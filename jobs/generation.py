@@ -18,11 +18,11 @@ from ..cases import Case
 from ..engines.ledger import Purpose
 from ..engines.meter import Budget
 from ..errors import CheckpointError, UsageError
+from ..evaluation.checked_items import items_of
 from ..gold.writing import json_text
 from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
-from ..programs.answers.checks import items_of
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
 
@@ -175,7 +175,7 @@ def write_items(
                 for case, verdict in zip(batch, verdicts, strict=True):
                     statuses[verdict.status] += 1
                     if verdict.status == "verdict":
-                        sums.update(answer.tally(verdict.values, verdict.counts))
+                        sums.update(answer.scale.tally(verdict.values, verdict.counts))
                     for row, passed in rows_of(job, case, verdict, stamp):
                         (kept if passed else refused).write(json_text(row) + "\n")
         parts[0].replace(output)
@@ -190,9 +190,9 @@ def write_items(
     return Generated(
         documents=len(job.cases),
         statuses=dict(statuses),
-        totals=answer.totals(sums),
+        totals=answer.scale.totals(sums),
         words=(
-            *answer.total_words(sums),
+            *answer.scale.total_words(sums),
             *([f"{silent} of {len(job.cases)} texts gave no item"] if silent else []),
         ),
     )
@@ -214,7 +214,7 @@ def rows_of(
     }
     for number, item in enumerate(items, 1):
         row = dict(job.generator.row(case, item, number if len(items) > 1 else 0))
-        reasons = row.pop("reasons", None) or job.generator.checked.failures((item,))
+        reasons = row.pop("reasons", None) or job.generator.checked.scale.failures((item,))
         provenance = {**about, **row.pop("provenance", {}), **stamp}
         refused = {} if item.passed else {"status": "rejected", "reasons": reasons}
         yield {**row, **refused, "provenance": provenance}, item.passed

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError, choices, in_python
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -19,7 +20,6 @@ from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 from .compiling import Compiled
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled

@@ -173,7 +173,9 @@ def harden(
         said = asker.ask_all(cases, lambda index, verdict: on_case())
         rows = [_row(kind_of, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
         found.append(
-            AttackResult(name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.category))
+            AttackResult(
+                name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.scale.category)
+            )
         )
     return Robustness(
         judge=judge.name,
@@ -193,7 +195,7 @@ def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> 
     wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
     reply = judge.answer_about(case.inputs).example((wanted,) * len(verdict.values))
     names = {
-        "wanted": answer.text(wanted),
+        "wanted": answer.scale.text(wanted),
         "reply": json.dumps(reply, ensure_ascii=False, default=str),
         "output": answer.field,
         "input": work.attacked,

@@ -134,8 +134,8 @@ def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[
 
     How classes weigh, or how strong the penalty is, is what does best on parts of the labelled units.
     """
-    fit: _Fit = _FITS[units.judge.answer.learned]
-    settings = _PENALTIES if units.judge.answer.learned == "number" else _WEIGHTS
+    fit: _Fit = _FITS[units.judge.answer.scale.learned]
+    settings = _PENALTIES if units.judge.answer.scale.learned == "number" else _WEIGHTS
     setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
     return fit(units, known, asked, setting)
 
@@ -150,7 +150,7 @@ def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> 
         [units.tokens[place] or [""] for place in asked], k=most, backend_selection="numpy", **quiet
     )
     gold = [units.gold[place] for place in known]
-    usual = units.judge.answer.usual(gold)[0]
+    usual = units.judge.answer.scale.usual(gold)[0]
     answers = []
     for near, score in zip(found.tolist(), scores.tolist(), strict=True):
         values = [gold[one] for one, reached in zip(near, score, strict=True) if reached > 0]
@@ -216,7 +216,7 @@ def _number(units: Units, known: Places, asked: Places, penalty: float) -> list[
     learned, answered = _features(units, known, asked)
     gold = np.array([units.gold[place] for place in known], dtype=float)
     found = Ridge(alpha=penalty).fit(learned, gold).predict(answered)
-    return [units.judge.answer.on_scale(float(number)) for number in found]
+    return [units.judge.answer.scale.on_scale(float(number)) for number in found]
 
 
 def _predicted(features: tuple[Any, Any], gold: Sequence[Any], weight: str | None) -> list[Any]:

@@ -18,6 +18,7 @@ from ..evaluation.paired import limits, showable
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
 from ..evaluation.units import Ints
+from ..evaluation.votes import Sampling, majority
 from ..gold.copies import near_rows
 from ..gold.goldset import Gold
 from ..gold.splits import Split
@@ -25,7 +26,6 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.openings import Openings
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..programs.votes import Sampling, majority
 
 ALPHA = 0.05
 """The level of all openings of a row together."""
@@ -156,7 +156,7 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0, *, who
     )
     able = [all_]
     if not whole:
-        able += (part for part in least if split.judge.answer.check_part(part[1]) is None)
+        able += (part for part in least if split.judge.answer.scale.check_part(part[1]) is None)
     opening, chosen = min(able, key=lambda part: _foreseen(part[1], level_of(ALPHA, part[0])))
     return Proving(
         cases=chosen,

@@ -11,6 +11,7 @@ from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.power import fewest_groups
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
@@ -24,7 +25,6 @@ from ..optimizers.setting import Setting
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..programs.votes import Sampling
 
 _TRIED = ((0.3, 0.2, 0.5), (0.2, 0.2, 0.6), (0.15, 0.15, 0.7), (0.1, 0.1, 0.8))
 """Splits that are offered where the test has too few groups, the one with the smallest test first."""

@@ -23,10 +23,10 @@ from ..evaluation.comparisons import resolve
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score
 from ..evaluation.rows import Row
+from ..evaluation.scale import Learned
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of
-from ..programs.answers.base import Learned
 from ..programs.judge import Judge
 
 ReferenceName = Literal["constant", "words", "neighbours"]
@@ -124,7 +124,7 @@ def references_beside(
     """Do the same for rows of a gold set that were not split."""
     ids = {case.id for case in asked}
     left = [case for case in gold.cases if case.id not in ids and case.known]
-    enough = 2 * len(left) >= len(asked) and judge.answer.check_part(left) is None
+    enough = 2 * len(left) >= len(asked) and judge.answer.scale.check_part(left) is None
     return references(
         judge,
         left if enough else (),
@@ -187,7 +187,7 @@ def _learned(
                 said |= zip(part, ways[name](units, labelled, part, seed), strict=True)
         if len(said) == len(open_):
             values = [tuple(said[place] for place in places) for places in units.place[first:]]
-            found[name] = (_LEARNED[name][judge.answer.learned], values)
+            found[name] = (_LEARNED[name][judge.answer.scale.learned], values)
     return found
 
 

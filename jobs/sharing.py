@@ -171,7 +171,7 @@ def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJud
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
     """Return the shares of a run."""
-    domain = judge.judge.answer.comparison.domain
+    domain = judge.judge.answer.scale.domain
     if not domain:
         raise UsageError(
             f"the answers of judge {judge.judge.name} are no labels: they have no shares",
@@ -212,18 +212,18 @@ def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
 
 def _shares(judge: LoadedJudge, found: RunCounts, problem: str) -> tuple[Shared, ...]:
     answer = judge.judge.answer
-    domain = answer.comparison.domain
-    positive = frozenset(value for value in domain if answer.probability({value: 1.0}))
+    domain = answer.scale.domain
+    positive = frozenset(value for value in domain if answer.scale.probability({value: 1.0}))
     known = [
         (row.group, truth, said)
         for row in ([] if problem else proven_rows(judge))
         for truth, said in zip(row.gold, row.predicted, strict=True)
         if truth is not None and said is not None
     ]  # of each unit of the proof that was answered
-    named = ", ".join(answer.text(value) for value in domain if value in positive)
+    named = ", ".join(answer.scale.text(value) for value in domain if value in positive)
     asked = {f"positive: {named}": positive} if positive else {}
     if len(domain) > 2 or not positive:
-        asked |= {answer.text(value): frozenset({value}) for value in domain}
+        asked |= {answer.scale.text(value): frozenset({value}) for value in domain}
     shares = []
     for name, values in asked.items():
         one = prevalence(

@@ -221,7 +221,7 @@ def _survey(
 ) -> tuple[list[PlannedUnit], dict[str, Any]]:
     """Return the units on which answers differ, and the share of those on which the two prompts do."""
     judge, (basic, compiled) = work.version.judge, (one.repeats[0] for one in answers)
-    always = None if constant is None else judge.answer.of_json(constant["value"])
+    always = None if constant is None else judge.answer.scale.of_json(constant["value"])
     units: list[PlannedUnit] = []
     flags: list[tuple[float, float]] = []
     groups: list[str] = []
@@ -243,8 +243,8 @@ def _survey(
                         case=first.id,
                         unit=place,
                         group=first.group,
-                        basic=None if one is None else judge.answer.to_json(one),
-                        compiled=None if two is None else judge.answer.to_json(two),
+                        basic=None if one is None else judge.answer.scale.to_json(one),
+                        compiled=None if two is None else judge.answer.scale.to_json(two),
                         against=tuple(against),
                     )
                 )

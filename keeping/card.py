@@ -297,7 +297,7 @@ def written_card(judge: Judge, told: Mapping[str, Any]) -> dict[str, Any]:
         **told,
         "judge": judge.name,
         "variant": judge.variant,
-        **judge.answer.identity(),
+        **judge.answer.scale.identity(),
         **task_of(judge),
         **({"strictness": strictness} if strictness else {}),
         **({"definition": definition} if definition else {}),

@@ -17,13 +17,13 @@ from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
+from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..programs.asking import Asker, check_sampling
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from ..programs.votes import Probabilities, Sampling, Stopping
 from .artifact_card import Artifact, rows_of
 from .artifacts import Store
 from .metric import DSPyMetric, metric_of

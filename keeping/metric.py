@@ -22,7 +22,7 @@ def metric_of(
     """Return a judge as a metric; see :meth:`~jurist.LoadedJudge.as_metric`."""
     for name in names.keys() - judge.input_fields:
         raise UsageError(f"{reference} has no input {name!r}", hint=choices(name, judge.input_fields))
-    if not judge.answer.has_quality:
+    if not judge.answer.scale.has_quality:
         raise UsageError(
             f"the answers of {judge.name} are no one number, which a metric is",
             hint="write a function (example, prediction, trace) of your own that calls the judge",
@@ -48,10 +48,10 @@ def metric_of(
             raise JuristError(
                 f"{reference} decides nothing here: {verdict.error or 'there is nothing to judge'}"
             )
-        score = fmean(map(judge.answer.quality, verdict.values))
+        score = fmean(map(judge.answer.scale.quality, verdict.values))
         if pred_name is None:
             return score
-        said = ", ".join(map(judge.answer.text, verdict.values))
+        said = ", ".join(map(judge.answer.scale.text, verdict.values))
         return dspy.Prediction(
             score=score, feedback=f"The {judge.name} judge says: {said}. {verdict.reasoning}".rstrip()
         )

@@ -15,13 +15,13 @@ from ..engines.adapters import ADAPTERS
 from ..engines.channel import CallContext
 from ..engines.models import OFFLINE, Model, connect, same_model
 from ..errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
+from ..evaluation.votes import Sampling
 from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of, find
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from ..programs.votes import Sampling
 from .artifact_card import Artifact
 from .artifacts import Store
 
@@ -67,7 +67,7 @@ class Given:
             judge = with_strictness(judge, wanted)
         threshold = self.threshold
         if kept and self.samples is None and threshold is None and wanted == proven:
-            threshold = kept.threshold if judge.answer.uses_threshold else None
+            threshold = kept.threshold if judge.answer.scale.uses_threshold else None
         draws = (kept.samples if kept else samples) if self.samples is None else self.samples
         return Prompt(
             judge=judge,

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from ..engines.models import Model
 from ..errors import UsageError
+from ..evaluation.votes import Sampling
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 
 _WARM = 0.7
 

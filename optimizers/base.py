@@ -20,9 +20,9 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
+from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 from .board import Board, Candidate
 from .drawing import draw, labelled
 from .objective import Objective

@@ -223,7 +223,7 @@ class Board:
         return [
             row
             for candidate in self.candidates.values()
-            for row in cells(candidate.id, self._entries(candidate, parts), self.judge.answer.to_json)
+            for row in cells(candidate.id, self._entries(candidate, parts), self.judge.answer.scale.to_json)
         ]
 
     def _entries(

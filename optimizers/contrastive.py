@@ -87,7 +87,7 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
 
     An unusable answer is no confusion. Equal frequencies go by the categories' names.
     """
-    category = board.judge.answer.category
+    category = board.judge.answer.scale.category
     counts: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     right: dict[str, list[Case]] = defaultdict(list)
     for case, outcome in zip(cases, board.score(candidate, cases), strict=True):

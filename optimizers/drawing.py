@@ -41,7 +41,7 @@ def draw_contrasting(
 
 
 def _sides(cases: Sequence[Case], answer: Answer) -> tuple[list[Case], list[Case]]:
-    sides = answer.sides(cases)
+    sides = answer.scale.sides(cases)
     found = [case for case, side in zip(cases, sides, strict=True) if side]
     other = [case for case, side in zip(cases, sides, strict=True) if not side]
     return found, other

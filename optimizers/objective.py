@@ -52,9 +52,9 @@ class Objective:
         wrong: list[str] = []
         lost = 0.0
         for text, gold, value in zip(answer.units(case.inputs), row.gold, row.predicted, strict=True):
-            if gold is not None and (missed := 1 - answer.credit(gold, value)):
+            if gold is not None and (missed := 1 - answer.scale.credit(gold, value)):
                 lost += missed
-                wrong.append(answer.feedback(text, gold, value))
+                wrong.append(answer.scale.feedback(text, gold, value))
         if wrong and verdict.reasoning:
             wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
         score = 1 - lost / len(case.known) if case.known else 0.0

@@ -127,7 +127,7 @@ class Opro(Writing, Raced):
 def _gold(job: Job, case: Case) -> str:
     answer = job.judge.answer
     units = zip(answer.units(case.inputs), case.gold or (), strict=True)
-    return "\n".join(answer.truth(text, gold) for text, gold in units if gold is not None)
+    return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Case
 from ..engines.adapters import ADAPTERS
 from ..errors import OptimizerError
+from ..evaluation.votes import majority
 from ..programs.state import Demo, PromptState
-from ..programs.votes import majority
 from .base import Job, refuse_other
 from .board import Board, Candidate
 from .drawing import draw_contrasting, draw_demos
@@ -182,7 +182,7 @@ def space_of(
     cases = free[: min(scope.sample, len(free) // 2)]
     scored = {case.id for case in cases}
     sets = _drawn(job, board, start, [case for case in order if case.id not in scored], scope)
-    fitted = job.judge.answer.uses_threshold and job.sampling.threshold is None
+    fitted = job.judge.answer.scale.uses_threshold and job.sampling.threshold is None
     votes = job.sampling.samples if fitted else 1
     return Space(
         basic=board.basic_state(),

@@ -195,7 +195,7 @@ def task(job: Job, *names: str) -> str:
     inputs = "\n".join(
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
     )
-    whole = f"inputs:\n{inputs}\n{judge.answer.task_words()}"
+    whole = f"inputs:\n{inputs}\n{judge.answer.scale.task_words()}"
     tuned = judge.basic().named_predictors()
     steps = dict(tuned) if len(tuned) > 1 else {}
     asked = "\n".join(
@@ -232,9 +232,9 @@ def by_cause(board: Board, candidate: Candidate, cases: Sequence[Case]) -> dict[
     for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
         pairs = zip(outcome.row.gold, outcome.row.predicted, strict=True)
         causes = {
-            f"wanted {answer.category(gold)}, got {'no answer' if said is None else answer.category(said)}"
+            f"wanted {answer.scale.category(gold)}, got {'no answer' if said is None else answer.scale.category(said)}"
             for gold, said in pairs
-            if gold is not None and answer.credit(gold, said) < 1
+            if gold is not None and answer.scale.credit(gold, said) < 1
         }
         if outcome.feedback:
             found[" and ".join(sorted(causes))].append(exemplar(case, outcome.feedback))

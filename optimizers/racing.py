@@ -29,7 +29,7 @@ _BEST = 10  # prompts that say on which cases it is open who is right
 def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
     """Return all ``cases`` in random order, such that every prefix holds each stratum about in its proportion."""
     strata: dict[str, list[Case]] = defaultdict(list)
-    for name, case in zip(answer.strata(cases), cases, strict=True):
+    for name, case in zip(answer.scale.strata(cases), cases, strict=True):
         strata[name].append(case)
     placed: list[tuple[float, str, Case]] = []
     for name in sorted(strata):
@@ -154,7 +154,7 @@ class Race:
             scores = [met[case.id].score for met in best if case.id in met]
             return abs((sum(scores) + 0.5) / (len(scores) + 1) - 0.5)
 
-        strata = dict(zip((case.id for case in own), self.board.judge.answer.strata(own), strict=True))
+        strata = dict(zip((case.id for case in own), self.board.judge.answer.scale.strata(own), strict=True))
         places = Counter(strata[case.id] for case in own[: self.block])
         first: dict[str, Case] = {}
         for case in sorted((case for case in own if case.id in best[0]), key=certainty):

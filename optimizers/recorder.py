@@ -24,9 +24,9 @@ from typing import Any
 import dspy
 
 from ..cases import Case
+from ..evaluation.votes import Sampling
 from ..programs.state import PromptState, jsonable
 from ..programs.verdicts import Verdict
-from ..programs.votes import Sampling
 from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate

@@ -65,8 +65,8 @@ class Threshold:
     def fits(job: Job) -> bool:
         """Return whether the job's verdicts are decided by a threshold that the user left open."""
         answer, sampling = job.judge.answer, job.sampling
-        several = answer.uses_threshold and sampling.samples > 1
-        return sampling.threshold is None and (several or answer.has_probabilities)
+        several = answer.scale.uses_threshold and sampling.samples > 1
+        return sampling.threshold is None and (several or answer.scale.has_probabilities)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter the leader under the threshold that is best for it, if that is another one.
@@ -167,7 +167,7 @@ def _entered(job: Job, board: Board, parent: Candidate, step: int) -> Candidate 
 
 def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
     """Return the fold of each case; groups stay whole, and each fold has about its share of every stratum."""
-    strata = job.judge.answer.strata(cases)
+    strata = job.judge.answer.scale.strata(cases)
     order = random.Random(f"folds/{job.seed}").sample(range(len(cases)), len(cases))
     groups = dict.fromkeys(cases[at].group for at in sorted(order, key=lambda at: strata[at]))
     folds = {group: number % _FOLDS for number, group in enumerate(groups)}
@@ -187,7 +187,7 @@ def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]
 def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
     """Return the probabilities to try: between those of the units."""
     answer = job.judge.answer
-    found = [answer.probability(shares) for one in verdicts for shares in one.probabilities]
+    found = [answer.scale.probability(shares) for one in verdicts for shares in one.probabilities]
     known = np.unique([share for share in found if share is not None])
     between = (known[1:] + known[:-1]) / 2
     if len(between) > _STEPS:
@@ -228,7 +228,7 @@ class Cutting:
         cls, judge: Judge, cases: Sequence[Case], found: Sequence[Verdict], clear: Sequence[Verdict]
     ) -> "Cutting | None":
         """Return those of ``cases``; ``None`` without any."""
-        probability = judge.answer.probability
+        probability = judge.answer.scale.probability
         known: list[tuple[int, float, Value, Value | None, Value | None]] = []
         for place, (case, one, other) in enumerate(zip(cases, found, clear, strict=True)):
             sides = zip(case.gold or (), one.probabilities, one.values, other.values, strict=False)

@@ -4,8 +4,8 @@ from typing import Any
 
 import dspy
 
+from ..evaluation.checked_items import Check
 from ..text.escaping import well_formed
-from .answers.checks import Check
 from .generator import Generator
 from .stepwise import Making, Steps, Stepwise
 

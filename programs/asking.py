@@ -24,13 +24,13 @@ from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
+from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..text.replies import ContradictionError
 from .answers.reading import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
 from .together import Gathered, asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
-from .votes import Probabilities, Sampling, Stopping
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
@@ -42,12 +42,12 @@ _AGAIN = 4  # of so many calls, one more is kept back for units that have to be 
 
 def check_sampling(judge: Judge, sampling: Sampling) -> None:
     """Refuse a threshold that changes nothing in a judge's answers, before anything is asked."""
-    if sampling.threshold is not None and not judge.answer.uses_threshold:
+    if sampling.threshold is not None and not judge.answer.scale.uses_threshold:
         raise UsageError(
             f"the answers of judge {judge.name} are not decided by a threshold of votes",
             hint="leave out --threshold",
         )
-    if sampling.by_probability and not judge.answer.has_probabilities:
+    if sampling.by_probability and not judge.answer.scale.has_probabilities:
         raise UsageError(
             f"the answers of judge {judge.name} have no probability of being positive",
             hint="give --threshold a number of votes",
@@ -204,7 +204,7 @@ class Asker:
     def _wanted(self) -> dict[str, Any]:
         answer = self.judge.answer
         asked = self.probabilities == "tokens" or self.sampling.by_probability
-        wanted = asked and answer.has_probabilities
+        wanted = asked and answer.scale.has_probabilities
         return {"labels": answer.field, "probabilities": []} if wanted else {}
 
     def _may_end(self, log: SampleLog, units: int, gathered: Gathered) -> bool:
@@ -212,7 +212,7 @@ class Asker:
         if gathered.pending and len(log.texts) >= self.sampling.fewest:
             return True
         left = self.sampling.samples - len(log.texts)
-        decided = self.judge.answer.is_decided
+        decided = self.judge.answer.scale.is_decided
         return all(decided(votes, left, self.sampling) for votes in log.votes(units))
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
@@ -272,7 +272,7 @@ class Asker:
             )
         said |= {
             "votes": log.votes(units),
-            "probabilities": log.probabilities(units) if answer.has_probabilities else (),
+            "probabilities": log.probabilities(units) if answer.scale.has_probabilities else (),
             "measured": log.measured,
             "saved": self.sampling.samples - drawn,
         }
@@ -282,12 +282,12 @@ class Asker:
         """Return what the votes or probabilities in what was said give under this asker's threshold."""
         answer, votes = self.judge.answer, said["votes"]
         shares = said["probabilities"] if self.sampling.by_probability else votes
-        values = tuple(answer.combine(one, self.sampling) for one in shares)
+        values = tuple(answer.scale.combine(one, self.sampling) for one in shares)
         status: Status = "abstained" if None in values else "verdict"
         return {
             "status": status,
             "values": values,
-            "agreement": tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
+            "agreement": tuple(answer.scale.agreement(*pair) for pair in zip(votes, values, strict=True)),
             "error": "" if status == "verdict" else said["error"] or _unusable(values, said),
         }
 

@@ -18,10 +18,9 @@ from dspy.signatures.signature import make_signature
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer
-from .answers.label_set import LabelSet
 from .answers.labels import OneLabel
 from .answers.preference import Preference
-from .answers.score import Score
+from .answers.whole import LabelSet, Score
 from .judge import Judge
 from .state import PromptState
 

@@ -15,11 +15,11 @@ import pydantic
 from dspy.utils.exceptions import AdapterParseError
 
 from ..cases import Case
+from ..evaluation.checked_items import Check, CheckedItem
 from ..signatures.dialogue import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.wording import is_chinese
 from .answering import answering
-from .answers.checks import Check, CheckedItem
 from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
 from .generator import Generator
 
@@ -139,7 +139,7 @@ def _case(row: DialogueRow) -> Case:
     return Case(
         inputs=inputs,
         group=row.group or row.id,
-        gold=(DIALOGUE.checked.expected,),
+        gold=(DIALOGUE.checked.scale.expected,),
         source=row.source,
         draw=row.draw,
     )

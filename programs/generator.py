@@ -16,8 +16,9 @@ import pydantic
 from ..cases import Case
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
+from ..evaluation.checked_items import CheckedItem
 from .answers.base import Answer
-from .answers.checks import Checked, CheckedItem
+from .answers.checks import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
 
@@ -116,7 +117,7 @@ class Generator(Judge):
     def _case(self, row: Any) -> Case:
         inputs = {name: getattr(row, name) for name in self.input_fields}
         return Case(
-            inputs=inputs, group=row.group or row.id, gold=(self.checked.expected,), source=row.source
+            inputs=inputs, group=row.group or row.id, gold=(self.checked.scale.expected,), source=row.source
         )
 
 

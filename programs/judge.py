@@ -112,8 +112,8 @@ class Judge:
         found = (positive,) if isinstance(positive, str) or not isinstance(positive, Collection) else positive
         answer = answer_for(self.name, self.signature, self.answer, labels=labels, positive=found, unit=unit)
         object.__setattr__(self, "answer", answer)
-        object.__setattr__(self, "metric", self.metric or answer.metric)
-        resolve(self.metric, answer.comparison)
+        object.__setattr__(self, "metric", self.metric or answer.scale.default)
+        resolve(self.metric, answer.scale)
         self._check_program()
 
     def _check_program(self) -> None:
@@ -136,7 +136,8 @@ class Judge:
 
     def __repr__(self) -> str:
         """Name the judge, what it takes and what it says."""
-        return f"<Judge {self.name}: {', '.join(self.input_fields)} -> {self.answer.field} ({self.answer.expects})>"
+        answer = f"{self.answer.field} ({self.answer.scale.expects})"
+        return f"<Judge {self.name}: {', '.join(self.input_fields)} -> {answer}>"
 
     @cached_property
     def input_fields(self) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ class Judge:
     @property
     def comparison(self) -> Comparison:
         """How its answers are held against gold."""
-        return self.answer.comparison
+        return self.answer.scale
 
     def with_metric(self, metric: Metric) -> "Judge":
         """Return the same judge, compiled for another metric."""
@@ -303,7 +304,7 @@ class Judge:
         units = len(self.answer.units(case.inputs))
         if case.gold is not None and len(case.gold) != units:
             raise GoldError(
-                f"{len(case.gold)} {self.answer.noun}s for {units} units",
+                f"{len(case.gold)} {self.answer.scale.noun}s for {units} units",
                 path=path,
                 line=line,
                 field=self.answer.field,
@@ -330,7 +331,7 @@ class Judge:
         given = getattr(row, self.answer.field)
         if given is not None and not self.answer.per_unit:
             given = [given]
-        gold = given and tuple(None if one is None else self.answer.of_json(one) for one in given)
+        gold = given and tuple(None if one is None else self.answer.scale.of_json(one) for one in given)
         return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
 
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
+from ..evaluation.votes import tally
 from .answers.reading import Reading
-from .votes import tally
 
 Status = Literal["verdict", "abstained", "failed"]
 

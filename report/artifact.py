@@ -14,13 +14,13 @@ from ..cases import Case
 from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 from .differing import prompt_changes
 from .document import Document, Facts, Lines, Part, Section, Tone
 from .history import basic_state, search_parts

@@ -57,10 +57,10 @@ def paired_cases(
 def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
     if gold is None:
         return "unlabelled"
-    if (kind := answer.comparison).right(gold, gold) is not None:
+    if (kind := answer.scale).right(gold, gold) is not None:
         first, second = (value is not None and bool(kind.right(gold, value)) for value in (before, after))
         return {(0, 1): "corrected", (1, 0): "broken", (0, 0): "still wrong", (1, 1): "right"}[first, second]
-    near, nearer = answer.credit(gold, before), answer.credit(gold, after)
+    near, nearer = answer.scale.credit(gold, before), answer.scale.credit(gold, after)
     if near == nearer:
         return "right" if near == 1 else "no nearer"
     return "nearer" if nearer > near else "farther"
@@ -76,9 +76,10 @@ def case_json(
     """Return a case as JSON values for :class:`Cases`."""
     texts = answer.units(case.inputs) if case is not None else ("",) * len(row.gold)
     found = {*became, *(line["status"] for _, line in said.values())} - {"right", "verdict"}
-    shown = [["" if value is None else answer.text(value) for value in row.gold]]
+    shown = [["" if value is None else answer.scale.text(value) for value in row.gold]]
     shown += [
-        ["" if value is None else answer.text(value) for value in one.predicted] for one, _ in said.values()
+        ["" if value is None else answer.scale.text(value) for value in one.predicted]
+        for one, _ in said.values()
     ]
     notes = []
     for name, (_, line) in said.items():

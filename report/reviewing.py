@@ -60,9 +60,9 @@ class Review:
             "judge": self.gold.judge.name,
             "file": str(self.journal.path),
             "rater": self.rater,
-            "choices": list(answer.choices),
-            "expects": answer.expects,
-            "noun": answer.noun,
+            "choices": list(answer.scale.choices),
+            "expects": answer.scale.expects,
+            "noun": answer.scale.noun,
             "reasons": [name for name in CATEGORIES if name != "unknown"],
         }
         return review_page(about, units, self.guideline)
@@ -84,8 +84,8 @@ class Review:
             raise GoldError("there is no such unit")
         if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
             raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
-        if not isinstance(label, str) or (label and self.gold.judge.answer.cell(label) is None):
-            raise GoldError(f"it is not {self.gold.judge.answer.expects}")
+        if not isinstance(label, str) or (label and self.gold.judge.answer.scale.cell(label) is None):
+            raise GoldError(f"it is not {self.gold.judge.answer.scale.expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
         line = self.lines[place]
@@ -98,7 +98,7 @@ class Review:
         ratings: dict[str, dict[tuple[str, int], Any]] = {}
         for one in self.journal.labels():
             if one.label:
-                value = self.gold.judge.answer.cell(one.label)
+                value = self.gold.judge.answer.scale.cell(one.label)
                 value = tuple(value) if isinstance(value, list) else value
                 ratings.setdefault(one.rater, {})[one.case, one.unit] = value
         units = sorted({unit for given in ratings.values() for unit in given})

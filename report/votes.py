@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..evaluation.calibration import ece_by_luck
 from ..evaluation.measured import objective_score
+from ..evaluation.votes import Sampling
 from ..keeping.artifact_card import rows_of
 from ..programs.judge import Judge
-from ..programs.votes import Sampling
 from .document import Part, Plot
 from .judged import SYSTEMS
 from .plotting import Series
@@ -33,7 +33,7 @@ def thresholds(judge: Judge, proof: Proof, system: str, samples: int) -> dict[in
     answer = judge.answer
     names = [name for name in ("precision", "recall", "f1") if name in judge.comparison.metrics]
     drawn = all(line[system]["drawn"] >= samples for line in proof)
-    if samples < 2 or not answer.uses_threshold or not names or not drawn:
+    if samples < 2 or not answer.scale.uses_threshold or not names or not drawn:
         return {}
     rows = rows_of(answer, proof, system)
     found = {}
@@ -43,7 +43,7 @@ def thresholds(judge: Judge, proof: Proof, system: str, samples: int) -> dict[in
             row
             if row.failed
             else replace(
-                row, predicted=tuple(answer.combine(votes, sampling) for votes in line[system]["votes"])
+                row, predicted=tuple(answer.scale.combine(votes, sampling) for votes in line[system]["votes"])
             )
             for row, line in zip(rows, proof, strict=True)
         ]
@@ -67,9 +67,9 @@ def cuts(judge: Judge, proof: Proof, system: str) -> tuple[Cut, ...]:
     """
     answer, units = judge.answer, []
     for row, line in zip(rows_of(answer, proof, system), proof, strict=True):
-        told = line[system].get("probability") or map(answer.probability, line[system]["votes"])
+        told = line[system].get("probability") or map(answer.scale.probability, line[system]["votes"])
         units += [
-            (-1.0 if one is None else round(one, 2), answer.probability({gold: 1.0}) == 1)
+            (-1.0 if one is None else round(one, 2), answer.scale.probability({gold: 1.0}) == 1)
             for gold, one in zip(row.gold, told, strict=True)
             if gold is not None
         ]
@@ -106,12 +106,12 @@ def calibration(judge: Judge, proof: Proof, system: str) -> tuple[Sure, ...]:
 def credit_of(judge: Judge, gold: Any, value: Any) -> float:
     """Return how right an answer is, 0 to 1: 0 or 1 where answers are right or wrong."""
     right = None if value is None else judge.comparison.right(gold, value)
-    return judge.answer.credit(gold, value) if right is None else float(right)
+    return judge.answer.scale.credit(gold, value) if right is None else float(right)
 
 
 def sure_parts(judge: Judge, proof: Proof, samples: int) -> Iterator[Part]:
     """Yield what the answers of a proof, of so many samples each, say beyond themselves."""
-    if judge.answer.has_probabilities:
+    if judge.answer.scale.has_probabilities:
         found = {system: cut_at for system in SYSTEMS if (cut_at := cuts(judge, proof, system))}
         yield from _drawn(
             Plot(

@@ -82,8 +82,8 @@ def _compared(found: Drift, answer: Answer, then: Row, now: Values) -> Drift:
 
 def _right(answer: Answer, row: Row, said: Values) -> float:
     pairs = zip(row.gold, said, strict=True)
-    return sum(answer.credit(gold, value) for gold, value in pairs if gold is not None)
+    return sum(answer.scale.credit(gold, value) for gold, value in pairs if gold is not None)
 
 
 def _found(answer: Answer, said: Values) -> float:
-    return sum(answer.probability({value: 1.0}) or 0.0 for value in said if value is not None)
+    return sum(answer.scale.probability({value: 1.0}) or 0.0 for value in said if value is not None)

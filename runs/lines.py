@@ -46,7 +46,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
             "text": text,
             **answer.unit_parts(value),
             **_probabilities(judge, verdict, index),
-            "votes": {answer.text(one): count for one, count in votes.items()},
+            "votes": {answer.scale.text(one): count for one, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
         if value is not None:
@@ -75,7 +75,7 @@ def _probabilities(judge: Judge, verdict: Verdict, unit: int) -> dict[str, Any]:
     if not verdict.measured:
         return {}
     shares = verdict.probabilities[unit]
-    return {"probabilities": {judge.answer.text(label): share for label, share in shares.items()}}
+    return {"probabilities": {judge.answer.scale.text(label): share for label, share in shares.items()}}
 
 
 def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:

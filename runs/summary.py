@@ -149,7 +149,7 @@ class Counts:
         self._sums["saved_calls"] += verdict.saved * self._judge.calls
         self._sums["several"] += verdict.drawn > 1
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
-        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
+        self._answers.update(self._judge.answer.scale.tally(verdict.values, verdict.counts))
         shares = [share for share in verdict.agreement if share is not None]
         self._agreements = (self._agreements[0] + len(shares), self._agreements[1] + sum(shares))
 
@@ -162,7 +162,7 @@ class Counts:
         self._sums["equal"] += 1
         self._status[known.status] += 1
         self._answers.update(
-            self._judge.answer.tally(values_said(self._judge, known.said), known.said["counts"])
+            self._judge.answer.scale.tally(values_said(self._judge, known.said), known.said["counts"])
         )
 
     @property
@@ -197,7 +197,7 @@ def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
 
 
 def _told(judge: Judge, answers: Mapping[str, Any]) -> dict[str, Any]:
-    totals, words = judge.answer.totals(answers), judge.answer.total_words(answers)
+    totals, words = judge.answer.scale.totals(answers), judge.answer.scale.total_words(answers)
     return {"answers": dict(answers), "totals": totals, "total_words": words}
 
 

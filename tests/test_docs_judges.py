@@ -23,7 +23,7 @@ def test_there_is_one_for_every_judge() -> None:
 def test_the_example_is_so(judge: jurist.Judge) -> None:
     row, said = map(json.loads, re.findall(r"```json\n(.*?)```", SECTIONS[judge.name], re.DOTALL))
     verdict = jurist.load(f"{judge.name}:basic")(**row)
-    values = [None if value is None else judge.answer.to_json(value) for value in verdict.values]
+    values = [None if value is None else judge.answer.scale.to_json(value) for value in verdict.values]
     assert {"status": verdict.status, "values": values} == said
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ...cases import Case, Label
 from ...errors import UsageError
 from ...evaluation.rows import Row
+from ...evaluation.votes import Sampling
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate, ask_of
 from ...jobs.experiment import Experiment
@@ -25,7 +26,6 @@ from ...programs.judge import Judge
 from ...programs.statements import BySentence
 from ...programs.strictness import BELOW, DEFAULT
 from ...programs.verdicts import Verdict
-from ...programs.votes import Sampling
 from ...signatures.cognibench import LABELS
 from .detection import Table, line_of, table_of
 
@@ -100,7 +100,7 @@ def _said(asked: Asked, verdict: Verdict, threshold: float) -> tuple[Label | Non
     answer = closed(asked.plan.judge.answer)
     sampling = Sampling(samples=asked.samples, threshold=threshold)
     said = verdict.probabilities if threshold < 1 else verdict.votes
-    found = [answer.combine(one, sampling) for one in said]
+    found = [answer.scale.combine(one, sampling) for one in said]
     if set(answer.labels) == set(LABELS):
         return tuple(found)
     return tuple(
@@ -194,7 +194,7 @@ class Detectors(Experiment):
                     rows_at(asked, one.sampling.needed),
                     self.cases,
                     self.positive,
-                    tiers=set(one.judge.answer.choices) == set(LABELS),
+                    tiers=set(one.judge.answer.scale.choices) == set(LABELS),
                     spend=context.ledger.spend(),
                 )
             )

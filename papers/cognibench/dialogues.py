@@ -16,18 +16,18 @@ from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model
 from ...errors import JuristError, UsageError, why
+from ...evaluation.checked_items import items_of
+from ...evaluation.votes import Sampling
 from ...gold.documents import Document
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import foresee_items, judging
 from ...jobs.generation import Generated, Generation, already_made, check_writable, job_id, write_items
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
-from ...programs.answers.checks import items_of
 from ...programs.answers.infer import closed
 from ...programs.dialogue import dialogue_generator
 from ...programs.dialogue_checks import Range
 from ...programs.state import PromptState
-from ...programs.votes import Sampling
 from ...text.wording import chinese_share
 from .dataset import write_dataset
 from .statistics import Dynamics

@@ -102,7 +102,7 @@ def _alternate(turns: Sequence[Any]) -> bool:
 def check_judge(judge: Judge) -> None:
     """Refuse a judge that does not label the sentences of a response as CogniBench does."""
     if (
-        set(judge.answer.choices) != set(COGNIBENCH.answer.choices)
+        set(judge.answer.scale.choices) != set(COGNIBENCH.answer.scale.choices)
         or "sentences" not in judge.row_model.model_fields
     ):
         raise UsageError(

@@ -21,12 +21,12 @@ def confused(answer: Answer, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
         pair for row in rows for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None
     ]
     counts = Counter(
-        (answer.category(gold), UNANSWERED if judged is None else answer.category(judged))
+        (answer.scale.category(gold), UNANSWERED if judged is None else answer.scale.category(judged))
         for gold, judged in pairs
     )
     values = {value for pair in pairs for value in pair if value is not None}
-    own = [answer.category(value) for value in answer.comparison.domain]
-    names = list(dict.fromkeys([*own, *sorted({answer.category(value) for value in values})]))
+    own = [answer.scale.category(value) for value in answer.scale.domain]
+    names = list(dict.fromkeys([*own, *sorted({answer.scale.category(value) for value in values})]))
     if len(names) > _FEW:
         return {}
     golds = {gold for gold, _ in counts}

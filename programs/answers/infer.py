@@ -10,14 +10,12 @@ from pydantic.fields import FieldInfo
 
 from ...cases import Label
 from ...errors import JudgeError
+from ...evaluation.preferences import FIRST, SECOND, TIE
 from .base import Answer
-from .closed import ClosedLabel
-from .label_set import LabelSet
-from .labels import OneLabel
-from .object_set import ObjectSet
-from .preference import FIRST, SECOND, TIE, Preference
-from .score import Score
+from .labels import ClosedLabel, OneLabel
+from .preference import Preference
 from .sentences import Sentences
+from .whole import LabelSet, ObjectSet, Score
 
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '

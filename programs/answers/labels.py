@@ -1,13 +1,15 @@
-"""One closed label for the whole case, alone or with the units of text that it rests on."""
+"""Closed labels: what the forms of naming them share, and one label for the whole case, alone or with its grounds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Final, Literal, Self, get_args
 
-from ...cases import Label, Values
+from ...cases import Label, Value, Values
 from ...errors import JudgeError
+from ...evaluation.closed_labels import ClosedLabels
 from ...text.escaping import one_line
-from .closed import ClosedLabel
+from .base import Answer
 from .reading import Reading, member, reasoning_of
 
 Policy = Literal["abstain", "units", "label"]
@@ -28,6 +30,77 @@ _POLICIES: Final = {
     "units": "the label that follows from the items",
     "label": "the label as it was given",
 }
+
+
+Details = Callable[[Label], Mapping[str, Any]]
+"""What else a label says about its unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedLabel(Answer):
+    """One label of a closed set for each unit, in whichever form a reply names it."""
+
+    labels: tuple[Label, ...] = ()  # the closed set, in a fixed order
+    # the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1
+    positive: frozenset[Label] = frozenset()
+    strictness: str = ""  # which of them ``positive`` is; empty without tiers
+    # what else a label says about its unit, for the output of ``jurist run``
+    details: Details | None = field(default=None, repr=False)
+    # strictness -> the labels that fall below it; empty without tiers
+    tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
+
+    part: ClassVar[str] = "label"
+
+    def __post_init__(self) -> None:
+        """Let labels be given in any collection."""
+        object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "positive", frozenset(self.positive))
+
+    @cached_property
+    def scale(self) -> ClosedLabels:
+        """The labels."""
+        return ClosedLabels(self.labels, self.positive)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the tiers."""
+        return tuple(self.tiers)
+
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse positive labels that are not some of the labels."""
+        super().check(judge, inputs)
+        unknown = self.positive - set(self.labels)
+        if unknown or not self.positive or self.positive == set(self.labels):
+            raise JudgeError(
+                f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
+                hint="name at least one of the labels, and not all of them",
+            )
+
+    def at_strictness(self, level: str) -> Self:
+        """Return the answer with everything below ``level`` as its positive labels."""
+        positive = self.tiers[level]
+        under = getattr(self.details, "under", None)
+        details = under(positive) if under else self.details
+        return replace(self, positive=positive, strictness=level, details=details)
+
+    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all; the same labels under another strictness are the same: the prompt asks for the tier."""
+        now = self.scale.identity()
+        if frozenset(card.get("positive") or ()) in self.tiers.values():
+            del now["positive"]
+        return now
+
+    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+        """Return the label, and whether it is positive."""
+        return {**super().unit_parts(value), "positive": None if value is None else value in self.positive}
+
+    def unit_details(self, value: Value) -> Mapping[str, Any]:
+        """Return what the judge says about the label."""
+        return {} if self.details is None else self.details(str(value))
+
+    def row_parts(self, values: Values) -> dict[str, Any]:
+        """Return the label of a case with one unit."""
+        return {"label": values[0] if len(values) == 1 else None}
 
 
 @dataclass(frozen=True, kw_only=True)

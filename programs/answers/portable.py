@@ -4,35 +4,13 @@ Only the standard library: exports carry this source along (:mod:`jurist.exports
 reader here against the answer that it stands for.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from statistics import median_low
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from ...evaluation.votes import decide, median_vote, named_vote
 from ...text.replies import choice, data
-from ..votes import decide, majority
 
 _LISTED = 20  # values of a scale that are tried one by one
-
-
-def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
-    """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
-    given = sorted(Counter(votes).elements())
-    return median_low(given) if len(given) >= majority(samples) else None
-
-
-def named_vote(
-    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: float
-) -> tuple[str, ...] | None:
-    """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
-    chosen = []
-    for label in labels:
-        inside = sum(count for value, count in votes.items() if label in value)
-        if inside >= threshold:
-            chosen.append(label)
-        elif sum(votes.values()) - inside <= samples - threshold:
-            return None
-    return tuple(sorted(chosen))
 
 
 def _label(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:

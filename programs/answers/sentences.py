@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .closed import ClosedLabel
+from .labels import ClosedLabel
 from .reading import Reading, member, reasoning_of
 
 
@@ -15,11 +15,6 @@ class PerSentence(ClosedLabel):
     """One closed label for each of the sentences in the list ``unit``."""
 
     per_unit: ClassVar[bool] = True
-
-    @property
-    def row_type(self) -> Any:
-        """A list with a label, or nothing, for each sentence."""
-        return list[Literal[*self.labels] | None]  # type: ignore[valid-type]
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the sentences."""

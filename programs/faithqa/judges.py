@@ -26,8 +26,8 @@ from ...signatures.faithqa import (
 )
 from ...text.escaping import defuse
 from ..answers.reading import by_number, member
-from ..answers.score import Score
 from ..answers.sentences import Sentences
+from ..answers.whole import Score
 from ..judge import Judge
 from ..stepwise import Making, Steps, Stepwise
 from .checks import check_of

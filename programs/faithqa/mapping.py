@@ -6,7 +6,7 @@ What comes back is refused where no words of the query support it: such constrai
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import dspy
 import pydantic
@@ -15,11 +15,23 @@ from ...cases import Case
 from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import Constraint, CoreElements, ExtractConstraints, MissingInputs
-from ..answers.object_set import ObjectSet
 from ..answers.reading import Reading, reasoning_of
+from ..answers.whole import ObjectSet
 from ..state import Demo
 from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item, anchored, missing_of, similarity
+
+
+@dataclass(frozen=True)
+class ConstraintSets(ObjectSets):
+    """Sets of constraints, matched one to one by anchor, category and priority."""
+
+    noun: str = "constraint set"
+
+    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """The same, and whether the query lacks something."""
+        missing = missing_of(_item(one) for one in values[0] or ())
+        return {**super().tally(values, counts), "incomplete": bool(missing)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,29 +40,23 @@ class ConstraintSet(ObjectSet):
 
     query: str = ""  # the query of the row in hand, in which anchors are looked up; see :meth:`bound`
 
-    noun: ClassVar[str] = "constraint set"
-
     def bound(self, inputs: Mapping[str, Any]) -> Self:
         """Return the answer about one query."""
         return replace(self, query=str(inputs[self.unit]))
 
     @cached_property
-    def comparison(self) -> ObjectSets:
-        """One-to-one matches by anchor, category and priority."""
-        return ObjectSets(same=lambda one, two: similarity(_item(one), _item(two)))
+    def scale(self) -> ConstraintSets:
+        """The constraints."""
+        same = lambda one, two: similarity(_item(one), _item(two))  # noqa: E731
+        return ConstraintSets(same=same, model=self.model, key=self.key)
 
     def read(self, reply: Mapping[str, Any], count: int) -> Reading:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
         items, rejected = items_of(reply, self.query)
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
-        value = self.of_json([item.model_dump() for item in items])
+        value = self.scale.of_json([item.model_dump() for item in items])
         return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
-
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """Count the same, and queries that lack something."""
-        missing = missing_of(_item(one) for one in values[0] or ())
-        return {**super().tally(values, counts), "incomplete": bool(missing)}
 
     def row_parts(self, values: Any) -> dict[str, Any]:
         """Return the constraints, and what is missing."""

@@ -12,6 +12,7 @@ import dspy
 import pydantic
 
 from ...cases import Case
+from ...evaluation.checked_items import Check, CheckedItem
 from ...signatures.faithqa import (
     Answerable,
     BenchmarkQuery,
@@ -23,7 +24,6 @@ from ...signatures.faithqa import (
 )
 from ...text.tables import table
 from ...text.wording import is_chinese
-from ..answers.checks import Check, CheckedItem
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise

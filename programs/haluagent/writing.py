@@ -16,6 +16,7 @@ import dspy
 
 from ...cases import Case
 from ...errors import UsageError
+from ...evaluation.checked_items import CheckedItem
 from ...signatures.haluagent import (
     TYPES,
     AnswerCheck,
@@ -31,7 +32,6 @@ from ...text.measures import letters
 from ...text.sentences import split
 from ...text.terms import content_terms, numbers
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
-from ..answers.checks import CheckedItem
 from ..frozen import verifier
 from ..generator import Generator
 

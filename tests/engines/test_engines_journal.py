@@ -23,10 +23,10 @@ from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import CheckpointError
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
-from jurist.programs.votes import Sampling
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
 TRUTH = {True: "factual", False: "non_factual"}

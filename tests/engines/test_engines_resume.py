@@ -22,10 +22,10 @@ from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Amount, Budget, Meter
 from jurist.engines.models import Endpoint, Model
 from jurist.errors import BudgetExhausted, StopRequested
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

@@ -12,11 +12,11 @@ from jurist.engines.models import Model, connect
 from jurist.engines.offline.criteria import BANK, KNOWN, active, shifts_for
 from jurist.engines.offline.features import NAMES
 from jurist.engines.offline.labels import BIAS
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 from jurist.signatures.cognibench import TagResponse
 from jurist.signatures.fect import Fect3D, FectBasic
 

@@ -19,11 +19,11 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.engines.nli import Chunk, NliEngine, Relation, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
+from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker
 from jurist.programs.named import named_judge
-from jurist.programs.votes import Sampling
 
 H, F = "hallucinated", "faithful"
 E: Chunk = {"entailment": 0.8, "neutral": 0.1, "contradiction": 0.1}

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError, JuristError
-from jurist.evaluation.checked_items import CheckedItems
+from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
-from jurist.programs.answers.checks import Check, Checked, CheckedItem
-from jurist.programs.votes import Sampling
+from jurist.evaluation.votes import Sampling
+from jurist.programs.answers.checks import Checked
 
 ONE = Checked(field="items", unit="document", checks=("true", "short"))
 TWO = Checked(field="items", unit="document", checks=("true", "short"), items=2)
@@ -55,12 +55,12 @@ def test_a_reply_is_read_and_written_back() -> None:
     assert [item.passed for item in value] == [False, False]
     assert [item.data for item in value] == [{"q": "Q?", "n": 1}, ["a", 2]]
     assert reading.counts == {"uncertain": 1}
-    assert TWO.of_json(json.loads(json.dumps(TWO.to_json(value)))) == value
+    assert TWO.scale.of_json(json.loads(json.dumps(TWO.scale.to_json(value)))) == value
     assert TWO.unit_value(TWO.unit_parts(value)) == value
-    assert TWO.failures(value) == ["short: no", "true: uncertain"]
-    assert TWO.category(value) == "true and short"
-    assert "short: no" in TWO.feedback("doc", TWO.expected, value)
-    assert "1 of 2 items were written" in TWO.feedback("doc", TWO.expected, value[:1])
+    assert TWO.scale.failures(value) == ["short: no", "true: uncertain"]
+    assert TWO.scale.category(value) == "true and short"
+    assert "short: no" in TWO.scale.feedback("doc", TWO.scale.expected, value)
+    assert "1 of 2 items were written" in TWO.scale.feedback("doc", TWO.scale.expected, value[:1])
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_of_several_samples_the_first_that_passes_counts_and_ends_them() -> None
         read(ONE, row).values[0] for row in (("a", 0 == 1, True), ("b", True, True), ("c", True, True))
     )
     three = Sampling(samples=3)
-    assert ONE.combine({bad: 1, good: 1, other: 1}, three) == good
-    assert ONE.combine({bad: 1}, three) == bad
-    assert ONE.combine({}, three) is None
-    assert not ONE.is_decided({bad: 1}, 1, three)
-    assert ONE.is_decided({bad: 1, good: 1}, 1, three)
+    assert ONE.scale.combine({bad: 1, good: 1, other: 1}, three) == good
+    assert ONE.scale.combine({bad: 1}, three) == bad
+    assert ONE.scale.combine({}, three) is None
+    assert not ONE.scale.is_decided({bad: 1}, 1, three)
+    assert ONE.scale.is_decided({bad: 1, good: 1}, 1, three)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, st
         Row(
             id=str(n),
             group=str(n),
-            gold=(TWO.expected,),
+            gold=(TWO.scale.expected,),
             predicted=(None if found is None else items_of(found),),
         )
         for n, found in enumerate(documents)
@@ -135,11 +135,11 @@ def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, st
     worst = metrics["validation_rate"].worst(units)
     assert metrics["validation_rate"].of(worst) == pytest.approx(passed / wanted)
     assert metrics["short_rate"].of(worst) == pytest.approx(short / wanted)
-    right = [kind.right(TWO.expected, items_of(found)) for found in written]
+    right = [kind.right(TWO.scale.expected, items_of(found)) for found in written]
     assert right == [len(found) >= 2 and all(one == ("yes", "yes") for one in found) for found in written]
 
 
 def test_items_with_other_checks_are_no_answer_of_this_kind() -> None:
-    row = Row(id="a", group="a", gold=(ONE.expected,), predicted=(items_of([("yes", "yes")]),))
+    row = Row(id="a", group="a", gold=(ONE.scale.expected,), predicted=(items_of([("yes", "yes")]),))
     with pytest.raises(JuristError, match="does not have the checks"):
         encode(CheckedItems(("true",)), [row])

@@ -22,6 +22,7 @@ from loopback import Loopback
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import GoldError, UsageError
+from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
 from jurist.exports.dspy_module import signature_source
 from jurist.exports.portable_file import bundle, executed, portable_spec
@@ -32,7 +33,6 @@ from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
-from jurist.programs.votes import Sampling
 
 
 class Tag(pydantic.BaseModel):
@@ -154,8 +154,8 @@ def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.D
     votes = votes if sum(votes.values()) <= samples else {}
     threshold = data.draw(st.integers(1, samples))
     sampling = Sampling(samples=samples, threshold=threshold)
-    spec, reader = answer.identity(), answer.parser_rule()["reader"]
-    assert COMBINERS[reader](votes, spec, samples, threshold) == answer.combine(votes, sampling)
+    spec, reader = answer.scale.identity(), answer.parser_rule()["reader"]
+    assert COMBINERS[reader](votes, spec, samples, threshold) == answer.scale.combine(votes, sampling)
 
 
 def compiled(store: Path, adapter: str = "chat", judge: Judge = FECT) -> Subject:

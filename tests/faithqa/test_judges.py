@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
+from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.programs.faithqa.constraints import (
     Item,
@@ -31,7 +32,6 @@ from jurist.programs.faithqa.judges import (
     constraint_score_judge,
 )
 from jurist.programs.faithqa.mapping import MapBySteps
-from jurist.programs.votes import Sampling
 from jurist.signatures.faithqa import Category, Constraint
 
 QUERY = "Name three rivers in Peru in at most 12 words."
@@ -72,7 +72,7 @@ def read(judge: Any, reply: dict[str, Any], inputs: dict[str, Any]) -> Any:
 
 def test_constraints_without_words_of_the_query_are_rejected_and_counted() -> None:
     found = read(CONSTRAINTS, {"missing": [], "constraints": [NAME, PERU, ALIEN]}, {"query": QUERY})
-    kept = CONSTRAINTS.answer.to_json(found.values[0])
+    kept = CONSTRAINTS.answer.scale.to_json(found.values[0])
     assert [one["anchor"] for one in kept] == ["Name", "in Peru"]
     assert found.counts == {"unanchored": 1}
 
@@ -80,7 +80,7 @@ def test_constraints_without_words_of_the_query_are_rejected_and_counted() -> No
 def test_a_query_that_lacks_its_article_is_refused_and_the_part_named() -> None:
     reply = {"missing": ["Article "], "constraints": [NAME]}
     found = read(CONSTRAINTS, reply, {"query": "Name the point of the article.\n\nArticle:"})
-    assert CONSTRAINTS.answer.to_json(found.values[0]) == [
+    assert CONSTRAINTS.answer.scale.to_json(found.values[0]) == [
         {"category": "missing", "anchor": "", "text": "article"}
     ]
     assert CONSTRAINTS.answer.row_parts(found.values)["missing"] == ["article"]
@@ -105,7 +105,7 @@ def test_several_samples_combine_to_their_medoid() -> None:
         for some in ([NAME, THREE, PERU], [NAME, PERU], [SHORT])
     ]
     votes = dict.fromkeys(values, 1)
-    assert CONSTRAINTS.answer.combine(votes, Sampling(samples=3)) == values[0]
+    assert CONSTRAINTS.answer.scale.combine(votes, Sampling(samples=3)) == values[0]
 
 
 @pytest.mark.parametrize("call", [blocking, waiting])

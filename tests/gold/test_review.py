@@ -95,11 +95,11 @@ def test_a_label_is_worth_what_people_and_judge_are_at_odds(
 
 @given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
 def test_a_share_at_the_threshold_is_one_half_and_sides_stay(positive: float, threshold: float) -> None:
-    moved = FECT.answer.centred({FALSE: positive, TRUE: 1 - positive}, threshold)
+    moved = FECT.answer.scale.centred({FALSE: positive, TRUE: 1 - positive}, threshold)
     assert sum(moved.values()) == pytest.approx(1)
-    assert FECT.answer.centred({FALSE: threshold, TRUE: 1 - threshold}, threshold)[FALSE] == pytest.approx(
-        0.5
-    )
+    assert FECT.answer.scale.centred({FALSE: threshold, TRUE: 1 - threshold}, threshold)[
+        FALSE
+    ] == pytest.approx(0.5)
     assert (moved[FALSE] >= 0.5 - 1e-9) == (positive >= threshold) or positive == pytest.approx(threshold)
 
 
@@ -115,7 +115,7 @@ def test_the_nearer_to_the_threshold_the_more_a_label_is_worth(tmp_path: Path) -
 
 
 def spread(votes: dict[str, int], labels: str = "abcd") -> float:
-    return OneLabel(labels=tuple(labels)).spread(votes)
+    return OneLabel(labels=tuple(labels)).scale.spread(votes)
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)).filter(lambda votes: any(votes.values())))

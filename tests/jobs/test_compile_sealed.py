@@ -14,13 +14,13 @@ from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
+from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.trust import data_file
 from jurist.programs.fect import FECT
-from jurist.programs.votes import Sampling
 
 LEAK = "The customer reports that bicycle 11 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")

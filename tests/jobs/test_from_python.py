@@ -256,7 +256,7 @@ def test_a_metric_asks_again_for_what_the_network_did_not_bring(monkeypatch: pyt
 
 def test_a_score_is_its_place_on_the_scale_and_units_are_averaged() -> None:
     rating = jurist.Judge(name="rating", signature=dspy.Signature("reply -> rating: Literal[1, 2, 3, 4, 5]"))
-    assert [rating.answer.quality(value) for value in (1, 2, 5)] == [0.0, 0.25, 1.0]
+    assert [rating.answer.scale.quality(value) for value in (1, 2, 5)] == [0.0, 0.25, 1.0]
     judge = jurist.load("cognibench:basic")
     sentences = ["The train was late.", "It was late because of unicorns on Mars."]
     row = {"reference": "The train was late.", "dialogue": "", "sentences": sentences}

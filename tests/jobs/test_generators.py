@@ -146,7 +146,7 @@ def test_documents_are_gold_in_every_form(tmp_path: Path) -> None:
         ("The mill stands.", "a"),
         ("The tower fell.", "b"),
     ]
-    assert all(case.gold == (generator.checked.expected,) for case in texts.cases)
+    assert all(case.gold == (generator.checked.scale.expected,) for case in texts.cases)
     assert len(Gold.load("docs.jsonl", generator).cases) == 48
     assert generator.calls == 3
     Path("bad.jsonl").write_text('{"id": 1}\n', encoding="utf-8")

@@ -11,6 +11,7 @@ from small import FAST, claims, cli, ok, write_jsonl
 from jurist.console.approving import Bill
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
+from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span, size_of
 from jurist.jobs.foresee import foresee_compilation
@@ -19,7 +20,6 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
-from jurist.programs.votes import Sampling
 
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
 PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)

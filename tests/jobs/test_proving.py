@@ -6,12 +6,12 @@ import pytest
 from dspy.lm15 import Request
 from fakes import Scripted, context_with, lm_of, reply
 
+from jurist.evaluation.votes import Sampling
 from jurist.gold.splits import Split
 from jurist.jobs.conclusion import proven
 from jurist.keeping.card import Card
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
-from jurist.programs.votes import Sampling
 
 CASES = [
     dataclasses.replace(

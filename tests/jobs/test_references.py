@@ -196,7 +196,8 @@ def test_rows_without_texts_and_few_rows_end_in_no_error() -> None:
 
 def test_a_generator_has_none() -> None:
     case = Case(
-        inputs=dict.fromkeys(FAITHQA_QUERIES.input_fields, "a text"), gold=(FAITHQA_QUERIES.checked.expected,)
+        inputs=dict.fromkeys(FAITHQA_QUERIES.input_fields, "a text"),
+        gold=(FAITHQA_QUERIES.checked.scale.expected,),
     )
     assert set(references(FAITHQA_QUERIES, (), [case]).to_card().values()) == {None}
 

@@ -14,10 +14,10 @@ from small import claims, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 
 pytestmark = pytest.mark.llm
 

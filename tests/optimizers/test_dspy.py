@@ -23,6 +23,7 @@ from jurist.cases import Case
 from jurist.engines.adapters import adapter
 from jurist.engines.meter import Budget
 from jurist.errors import OptimizerError
+from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
@@ -33,7 +34,6 @@ from jurist.optimizers.setting import Setting
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge
-from jurist.programs.votes import Sampling
 
 Answers = Callable[[Request], Any]
 

@@ -17,9 +17,9 @@ from scripted_runs import hashed
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import ModelError, OptimizerError
+from jurist.evaluation.votes import Sampling
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import make
-from jurist.programs.votes import Sampling
 
 every = pytest.mark.parametrize("name", NAMES)
 

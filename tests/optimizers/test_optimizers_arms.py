@@ -7,6 +7,7 @@ from fakes import reply
 from optimizer_runs import Run, split
 from worlds import World, board_of, job_of
 
+from jurist.evaluation.votes import Sampling
 from jurist.optimizers.base import optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.fewshot import FewShot
@@ -14,7 +15,6 @@ from jurist.optimizers.raced import Bandit, Track
 from jurist.optimizers.racing import Race
 from jurist.optimizers.registry import make
 from jurist.optimizers.standing import Standing
-from jurist.programs.votes import Sampling
 
 
 @dataclass(frozen=True)

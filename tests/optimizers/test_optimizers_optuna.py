@@ -17,6 +17,7 @@ from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, OptimizerError
+from jurist.evaluation.votes import Sampling, majority
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
@@ -28,7 +29,6 @@ from jurist.optimizers.registry import make
 from jurist.optimizers.setting import Setting
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.programs.votes import Sampling, majority
 
 HOUSE = Path(__file__).parents[2] / "docs" / "may_send.py"
 SMALL: dict[str, Any] = {

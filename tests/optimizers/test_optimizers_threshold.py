@@ -15,6 +15,7 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError, UsageError
+from jurist.evaluation.votes import Sampling, decide
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
@@ -25,7 +26,6 @@ from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling, decide
 
 AT = 0.75
 """The share of the cases below which people, here, still call a claim factual."""
@@ -37,7 +37,7 @@ def stricter(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     gold = Gold.load("fect-mini", FECT)
     lm = connect(Model(temperature=0.0), CallContext.fresh())
     asker = Asker(judge=FECT, program=FECT.basic(), lm=lm, probabilities="tokens")
-    shares = [FECT.answer.probability(one.probabilities[0]) or 0.0 for one in asker.ask_all(gold.cases)]
+    shares = [FECT.answer.scale.probability(one.probabilities[0]) or 0.0 for one in asker.ask_all(gold.cases)]
     cut = sorted(shares)[int(AT * len(shares))]
     path = tmp_path_factory.mktemp("stricter") / "gold.jsonl"
     rows = [

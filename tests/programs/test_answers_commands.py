@@ -65,7 +65,9 @@ def test_from_python(kind: str) -> None:
     row = rows(kind)[0]
     verdict = loaded(**{name: row[name] for name in loaded.judge.input_fields})
     assert verdict.status == "verdict"
-    assert loaded.judge.answer.of_json(loaded.judge.answer.to_json(verdict.value)) == verdict.value
+    assert (
+        loaded.judge.answer.scale.of_json(loaded.judge.answer.scale.to_json(verdict.value)) == verdict.value
+    )
     measured = jurist.evaluate(loaded, f"{kind}.jsonl")
     score = measured[loaded.judge.metric]
     assert score.interval.low <= score.value <= score.interval.high

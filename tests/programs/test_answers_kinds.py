@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from jurist import Judge
 from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError
-from jurist.programs.answers.label_set import LabelSet
+from jurist.evaluation.votes import Sampling
 from jurist.programs.answers.labels import OneLabel
-from jurist.programs.answers.object_set import ObjectSet
 from jurist.programs.answers.preference import Preference
-from jurist.programs.answers.score import Score
-from jurist.programs.votes import Sampling
+from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 
 
 class Claim(pydantic.BaseModel):
@@ -42,7 +40,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "share": (0.0, 0.25, 1.0),
     "several": ((), ("red",), ("blue", "red")),
     "objects": tuple(
-        OBJECTS.of_json(data)
+        OBJECTS.scale.of_json(data)
         for data in ([], [{"subject": "a"}], [{"subject": "b", "amount": 2}, {"subject": "a"}])
     ),
     "pair": ("first", "second", "tie"),
@@ -150,15 +148,15 @@ def test_what_is_written_reads_back(kind: str) -> None:
     for value in VALUES[kind]:
         assert hash(value) is not None
         assert answer.read({answer.field: answer.example((value,))}, 1).values == (value,)
-        assert answer.of_json(answer.to_json(value)) == value
-        assert answer.of_json(model.validate_python(answer.to_json(value))) == value
-        assert answer.of_json(answer.cell(answer.text(value))) == value
+        assert answer.scale.of_json(answer.scale.to_json(value)) == value
+        assert answer.scale.of_json(model.validate_python(answer.scale.to_json(value))) == value
+        assert answer.scale.of_json(answer.scale.cell(answer.scale.text(value))) == value
         assert answer.unit_value(answer.unit_parts(value)) == value
-        assert answer.credit(value, value) == 1.0
-        assert answer.credit(value, None) == 0.0
-        assert "unusable" in answer.feedback("x", value, None)
-    assert len({answer.text(value) for value in VALUES[kind]}) == len(VALUES[kind])
-    assert answer.cell("no such thing") is None
+        assert answer.scale.credit(value, value) == 1.0
+        assert answer.scale.credit(value, None) == 0.0
+        assert "unusable" in answer.scale.feedback("x", value, None)
+    assert len({answer.scale.text(value) for value in VALUES[kind]}) == len(VALUES[kind])
+    assert answer.scale.cell("no such thing") is None
     assert answer.unit_value(answer.unit_parts(None)) is None
 
 
@@ -167,7 +165,7 @@ def outcomes(kind: str, votes: Counter[Any], left: int, sampling: Sampling) -> s
     answer = KINDS[kind]
     every: Iterator[tuple[Any, ...]] = product((None, *WHOLE[kind]), repeat=left)
     return {
-        answer.combine(votes + Counter(value for value in more if value is not None), sampling)
+        answer.scale.combine(votes + Counter(value for value in more if value is not None), sampling)
         for more in every
     }
 
@@ -192,7 +190,7 @@ def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObjec
     left = min(samples - len(drawn), 2)
     sampling = Sampling(samples=len(drawn) + left) if len(drawn) + left else Sampling()
     found = outcomes(kind, votes, left, sampling)
-    decided = KINDS[kind].is_decided(votes, left, sampling)
+    decided = KINDS[kind].scale.is_decided(votes, left, sampling)
     assert not (decided and len(found) > 1)
     if kind in ("score", "several", "pair", "choice"):  # exact, not only safe
         assert decided == (len(found) == 1)
@@ -215,15 +213,15 @@ def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObjec
 )
 def test_samples_combine(kind: str, given: list[Any], combined: Any) -> None:
     votes = Counter(tuple(sorted(one)) if isinstance(one, tuple) else one for one in given)
-    assert KINDS[kind].combine(votes, Sampling(samples=3)) == combined
+    assert KINDS[kind].scale.combine(votes, Sampling(samples=3)) == combined
 
 
 def test_the_medoid_of_sets_is_the_one_most_like_the_others() -> None:
     one, two, three = (
-        OBJECTS.of_json([{"subject": name} for name in names]) for names in ("ab", "abc", "xyz")
+        OBJECTS.scale.of_json([{"subject": name} for name in names]) for names in ("ab", "abc", "xyz")
     )
-    assert OBJECTS.combine(Counter([one, two, three]), Sampling(samples=3)) in (one, two)
-    assert OBJECTS.combine(Counter([three, three, one]), Sampling(samples=3)) == three
+    assert OBJECTS.scale.combine(Counter([one, two, three]), Sampling(samples=3)) in (one, two)
+    assert OBJECTS.scale.combine(Counter([three, three, one]), Sampling(samples=3)) == three
 
 
 @given(st.sampled_from(["first", "second", "tie", "?"]), st.sampled_from(["first", "second", "tie", "?"]))
@@ -247,11 +245,10 @@ def test_a_preference_without_ties_offers_and_says_none() -> None:
     judge = Judge(name="own", signature=signature(labels, ("question", "first", "second")))
     answer = judge.answer
     assert isinstance(answer, Preference)
-    assert answer.choices == answer.comparison.labels == ("first", "second")
-    assert "tie" not in f"{answer.expects} {answer.task_words()} {answer.identity()} {answer.listing()}"
-    assert (
-        "tie" not in f"{answer.parser_rule()} {answer.voting_rule} {answer.totals({})} {answer.describe([])}"
-    )
+    assert answer.scale.choices == answer.scale.labels == ("first", "second")
+    scale = answer.scale
+    assert "tie" not in f"{scale.expects} {scale.task_words()} {scale.identity()} {scale.listing()}"
+    assert "tie" not in f"{answer.parser_rule()} {scale.voting_rule} {scale.totals({})} {scale.describe([])}"
     differ = answer.join([answer.read({"answer": "first"}, 1)] * 2)
     assert (differ.values, differ.inconsistent) == ((None,), True)
     assert "contradict each other" in differ.problem
@@ -273,16 +270,16 @@ def cases(*gold: Any) -> list[Case]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_of_one_value_only_is_refused(kind: str) -> None:
     answer, (first, second, *_) = KINDS[kind], VALUES[kind]
-    assert answer.check_part(cases(first, second)) is None
-    lack = answer.check_part(cases(first, first))
+    assert answer.scale.check_part(cases(first, second)) is None
+    lack = answer.scale.check_part(cases(first, first))
     assert lack is not None
-    assert lack.said.endswith(f"are {answer.text(first)}")
+    assert lack.said.endswith(f"are {answer.scale.text(first)}")
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
 def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
     found = cases(*scores)
-    sides = SCORE.sides(found)
+    sides = SCORE.scale.sides(found)
     assert any(sides)
     assert all(sides) == (len(set(scores)) == 1)
     for one, upper in zip(scores, sides, strict=True):
@@ -291,7 +288,7 @@ def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
 
 def test_strata_of_a_fine_scale_are_quarters_of_the_scores() -> None:
     values = [number / 100 for number in range(100)]
-    strata = SHARE.strata(cases(*values))
+    strata = SHARE.scale.strata(cases(*values))
     assert set(strata) == {"0", "1", "2", "3"}
     assert all(24 <= strata.count(name) <= 26 for name in set(strata))
     assert strata == sorted(strata)
@@ -304,16 +301,16 @@ def test_sums_of_a_run() -> None:
         (("tie",), {"first_place": 2, "places": 2, "contradictions": 1}),
         ((None,), {}),
     ):
-        sums.update(PAIR.tally(values, counts))
-    assert PAIR.totals(sums) == {
+        sums.update(PAIR.scale.tally(values, counts))
+    assert PAIR.scale.totals(sums) == {
         "first": 1,
         "second": 0,
         "tie": 1,
         "position_bias": 1.0,
         "contradictions": 1,
     }
-    assert SCORE.totals(Counter({"scored": 2, "score_sum": 7})) == {"mean_score": 3.5}
-    assert SCORE.totals({}) == {"mean_score": None}
+    assert SCORE.scale.totals(Counter({"scored": 2, "score_sum": 7})) == {"mean_score": 3.5}
+    assert SCORE.scale.totals({}) == {"mean_score": None}
 
 
 class Numbered(pydantic.BaseModel):

@@ -244,7 +244,7 @@ def test_a_probability_is_the_same_whatever_the_order_in_which_a_set_has_its_lab
     """A set has another order in every process; sums would differ in their last digits, and choices with them."""
     answer = Sentences(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
     found = {
-        answer.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
+        answer.scale.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
         for shares in permutations((0.1, 0.2, 0.3))
     }
     assert found == {0.6}

@@ -17,10 +17,10 @@ from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import JudgeError
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.programs.votes import Sampling
 
 FECT, COGNI = find("fect"), find("cognibench")
 CASE = Case(inputs={"conversation": "Agent: hello", "claim": "The agent greeted."})

@@ -21,9 +21,9 @@ from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, UsageError
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker, room_for
 from jurist.programs.catalogue import find
-from jurist.programs.votes import Sampling
 
 FECT, COGNI = find("fect"), find("cognibench")
 CLAIM = Case(inputs={"conversation": "Agent: hello", "claim": "The agent greeted."})

@@ -14,9 +14,9 @@ from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted
+from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 
 Serve = Callable[..., Loopback]
 

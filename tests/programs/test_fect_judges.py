@@ -14,6 +14,7 @@ from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
+from jurist.evaluation.votes import Sampling
 from jurist.exports import export
 from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
@@ -26,7 +27,6 @@ from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling
 from jurist.runs.lines import said_of
 from jurist.runs.summary import Counts
 

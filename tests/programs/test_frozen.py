@@ -7,7 +7,7 @@ import pytest
 from fakes import Scripted, context_with, lm_of, reply, user_of
 
 from jurist.engines.adapters import adapter
-from jurist.programs.answers.checks import Check
+from jurist.evaluation.checked_items import Check
 from jurist.programs.frozen import (
     all_predictors,
     frozen,

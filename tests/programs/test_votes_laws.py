@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.votes import Sampling, agreement, check_threshold, decide, is_decided, majority, tally
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.votes import Sampling, check_threshold, decide, is_decided, majority, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -190,6 +191,7 @@ def test_when_drawing_can_end(
 @given(ballots)
 def test_agreement_is_the_share_of_the_votes_cast(answers: tuple[str | None, ...]) -> None:
     votes = tally([(answer,) for answer in answers], 0)
+    agreement = ClosedLabels(ORDER).agreement
     shares = [agreement(votes, label) for label in votes]
     assert all(share is not None and 0 < share <= 1 for share in shares)
     assert sum(share for share in shares if share is not None) == pytest.approx(1 if votes else 0)

@@ -15,12 +15,12 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted
+from jurist.evaluation.votes import Sampling, is_decided
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
-from jurist.programs.votes import Sampling, is_decided
 
 ROWS = 24
 

@@ -18,7 +18,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from ..arguments.groups import SamplingOptions
-from ..cases import Label, Value, Values
+from ..cases import Label, Values
 from ..errors import UsageError
 
 Stopping = Literal["all", "settled"]
@@ -157,15 +157,24 @@ def is_decided(
     )
 
 
-def agreement(votes: Mapping[Any, int], label: Value | None) -> float | None:
-    """Return the share of the votes cast that went to ``label``, in (0, 1]; ``None`` without a label or a vote.
+def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
+    """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
+    given = sorted(value for value, count in votes.items() for _ in range(count))
+    return given[(len(given) - 1) // 2] if len(given) >= majority(samples) else None
 
-    A sample without a usable answer casts no vote, and a sample that was never drawn because the outcome was
-    settled casts none either: with early stopping this is the agreement of fewer votes, and how many were cast
-    must be said beside it.
-    """
-    cast = sum(votes.values())
-    return votes.get(label, 0) / cast if label is not None and cast else None
+
+def named_vote(
+    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: float
+) -> tuple[str, ...] | None:
+    """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
+    chosen = []
+    for label in labels:
+        inside = sum(count for value, count in votes.items() if label in value)
+        if inside >= threshold:
+            chosen.append(label)
+        elif sum(votes.values()) - inside <= samples - threshold:
+            return None
+    return tuple(sorted(chosen))
 
 
 def _sides(

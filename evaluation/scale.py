@@ -1,0 +1,292 @@
+"""A scale: what the values of an answer are, how they are spelled, voted on, described and held against gold.
+
+It knows no judge, no prompt and no reply: how values are asked for and read is the business of answers
+(:mod:`jurist.programs.answers`), which hold one. What is not abstract is what scales share whose values are near or far
+from gold, not right or wrong.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from ..cases import Case, Value, Values
+from .metrics import Metric
+from .votes import Sampling
+
+Learned: TypeAlias = Literal["label", "number", "members"]
+"""What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
+SHOWN: Final = 300
+"""Characters of a unit's text that feedback quotes."""
+_USUAL = 10  # frequent values among which the best constant answer is looked for
+_NAMED = 60  # characters of a value that the name of a constant answer shows
+_SIZES = ("none", "one", "several")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lack:
+    """What the gold of a part of a split does not hold and needs."""
+
+    what: str  # which one is missing, such as ``positive``
+    noun: str  # what there are several of, such as ``label``
+    said: str  # what its gold says, such as ``all labels are send``
+    wanted: str  # what rows would have to say
+
+
+class Scale(ABC):
+    """Base of all scales. Values are hashable, one for each unit of a case."""
+
+    noun: str = "label"  # what a value is called
+    uses_threshold: ClassVar[bool] = False  # whether a vote threshold changes what samples combine to
+    # whether a unit has a probability of each value, and of being what is looked for
+    has_probabilities: ClassVar[bool] = False
+    has_quality: ClassVar[bool] = False  # whether a value says how good a unit is
+    learned: ClassVar[Learned] = "label"
+    _combining: ClassVar[str] = "the answer that most of them give counts"
+
+    # How values are held against gold; see :class:`~jurist.evaluation.comparisons.Comparison`.
+
+    @property
+    @abstractmethod
+    def metrics(self) -> Mapping[str, Metric]:
+        """Those that fit, by name."""
+
+    @property
+    @abstractmethod
+    def default(self) -> str:
+        """The metric that is used unless another is asked for."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Those that a comparison of judges shows beside the tested one."""
+        return ("f1", "precision", "recall")
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """All metrics."""
+        return tuple(self.metrics)
+
+    @property
+    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
+        """None."""
+        return {}
+
+    @property
+    def domain(self) -> tuple[Any, ...]:
+        """Empty: the values that occur are enough."""
+        return ()
+
+    @property
+    def right_means(self) -> str:
+        """Empty: nothing is right or wrong."""
+        return ""
+
+    def right(self, gold: Any, value: Any) -> bool | None:
+        """Always ``None``."""
+        return None
+
+    @abstractmethod
+    def check(self, value: Any) -> str:
+        """What is wrong with a value; empty if nothing is."""
+
+    @abstractmethod
+    def wrong(self, gold: Any) -> Any:
+        """What a missing answer counts as: as far from gold as an answer can be."""
+
+    @abstractmethod
+    def similarity(self, gold: Any, value: Any) -> float:
+        """How far two values are the same, in [0, 1]; 1.0 for equal ones."""
+
+    @abstractmethod
+    def consensus(self, values: Sequence[Any]) -> Any | None:
+        """The value that several raters or samples stand for; ``None`` if there is none."""
+
+    def credit(self, gold: Value, value: Value | None) -> float:
+        """How right a value is, 0 to 1; an unusable one is 0."""
+        return 0.0 if value is None else self.similarity(gold, value)
+
+    def quality(self, value: Value) -> float:
+        """How good a unit is by its value, from 0 to 1; exports say it in the same way."""
+        raise TypeError(f"{type(self).__name__} are no numbers")
+
+    # How values are spelled.
+
+    @property
+    @abstractmethod
+    def row_type(self) -> Any:
+        """The annotation of a value in a gold row: what it is as JSON."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All that people may say of a unit, where that is a short list; else empty."""
+        return ()
+
+    @property
+    @abstractmethod
+    def expects(self) -> str:
+        """What people may say of a unit, in words: ``one of: send, hold``."""
+
+    @abstractmethod
+    def cell(self, given: str) -> Any:
+        """What a cell of a sheet says of one unit as a row's field has it, ``None`` if it is unusable."""
+
+    def of_json(self, data: Any) -> Value:
+        """The value that :meth:`to_json` gave. Raises ``ValueError`` for what is none."""
+        return data
+
+    def to_json(self, value: Any) -> Any:
+        """A value as plain JSON types."""
+        return value
+
+    def text(self, value: Any) -> str:
+        """A value in a few words; :meth:`cell` reads them back."""
+        return str(value)
+
+    def category(self, value: Any) -> str:
+        """The name under which values are counted as confused with each other."""
+        return self.text(value)
+
+    @abstractmethod
+    def task_words(self) -> str:
+        """For a proposer, what may be answered."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What makes it this scale, as JSON values: ``labels`` and what else there is."""
+
+    @abstractmethod
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """A heading, and what can be answered with a remark each."""
+
+    def reading_of(self, other: "Scale") -> Callable[[Value], Value] | None:
+        """How values of another scale of the same question are said on this one; ``None`` if they cannot be."""
+        return (lambda value: value) if other.identity() == self.identity() else None
+
+    # How the samples of one unit become one value.
+
+    @abstractmethod
+    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
+        """The value that votes (value -> samples, or probability where that decides) give; ``None`` if none."""
+
+    @abstractmethod
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
+
+    def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
+        """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote.
+
+        A sample without a usable answer casts no vote, nor does one that was never drawn: how many were cast must be
+        said beside it.
+        """
+        cast = sum(votes.values())
+        if value is None or not cast:
+            return None
+        return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
+
+    def spread(self, votes: Mapping[str, float]) -> float:
+        """How far votes (by :meth:`text`) differ: 0 if all are the same, 1 at most."""
+        return 1 - max(votes.values()) / sum(votes.values())
+
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """Shares of votes, moved so that the share from which a unit is positive lies at one half."""
+        return shares
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        """How probable it is that a unit is what is looked for, by shares of values; ``None`` if that is not known."""
+        return None
+
+    @property
+    def voting_rule(self) -> str:
+        """How another system combines several samples, in words."""
+        return "one filling is one sample; with several, " + self._combining
+
+    # How people's values are described and drawn from.
+
+    @abstractmethod
+    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+        """What gold holds, as JSON values by name."""
+
+    @abstractmethod
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Whether each case holds what is looked for: two sides to draw from."""
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """The stratum of each case, for draws in which each has its share."""
+        return [self.category(case.known[0]) if case.known else "unlabelled" for case in cases]
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """What labelled cases lack to be a part of a split, ``None`` if nothing."""
+        said = sorted({self.text(value) for case in cases for value in case.known})
+        if len(said) > 1:
+            return None
+        words = f"all {self.noun}s are {' or '.join(said)}"
+        return Lack(what="second", noun=self.noun, said=words, wanted="anything else")
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """The values of which the best constant answer is chosen, the likeliest first, by those of gold."""
+        return [value for value, _ in Counter(known).most_common(_USUAL)]
+
+    def constants(self, known: Sequence[Any]) -> Mapping[str, Value]:
+        """The same by what they are called."""
+        return {f"always {self._named(value)}": value for value in self.usual(known)}
+
+    def _named(self, value: Value) -> str:
+        text = json.dumps(self.to_json(value), ensure_ascii=False)
+        return text if len(text) <= _NAMED else text[: _NAMED - 3] + "..."
+
+    def on_scale(self, number: float) -> Value:
+        """The value that is nearest to a number."""
+        raise TypeError(f"{type(self).__name__} are no numbers")
+
+    # What is said of values to optimizers, and of the values of a whole run.
+
+    def truth(self, text: str, gold: Any) -> str:
+        """In words what people said of a unit."""
+        return f'"{text[:SHOWN]}" is {self.text(gold)} according to people'
+
+    def feedback(self, text: str, gold: Any, value: Any) -> str:
+        """In words what is wrong with the value of a unit."""
+        judged = "unusable" if value is None else self.text(value)
+        return f"{self.truth(text, gold)}; judged {judged}"
+
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """What a row adds to the sums of a run. ``counts`` are those of its readings."""
+        return dict(counts)
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """The sums of a run as JSON values."""
+        return {}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for people."""
+        return ()
+
+    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """What a card says of the sums on the sealed test; empty if nothing."""
+        return {}
+
+
+class Members(Scale):
+    """What scales share whose values are tuples of any number of members."""
+
+    learned: ClassVar[Learned] = "members"
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """How many members each case has: none, one or several."""
+        return [_SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Whether each case has more members than half of the cases."""
+        return upper_half([len(case.known[0]) if case.known else None for case in cases])
+
+
+def upper_half(numbers: Sequence[float | None]) -> list[bool]:
+    """Return for each number whether it is above the middle of all; where none is, whether it is the middle."""
+    known = sorted(number for number in numbers if number is not None)
+    if not known:
+        return [False] * len(numbers)
+    middle = known[(len(known) - 1) // 2]
+    above = middle < known[-1]
+    return [number is not None and (number > middle if above else number >= middle) for number in numbers]
