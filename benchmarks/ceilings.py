@@ -26,13 +26,13 @@ from sklearn.preprocessing import StandardScaler
 from jurist.cases import Case, Value
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
+from jurist.engines.draws import TypedRequest
 from jurist.engines.models import Model, connect
 from jurist.engines.offline.criteria import BANK
 from jurist.engines.offline.decisions import PER_UNIT, scene_of
 from jurist.engines.offline.features import read_units
 from jurist.engines.offline.request import read_request
 from jurist.engines.offline.roles import assign_roles
-from jurist.engines.typed import TypedRequest
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
 from jurist.evaluation.votes import Sampling

@@ -16,8 +16,8 @@ from dspy.utils.exceptions import LMError
 
 from ..errors import AnswerPending, UsageError
 from .channel import says_something
-from .connections import Reply
 from .conversion import content_of
+from .direct import Reply
 from .draws import current_draw
 from .journal import request_key
 from .models import Endpoint, Model, shipped_prices

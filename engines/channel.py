@@ -21,16 +21,14 @@ from dspy.utils.exceptions import LMError, LMRateLimitError
 
 from ..errors import BudgetExhausted, CheckpointError
 from .conversion import answer_of, content_of, response_of, text_of
-from .drawn import drawn_for, heard, number_of_draw, numbered, probabilities_of
-from .draws import current_draw
+from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, probabilities_of
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
-from .structure import Terms
+from .structure import Bounded, Terms
 from .tracing import call_span, told_of
-from .window import Bounded
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
 _PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found

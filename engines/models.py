@@ -37,8 +37,7 @@ from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
-from .structure import STRUCTURES, Terms
-from .window import Window
+from .structure import STRUCTURES, Terms, Window
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"

@@ -7,8 +7,9 @@ said once, and left out of every later request of the job. The prompt stays the 
 import copy
 import json
 import logging
+import re
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 import dspy
 import pydantic
@@ -22,9 +23,10 @@ from dspy.utils.exceptions import (
 )
 
 from .conversion import text_of
+from .draws import typed_request
 from .failures import RefusedParameterError
 from .kept import Kept
-from .typed import typed_request
+from .meter import size_of
 
 Structure = Literal["auto", "schema", "object", "prompt"]
 """How a JSON answer is held to its form: by its schema, as an object, by the prompt, or as the endpoint takes it."""
@@ -231,3 +233,43 @@ def _strict(schema: Any) -> Any:
     if "properties" in found:
         found |= {"required": list(found["properties"]), "additionalProperties": False}
     return found
+
+
+_MOST: Final = 6.0  # bytes of a token
+_SLACK: Final = 1.25
+_LIMIT: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """Who answers and reads so much at once only."""
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long."""
+
+
+class Window:
+    """What one endpoint reads at once."""
+
+    def __init__(self, model: str, limit: int | None = None) -> None:
+        self._model, self._limit, self._bytes = model, limit, _MOST
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long."""
+        if self._limit is None:
+            return
+        tokens = int(size_of(request) / self._bytes)
+        if tokens > self._limit:
+            said = f"the prompt has {tokens} tokens or more, the model reads {self._limit} at once; it was not sent"
+            raise ContextWindowExceededError(message=said, model=self._model)
+
+    def heard(self, sent: Request, response: Response) -> None:
+        """Take note of how many bytes a token of a request had."""
+        if response.usage.input_tokens:
+            self._bytes = max(self._bytes, _SLACK * size_of(sent) / response.usage.input_tokens)
+
+    def learn(self, error: LMError) -> None:
+        """Take note of the limit that a refusal names."""
+        found = _LIMIT.search(error.message) if isinstance(error, LMInvalidRequestError) else None
+        if found:
+            self._limit = int(found[1])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ModelError
 from ...text.terms import count_tokens
 from ..adapters import ADAPTERS
+from ..draws import typed_request
 from ..probabilities import label_tokens
-from ..typed import typed_request
 from .decisions import Manner
 from .request import read_request
 from .skills import answer

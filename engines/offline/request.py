@@ -18,7 +18,7 @@ import dspy
 from dspy.adapters.utils import format_field_value, serialize_for_json
 from pydantic import TypeAdapter
 
-from ..typed import TypedRequest
+from ..draws import TypedRequest
 
 Kind = Literal[
     "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "objects",

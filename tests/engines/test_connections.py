@@ -13,7 +13,7 @@ from asking import CASES, asker, right, spend, wait_briefly
 from fakes import context_with
 from loopback import answer
 
-from jurist.engines.connections import Reply
+from jurist.engines.direct import Reply
 from jurist.engines.journal import Journal
 from jurist.errors import ModelError
 

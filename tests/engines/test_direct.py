@@ -18,10 +18,10 @@ from sent import PREDICTORS, dspy_sends
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.batched import BatchEndpoint, BatchReply, Written
 from jurist.engines.direct import Direct
+from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
 from jurist.engines.structure import STRUCTURES
-from jurist.engines.typed import TypedRequest, typed_request
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
 

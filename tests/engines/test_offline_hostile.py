@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.draws import typed_request
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.typed import typed_request
 from jurist.errors import ModelError
 
 EVIDENCE = "The mill was built in 1802 by Anna Holt. It closed in 1911."

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sent import PREDICTORS, dspy_sends
 
-from jurist.engines.adapters import ADAPTERS, adapter, predicted
-from jurist.engines.quick import Prompts
+from jurist.engines.adapters import ADAPTERS, Prompts, adapter, predicted
 from jurist.programs.fect import FECT
 
 HOSTILE = [

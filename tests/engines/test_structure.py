@@ -13,9 +13,9 @@ from small import FAST, claims, cli, read_jsonl, write_jsonl
 
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
+from jurist.engines.draws import TypedRequest
 from jurist.engines.models import Model, connect, held_by
 from jurist.engines.structure import STRUCTURES, Structure, schema_of
-from jurist.engines.typed import TypedRequest
 from jurist.errors import UsageError
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find

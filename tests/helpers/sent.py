@@ -6,8 +6,7 @@ from typing import Any
 import dspy
 from dspy.lm15 import Request
 
-from jurist.engines.adapters import adapter
-from jurist.engines.quick import _Keeper
+from jurist.engines.adapters import _Keeper, adapter
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.frozen import all_predictors
 
