@@ -14,7 +14,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -27,7 +27,7 @@ from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
-from .structure import Bounded, Terms
+from .structure import Terms
 from .tracing import call_span, told_of
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
@@ -48,6 +48,14 @@ class Inner(Protocol):
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same without blocking."""
         ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """Who answers, and says beforehand what it cannot."""
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long, say."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
-from .structure import STRUCTURES, Terms, Window
+from .structure import STRUCTURES, Terms
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
@@ -277,9 +277,7 @@ class Endpoint:
         self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
-        self._window = Window(model.name)
         self._place = _place(model)
-        self._looked_up = bool(model.api_base)  # a server may serve less, or more, than its model's name says
 
     def share(self, terms: dict[str, Terms]) -> None:
         """Know what others have found out about this endpoint, and let them know."""
@@ -317,7 +315,6 @@ class Endpoint:
         try:
             yield
         except (LMProviderError, LMUnsupportedFeatureError) as error:
-            self._window.learn(error)
             refused = self._terms.learn(sent, error)
             if refused is None:
                 raise
@@ -329,15 +326,11 @@ class Endpoint:
 
     def check(self, request: Request) -> None:
         """Refuse a request that is certainly too long for the model."""
-        if not self._looked_up:
-            known = model_info(self._provider, self._lm.model.partition("/")[2]) or {}
-            self._window, self._looked_up = Window(self._lm.model, known.get("max_input_tokens")), True
-        self._window.check(request)
+        self._terms.check(request)
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
         key = self._direct.key if self._direct.fits else self._key
         cost, response = self._cost(request, response), without_key(as_ended(response), key)
-        self._window.heard(request, response)
         if self._terms.heard(request, response):
             raise EmptyReplyError(answer_of(response, cost), "its thoughts took all that a reply may have")
         return response, cost

@@ -1,7 +1,9 @@
-"""Answers that cannot be malformed, where the endpoint takes it, and parameters that it does not take.
+"""What an endpoint takes: answers that cannot be malformed, parameters, and how much it reads at once.
 
 Lists of models that refuse a parameter go stale: what an endpoint refuses is found out from its first refusal,
-said once, and left out of every later request of the job. The prompt stays the same.
+said once, and left out of every later request of the job. The prompt stays the same. A request that is certainly
+longer than the endpoint reads is not sent: the limit is that of the catalogue that DSPy ships, or what the first
+refusal says. How many tokens a request has at least follows from its bytes.
 """
 
 import copy
@@ -9,10 +11,11 @@ import json
 import logging
 import re
 from dataclasses import replace
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal
 
 import dspy
 import pydantic
+from dspy.clients.model_metadata import model_info
 from dspy.lm15 import CacheConfig, Config, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
@@ -56,6 +59,9 @@ _ABOUT_LIMIT: Final = (
 )
 _MARKED: Final = "anthropic/"
 """A provider that keeps the beginning of a prompt only up to where it is marked."""
+_READS: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
+_BYTES: Final = 6.0  # of a token, more than texts of any language have
+_SLACK: Final = 1.25
 _PARAMETERS: Final = ("temperature", "logprobs")
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
@@ -79,6 +85,11 @@ class Terms:
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
+        self._reads: int | None = None
+        self._bytes, self._looked_up = (
+            _BYTES,
+            foreign,
+        )  # a server may serve less, or more, than its model's name says
 
     @property
     def held_by(self) -> str:
@@ -126,9 +137,21 @@ class Terms:
             self._with_default.append(changed)
         return changed
 
+    def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long."""
+        if not self._looked_up:
+            provider, _, name = self._model.partition("/")
+            self._reads, self._looked_up = (model_info(provider, name) or {}).get("max_input_tokens"), True
+        tokens = 0 if self._reads is None else int(size_of(request) / self._bytes)
+        if self._reads is not None and tokens > self._reads:
+            said = f"the prompt has {tokens} tokens or more, the model reads {self._reads} at once; it was not sent"
+            raise ContextWindowExceededError(message=said, model=self._model)
+
     def learn(self, sent: Request, error: LMError) -> RefusedParameterError | None:
         """Take note of a refusal; return the error that asks for another try, if there is anything to leave out."""
         text = error.message.lower()
+        if isinstance(error, LMInvalidRequestError) and (reads := _READS.search(error.message)):
+            self._reads, self._looked_up = int(reads[1]), True
         too_long = isinstance(error, ContextWindowExceededError)
         if too_long and self._has_default(sent) and any(word in text for word in _ABOUT_LIMIT):
             self._leave_limit("leaves less room for a reply than its default limit")
@@ -149,8 +172,10 @@ class Terms:
         return RefusedParameterError(error)
 
     def heard(self, sent: Request, response: Response) -> bool:
-        """Take note of a reply without the log-probabilities that were asked for."""
+        """Take note of a reply; return whether it is worth another try, now without a limit."""
         self._heard = True
+        if response.usage.input_tokens:
+            self._bytes = max(self._bytes, _SLACK * size_of(sent) / response.usage.input_tokens)
         if response.finish_reason == "length" and self._has_default(sent) and _thinks(response):
             self._leave_limit("thinks before it answers")
             return True
@@ -233,43 +258,3 @@ def _strict(schema: Any) -> Any:
     if "properties" in found:
         found |= {"required": list(found["properties"]), "additionalProperties": False}
     return found
-
-
-_MOST: Final = 6.0  # bytes of a token
-_SLACK: Final = 1.25
-_LIMIT: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
-
-
-@runtime_checkable
-class Bounded(Protocol):
-    """Who answers and reads so much at once only."""
-
-    def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long."""
-
-
-class Window:
-    """What one endpoint reads at once."""
-
-    def __init__(self, model: str, limit: int | None = None) -> None:
-        self._model, self._limit, self._bytes = model, limit, _MOST
-
-    def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long."""
-        if self._limit is None:
-            return
-        tokens = int(size_of(request) / self._bytes)
-        if tokens > self._limit:
-            said = f"the prompt has {tokens} tokens or more, the model reads {self._limit} at once; it was not sent"
-            raise ContextWindowExceededError(message=said, model=self._model)
-
-    def heard(self, sent: Request, response: Response) -> None:
-        """Take note of how many bytes a token of a request had."""
-        if response.usage.input_tokens:
-            self._bytes = max(self._bytes, _SLACK * size_of(sent) / response.usage.input_tokens)
-
-    def learn(self, error: LMError) -> None:
-        """Take note of the limit that a refusal names."""
-        found = _LIMIT.search(error.message) if isinstance(error, LMInvalidRequestError) else None
-        if found:
-            self._limit = int(found[1])
