@@ -2,6 +2,10 @@
 
 The prompt is what DSPy's adapter writes, byte for byte. Beside it, signature, demonstrations and inputs are kept
 as they are for as long as the call lasts, for an engine that does not read prompts (:mod:`jurist.engines.draws`).
+
+The prompt of a predictor is rendered once by DSPy, with marks in the place of the inputs, and what it would send is
+kept. For every further case only the case is filled in, and the request goes to the channel at once: byte for byte
+what DSPy would send for it (a law in the tests). Whatever does not fit takes DSPy's own path.
 """
 
 from __future__ import annotations
@@ -44,9 +48,8 @@ class _Prompt:
 
     request: Request  # for some case
     pieces: tuple[str, ...]  # the text of its last message around the inputs: one more than there are inputs
-    names: tuple[
-        str, ...
-    ]  # the inputs, in the order in which they stand there; each may stand there several times
+    # the inputs, in the order in which they stand there; each may stand there several times
+    names: tuple[str, ...]
     fields: Mapping[str, Any]  # the inputs' fields
 
     def filled(self, inputs: Mapping[str, Any]) -> Request | None:

@@ -10,16 +10,18 @@ from typing import Any, Self
 
 from ..errors import CheckpointError
 
+_ROOM = "make room on the disk and start again with --resume"
+
 
 class Database:
     """An SQLite database, as a context manager. Thread-safe, but for what is written :meth:`together`."""
 
-    def __init__(self, path: Path | None, script: str) -> None:
+    def __init__(self, path: Path | None, script: str, *, page: int = 4096) -> None:
         self._path, self._lock = path, threading.RLock()
         with self.used():
             self._data = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
             self._data.row_factory = sqlite3.Row
-            self._data.executescript("PRAGMA journal_mode=WAL;" + script)
+            self._data.executescript(f"PRAGMA page_size={page}; PRAGMA journal_mode=WAL;" + script)
 
     def __enter__(self) -> Self:
         return self
@@ -40,15 +42,12 @@ class Database:
             with self._lock:
                 yield
         except sqlite3.Error as error:
-            damaged = type(error) is sqlite3.DatabaseError
-            hint = (
-                "it is damaged: start again with --fresh"
-                if damaged
-                else "make room on the disk and start again with --resume"
-            )
-            raise CheckpointError(
-                f"{self._path or 'a temporary file'}: cannot be used: {error}", hint=hint
-            ) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> CheckpointError:
+        damaged = type(error) is sqlite3.DatabaseError
+        hint = "it is damaged: start again with --fresh" if damaged else _ROOM
+        return CheckpointError(f"{self._path or 'a temporary file'}: cannot be used: {error}", hint=hint)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -64,8 +63,11 @@ class Database:
 
     def all(self, asked: str, *values: Any) -> list[Any]:
         """Do what is asked, and return all rows that it gives."""
-        with self.used():
-            return self._data.execute(asked, values).fetchall()
+        try:  # as self.used(), but a call of a model waits for this
+            with self._lock:
+                return self._data.execute(asked, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
 
     def many(self, asked: str, rows: Iterable[Sequence[Any]]) -> None:
         """Do what is asked for each row, in one transaction."""

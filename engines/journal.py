@@ -14,6 +14,7 @@ seconds, and no more. Memory stays flat however many rows there are.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -64,13 +65,17 @@ class Past:
 
 _ANSWER: Final = tuple(item.name for item in fields(Answer))
 _TABLE: Final = f"""
+PRAGMA locking_mode=EXCLUSIVE;
 PRAGMA synchronous=NORMAL;
+PRAGMA wal_autocheckpoint=16384;
 CREATE TABLE IF NOT EXISTS attempts (
     id INTEGER PRIMARY KEY, key TEXT, n INTEGER, phase INTEGER, asker TEXT, size INTEGER, state TEXT, error TEXT,
     {", ".join(_ANSWER)}
 );
-CREATE INDEX IF NOT EXISTS calls ON attempts (key, n);
 """
+_INDEX: Final = (
+    "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"  # of what is gone on with; else it only costs
+)
 _SEEN: Final = """
 PRAGMA journal_mode=OFF;
 CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
@@ -82,6 +87,12 @@ SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
     FROM attempts GROUP BY key, n
 ) GROUP BY phase
 """
+_SEND: Final = """
+INSERT INTO attempts (id, key, n, phase, asker, size, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')
+"""
+_KEEP: Final = (
+    f"UPDATE attempts SET state = 'answered', {', '.join(f'{name} = ?' for name in _ANSWER)} WHERE id = ?"
+)
 _MOST: Final = """
 SELECT max(1.0 * input_tokens / max(1, size)), max(output_tokens),
     max(coalesce(cost, 0.0) / max(1, input_tokens + output_tokens))
@@ -102,11 +113,15 @@ class Journal:
         self._seen = Database(None, _SEEN)  # one transaction for good: nobody else reads it
         self._data: Database | None = None
         self._before = self._answers = 0
+        self._numbers = itertools.count(1)
         self._sent = False
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._data = Database(path, _TABLE)
+            self._data = Database(path, _TABLE, page=1024)
             self._before, self._answers = self._data.all("SELECT count(*), count(text) FROM attempts")[0]
+            self._numbers = itertools.count(1 + (self._data.one("SELECT max(id) FROM attempts") or 0))
+            if self._before:
+                self._data.all(_INDEX)
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
@@ -151,28 +166,23 @@ class Journal:
     def send(self, key: str, occurrence: int, *, phase: int = 0, asker: str = "", size: int = 0) -> int:
         """Note that an attempt is about to leave, and return its number; ``size`` is that of the request in bytes."""
         self._sent = self._data is not None
-        return self._write(
-            "INSERT INTO attempts (key, n, phase, asker, size, state) VALUES (?, ?, ?, ?, ?, 'sent') RETURNING id",
-            *(key, occurrence, phase, asker, size),
-        )
+        number = next(self._numbers)
+        self._write(_SEND, number, key, occurrence, phase, asker, size)
+        return number
 
     def keep(self, attempt: int, answer: Answer) -> None:
         """Note what an attempt was answered; it is not asked for again in this process."""
-        values = {**vars(answer), "probabilities": json.dumps([dict(one) for one in answer.probabilities])}
-        names = ", ".join(f"{name} = ?" for name in _ANSWER)
-        self._write(
-            f"UPDATE attempts SET state = 'answered', {names} WHERE id = ?",
-            *(values[name] for name in _ANSWER),
-            attempt,
-        )
+        shares = json.dumps([dict(one) for one in answer.probabilities]) if answer.probabilities else "[]"
+        self._write(_KEEP, *{**vars(answer), "probabilities": shares}.values(), attempt)
         self._answers += self._data is not None
 
     def fail(self, attempt: int, failed: Failed, error: str = "") -> None:
         """Note how an attempt failed."""
         self._write("UPDATE attempts SET state = ?, error = ? WHERE id = ?", failed, error, attempt)
 
-    def _write(self, asked: str, *values: Any) -> int:
-        return (self._data.one(asked, *values) or 0) if self._data else 0
+    def _write(self, asked: str, *values: Any) -> None:
+        if self._data is not None:
+            self._data.all(asked, *values)
 
     def close(self) -> None:
         """Close the table; what is noted after that is kept nowhere."""

@@ -1,6 +1,15 @@
 """Classifiers that run here, behind the channel as endpoints are: counted, limited and kept in journals alike.
 
 One call is one response, without tokens and without cost. Question and answer are JSON texts.
+
+``lettuce:MODEL`` is one of LettuceDetect's token classifiers (extra ``detectors``): it marks the spans of a response
+that its context does not bear out. It reads a context in passages, as many at once as the model takes, and a token
+counts as borne out only if every group of passages says so.
+
+``nli:MODEL`` is a sequence classifier that names a class *entailment* (extra ``nli``; CogniBench, Table 3). A premise
+that is longer than the model takes is read in overlapping pieces, and a sentence is entailed if one of them entails it:
+the piece whose entailment is most probable decides. If there is none, it is contradicted if one piece contradicts it,
+and neutral otherwise.
 """
 
 import asyncio
@@ -8,16 +17,17 @@ import json
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
 from ..errors import ModelError
+from ..text.wording import is_chinese, passages
 
 Loaded = TypeVar("Loaded")
 _LONGEST = 512  # tokens, for models that do not say how many they take
@@ -102,3 +112,205 @@ def window(config: Any, tokenizer: Any) -> int:
     return int(
         min(positions, tokenizer.model_max_length if tokenizer.model_max_length < 10**6 else positions)
     )
+
+
+_LETTUCE_READS = 4096  # tokens; what LettuceDetect's models were trained with
+_ROOM = 2  # of so many parts of the window, a response may fill one
+
+
+class SpanFinder(Protocol):
+    """What marks one response."""
+
+    def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
+        """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
+
+
+class LettuceEngine(LocalEngine[SpanFinder]):
+    """Answers with the spans, or ``null``."""
+
+    kind, extra, needs = "lettuce", "detectors", ("lettucedetect", "torch", "transformers")
+
+    def load(self) -> SpanFinder:
+        """Load the model."""
+        return load_finder(self.model)
+
+    def answer(self, loaded: SpanFinder, asked: Mapping[str, Any]) -> Any:
+        """Mark one response."""
+        context = list(passages(asked["reference"])) or [""]
+        return loaded.find(context, asked["dialogue"], asked["response"])
+
+
+def load_finder(model: str) -> SpanFinder:
+    """Load a model of the hub or of a folder."""
+    hint = "name a LettuceDetect model of the Hugging Face hub, or a folder that holds one"
+    with loading("lettuce", model, hint):
+        from lettucedetect.detectors.transformer import TransformerDetector
+
+        detector = TransformerDetector(model)
+    if detector.model.config.num_labels != 2:
+        raise ModelError(f"lettuce:{model} does not tell supported tokens from others", hint=hint)
+    detector.max_length = min(_LETTUCE_READS, window(detector.model.config, detector.tokenizer))
+    return _Lettuce(detector)
+
+
+class _Lettuce:
+    """A detector of the package; one thread at a time."""
+
+    def __init__(self, detector: Any) -> None:
+        self._detector = detector
+
+    def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
+        size = len(self._detector.tokenizer(answer, add_special_tokens=False)["input_ids"])
+        if size > self._detector.max_length // _ROOM:
+            return None
+        self._detector.lang = "cn" if is_chinese(answer) else "en"
+        found = self._detector.predict(list(context), answer, question or None, output_format="spans")
+        return [(int(span["start"]), int(span["end"])) for span in found]
+
+
+Relation = Literal["entailment", "neutral", "contradiction"]
+Chunk: TypeAlias = Mapping[str, float]
+"""Class -> probability of one piece of the premise; classes other than the three relations count as neutral."""
+
+RULES: Final[Mapping[str, Relation]] = {"nli": "entailment", "nli-contradiction": "contradiction"}
+"""The start of a reference -> the relation that decides: what is not entailed, or what is contradicted."""
+
+_BATCH = 16
+
+
+class Classifier(Protocol):
+    """What decides on one pair of texts."""
+
+    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
+
+
+def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
+    """Return what the pieces of a premise say together, and the highest probability of entailment."""
+    tops = {max(sorted(chunk), key=lambda name: chunk[name]) for chunk in chunks}
+    best = max((chunk.get("entailment", 0.0) for chunk in chunks), default=0.0)
+    if "entailment" in tops:
+        return "entailment", best
+    return ("contradiction" if "contradiction" in tops else "neutral"), best
+
+
+class NliEngine(LocalEngine[Classifier]):
+    """Classifies the sentences of a response."""
+
+    kind, extra, needs = "nli", "nli", ("torch", "transformers")
+
+    def __init__(
+        self, model: str, loaded: Classifier | None = None, *, decides: Relation = "entailment"
+    ) -> None:
+        self.decides = decides
+        super().__init__(model, loaded)
+
+    def load(self) -> Classifier:
+        """Load the model."""
+        return load_classifier(self.model, self.decides)
+
+    def answer(self, loaded: Classifier, asked: Mapping[str, Any]) -> Any:
+        """Classify."""
+        found = loaded.classify(asked["premise"], asked["hypotheses"])
+        return [{"relation": name, "entailment": round(p, 6)} for name, p in map(relate, found)]
+
+
+def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
+    """Load a model of the hub or of a folder; ``decides`` is the relation by which sentences will be told."""
+    hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
+    with loading("nli", model, hint):
+        import transformers
+
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        network, about = transformers.AutoModelForSequenceClassification.from_pretrained(
+            model, output_loading_info=True
+        )
+    if about["missing_keys"]:
+        raise ModelError(
+            f"nli:{model} has no weights for {min(about['missing_keys'])}: it is no trained classifier",
+            hint="name a model that was trained for natural language inference",
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(f"nli:{model} has no fast tokenizer", hint="name a model that has a tokenizer.json")
+    return _Transformer(network, tokenizer, relations(model, network.config.id2label, decides))
+
+
+def relations(model: str, names: Mapping[int, str], decides: Relation = "entailment") -> tuple[str, ...]:
+    """Return what each class of a model stands for, by its name; unknown names stand for themselves."""
+    found = tuple(_relation(str(names[place])) for place in sorted(names))
+    if found.count("entailment") != 1:
+        raise ModelError(
+            f"nli:{model} has the classes {', '.join(map(str, names.values()))}: which one is entailment?",
+            hint="name a model whose config.json has id2label with the name entailment",
+        )
+    if decides not in found:  # every sentence would pass for faithful
+        raise ModelError(
+            f"nli:{model} has no class contradiction",
+            hint=f"use nli:{model}, or a model with the three classes of natural language inference",
+        )
+    return found
+
+
+def _relation(name: str) -> str:
+    starts = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
+    lowered = name.strip().lower()
+    return next((known for start, known in starts.items() if lowered.startswith(start)), name)
+
+
+class _Transformer:
+    """A classifier of the transformers library; one thread at a time."""
+
+    def __init__(self, network: Any, tokenizer: Any, names: Sequence[str]) -> None:
+        import torch
+
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._network = network.eval().to(self._device)
+        self._tokenizer, self._names = tokenizer, tuple(names)
+        self._limit, self._special = (
+            window(network.config, tokenizer),
+            tokenizer.num_special_tokens_to_add(pair=True),
+        )
+
+    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        pairs = [
+            (place, piece, short)
+            for place, text in enumerate(hypotheses)
+            for short in [self._cut(text, self._limit // 2)[0]]  # a longer sentence is read up to there
+            for piece in self._cut(premise, self._limit - self._special - self._size(short))
+        ]
+        found: list[list[Chunk]] = [[] for _ in hypotheses]
+        for start in range(0, len(pairs), _BATCH):
+            batch = pairs[start : start + _BATCH]
+            rows = self._probabilities([(piece, text) for _, piece, text in batch])
+            for (place, _, _), row in zip(batch, rows, strict=True):
+                found[place].append(dict(zip(self._names, row, strict=True)))
+        return found
+
+    def _size(self, text: str) -> int:
+        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _cut(self, text: str, room: int) -> list[str]:
+        """Return pieces of at most ``room`` tokens that overlap by a quarter of it; at least one."""
+        spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        if len(spans) <= room:
+            return [text]
+        step = max(1, room - room // 4)
+        starts = range(0, len(spans) - room + step, step)
+        return [text[spans[at][0] : spans[min(at + room, len(spans)) - 1][1]] for at in starts]
+
+    def _probabilities(self, pairs: list[tuple[str, str]]) -> list[list[float]]:
+        import torch
+
+        # A piece may come out a token longer than it was inside the whole text.
+        encoded = self._tokenizer(
+            [piece for piece, _ in pairs],
+            [text for _, text in pairs],
+            truncation="only_first",
+            max_length=self._limit,
+            padding=True,
+            return_tensors="pt",
+        ).to(self._device)
+        with torch.inference_mode():
+            logits = self._network(**encoded).logits
+        rows: list[list[float]] = torch.softmax(logits.float(), dim=-1).tolist()
+        return rows

@@ -167,12 +167,10 @@ def reached(model: Model) -> Inner:
 @functools.lru_cache(maxsize=2)  # loading takes seconds, and estimates, repeats and judges connect again
 def _loaded(classifier: Named, files: tuple[tuple[str, int], ...]) -> Inner:
     """Load a classifier once for the ``files`` of its folder, with their times: it may be trained on in between."""
+    from .local import RULES, LettuceEngine, NliEngine
+
     if classifier.kind == "lettuce":
-        from .lettuce import LettuceEngine
-
         return LettuceEngine(classifier.model)
-    from .nli import RULES, NliEngine
-
     return NliEngine(classifier.model, decides=RULES[classifier.kind])
 
 

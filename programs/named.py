@@ -18,8 +18,7 @@ from typing import Any
 import dspy
 
 from ..engines.detectors import Named
-from ..engines.local import said_of
-from ..engines.nli import RULES
+from ..engines.local import RULES, said_of
 from ..signatures.cognibench import TagResponse
 from ..signatures.detector import CompareWithSample, ListSpans, MarkErrors, RespondAnew
 from ..text.escaping import defuse

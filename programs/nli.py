@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 import dspy
 
-from ..engines.local import said_of
-from ..engines.nli import Relation
+from ..engines.local import Relation, said_of
 from .answers.sentences import Sentences
 from .detector import CLEAR, FOUND
 

@@ -193,7 +193,7 @@ def test_an_nli_model_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) 
             return [[{"entailment": 1.0} if text in premise else {"neutral": 1.0}] for text in hypotheses]
 
     monkeypatch.setattr("jurist.engines.local.find_spec", lambda name: name)
-    monkeypatch.setattr("jurist.engines.nli.load_classifier", lambda model, decides: Seen())
+    monkeypatch.setattr("jurist.engines.local.load_classifier", lambda model, decides: Seen())
     rows = [
         {
             "reference": f"Mill {n}. It fell.",

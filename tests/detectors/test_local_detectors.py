@@ -57,7 +57,7 @@ def test_lettucedetect_marks_every_sentence_or_says_that_it_cannot_read(tmp_path
 def test_its_spans_are_those_of_the_package(tmp_path: Path) -> None:
     from lettucedetect.models.inference import HallucinationDetector
 
-    from jurist.engines.lettuce import load_finder
+    from jurist.engines.local import load_finder
 
     model = tiny(tmp_path / "m", kind="ForTokenClassification", classes=("a", "b"), room=600)
     answer = "It fell. The bridge was built."

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import dspy
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from loopback import Loopback, truth_of
 
 import jurist
+from jurist.cases import Case
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, Past, request_key
@@ -27,8 +29,10 @@ from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.verdicts import Verdict
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
+YES = reply("chat", factual=True)
 TRUTH = {True: "factual", False: "non_factual"}
 
 SCRIPT = """
@@ -67,7 +71,7 @@ def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
         first.wait()
-        at_kill, kept = server.count, len(Journal(journal))
+        at_kill, kept = server.count, states(journal).count("answered")
         assert 25 <= at_kill < 60, "the child ended before it was killed"
         assert at_kill - 4 <= kept <= at_kill
         second = child(server.url, journal)
@@ -82,36 +86,41 @@ def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert server.count <= 64
 
 
-def test_samples_are_replayed_each_as_itself(tmp_path: Path) -> None:
-    path, said = tmp_path / "j.jsonl", iter([True, False, True, False, False, True])
-    inner = Scripted(lambda request: reply("chat", factual=next(said)))
-
-    def ask(engine: Scripted) -> list[tuple[object, ...]]:
-        context = context_with(journal=Journal(path))
-        judge = Asker(
-            judge=FECT,
-            program=FECT.basic(),
-            lm=lm_of(engine, context),
-            sampling=Sampling(samples=3),
-            concurrency=1,
-        )
-        return [verdict.samples for verdict in judge.ask_all(CASES[:2])]
-
-    first = ask(inner)
-    assert first == [
-        (("factual",), ("non_factual",), ("factual",)),
-        (("non_factual",), ("non_factual",), ("factual",)),
-    ]
-    assert ask(Scripted([])) == first
+def judged(
+    said: list[str], path: Path, cases: Sequence[Case], samples: int
+) -> tuple[list[Verdict], CallContext]:
+    """Ask about cases one after the other; what is asked beyond the replies must be in the journal."""
+    context = context_with(journal=Journal(path))
+    lm, sampling = lm_of(Scripted(said), context), Sampling(samples=samples)
+    judge = Asker(judge=FECT, program=FECT.basic(), lm=lm, sampling=sampling, concurrency=1)
+    try:
+        return judge.ask_all(cases), context
+    finally:
+        context.journal.close()
 
 
-def test_the_same_question_asked_twice_is_two_answers(tmp_path: Path) -> None:
-    twice = [CASES[0], CASES[0]]
-    inner = Scripted([reply("chat", factual=True), reply("chat", factual=False)])
-    for engine in (inner, Scripted([])):
-        context = context_with(journal=Journal(tmp_path / "j"))
-        judge = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context), concurrency=1)
-        assert [verdict.label for verdict in judge.ask_all(twice)] == ["factual", "non_factual"]
+@pytest.mark.parametrize(
+    ("cases", "samples", "said", "found"),
+    [
+        (CASES[:2], 3, "TFTFFT", [("TFT"), ("FFT")]),  # each sample as itself
+        ([CASES[0]] * 2, 1, "TF", ["T", "F"]),  # the same question asked twice is two answers
+        (CASES[:1], 1, "\ud800", ["T"]),  # half a surrogate pair
+        (CASES[:1], 1, "-", [""]),  # an unusable reply
+    ],
+)
+def test_what_was_answered_is_replayed_and_counted_but_not_as_calls(
+    tmp_path: Path, cases: Sequence[Case], samples: int, said: str, found: list[str]
+) -> None:
+    texts = {"T": YES, "F": reply("chat", factual=False), "\ud800": f"\ud800\n\n{YES}", "-": "prose"}
+    labels = {"T": "factual", "F": "non_factual", "\ud800": "factual"}
+    first, paid = judged([texts[one] for one in said], tmp_path / "j", cases, samples)
+    again, replayed = judged([], tmp_path / "j", cases, samples)
+    assert [verdict.samples for verdict in first] == [tuple((labels[one],) for one in row) for row in found]
+    assert {verdict.status for verdict in (*first, *again)} == {"abstained" if said == "-" else "verdict"}
+    assert [verdict.samples for verdict in again] == [verdict.samples for verdict in first]
+    assert (replayed.meter.calls, replayed.meter.tokens) == (paid.meter.calls, paid.meter.tokens)
+    spend = replayed.ledger.spend()
+    assert (spend.calls, spend.replayed) == (0, len(said))
 
 
 @pytest.mark.parametrize("text", ["garbage", '{"key": "k", "n": 1, "text": "a"}', "SQLite format 3\0damage"])
@@ -137,31 +146,6 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
         judge.ask_all(CASES)
     journal.close()  # says nothing more: it would hide that error
     assert len(Journal(tmp_path / "j")) < len(inner.requests)
-
-
-def test_half_a_surrogate_pair_in_a_reply_can_be_kept(tmp_path: Path) -> None:
-    said = "\ud800\n\n" + reply("chat", factual=True)
-    for engine in (Scripted([said]), Scripted([])):
-        context = context_with(journal=Journal(tmp_path / "j"))
-        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask(CASES[0])
-        assert verdict.label == "factual"
-
-
-def test_an_unusable_reply_is_replayed_as_such(tmp_path: Path) -> None:
-    for engine in (Scripted(["prose"]), Scripted([])):
-        context = context_with(journal=Journal(tmp_path / "j"))
-        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask(CASES[0])
-        assert verdict.status == "abstained"
-
-
-def test_replayed_answers_count_against_the_budget_but_not_as_calls(tmp_path: Path) -> None:
-    for number in (1, 2):
-        engine = Scripted([reply("chat", factual=True)] * 5) if number == 1 else Scripted([])
-        context = context_with(journal=Journal(tmp_path / "j"))
-        Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask_all(CASES[:5])
-    assert context.meter.calls == 5
-    assert context.meter.tokens == 60
-    assert (context.ledger.spend().calls, context.ledger.spend().replayed) == (0, 5)
 
 
 answers = st.builds(

@@ -65,7 +65,7 @@ class Killed(Failing):
     def __init__(self, sent: Counter[str], journal: Path, *, stop: int = 0, seed: int = 0) -> None:
         super().__init__(sent, seed=seed)
         self.journal, self.last, self.arrived = journal, stop, 0
-        self.left: dict[Path, bytes] | None = None
+        self.left: dict[str, bytes] | None = None
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         self.arrived += 1
@@ -163,7 +163,7 @@ class Dying(Endpoint):
     def __init__(self, model: Model, journal: Path, at: int, answered: bool) -> None:
         super().__init__(model)
         self.journal, self.at, self.answered, self.calls = journal, at, answered, 0
-        self.left: dict[Path, bytes] | None = None
+        self.left: dict[str, bytes] | None = None
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         self.calls += 1
@@ -314,9 +314,10 @@ def test_what_failed_for_good_stays_booked_when_it_was_answered_later(tmp_path: 
 
 
 def test_what_ends_the_work_is_not_replayed_as_a_row_that_failed(tmp_path: Path) -> None:
-    lm = lm_of(Scripted([LMAuthError("who?")]), context_with(journal=Journal(tmp_path / "j")))
+    context = context_with(journal=Journal(tmp_path / "j"))
     with pytest.raises(LMError):
-        lm("a question")
+        lm_of(Scripted([LMAuthError("who?")]), context)("a question")
+    context.journal.close()
     context = context_with(Budget(calls=1), Journal(tmp_path / "j"))
     with pytest.raises(BudgetExhausted):
         lm_of(Scripted([]), context)("a question")
@@ -413,7 +414,6 @@ def test_what_was_sent_and_never_answered_counts_as_spent(tmp_path: Path, limit:
     for number in (1, 2, 3):
         journal.send("k", number)
     journal.close()
-    assert Journal(tmp_path / "j").begun
     context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
     inner = Scripted([YES] * calls)
     found = ask(inner, context, cases=2)

@@ -13,11 +13,11 @@ from small import cli
 from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.engines import lettuce, local, models, nli
+from jurist.engines import local, models
 from jurist.engines.detectors import Named, named
+from jurist.engines.local import Chunk, NliEngine, Relation, relate, relations
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.engines.nli import Chunk, NliEngine, Relation, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
@@ -113,8 +113,8 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_paid(
         raise ModelError(f"{model} cannot be loaded", hint="name another")
 
     monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", load)
-    monkeypatch.setattr(lettuce, "load_finder", load)
+    monkeypatch.setattr(local, "load_classifier", load)
+    monkeypatch.setattr(local, "load_finder", load)
     server = serve()
     done = cli(*asked, "--api-base", server.url)
     assert (done.code, server.count) == (1, 0)
@@ -217,7 +217,7 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake = Fake()
     monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: fake)
+    monkeypatch.setattr(local, "load_classifier", lambda model, decides: fake)
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
     output = tmp_path / "o.jsonl"
     assert main(["run", "nli:org/m", "--input", str(tmp_path / "rows.jsonl"), "--output", str(output)]) == 0
@@ -233,7 +233,7 @@ def test_a_model_is_loaded_once_until_its_folder_is_written_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: Fake())
+    monkeypatch.setattr(local, "load_classifier", lambda model, decides: Fake())
     model, weights = Model(f"nli:{tmp_path}"), tmp_path / "model.safetensors"
     weights.write_text("1")
     first = models.reached(model)
@@ -251,7 +251,7 @@ needs_transformers = pytest.mark.skipif(
 @pytest.mark.slow
 @needs_transformers
 def test_a_real_model_reads_long_premises_in_pieces(tmp_path: Path) -> None:
-    classifier = nli.load_classifier(str(tiny(tmp_path)))
+    classifier = local.load_classifier(str(tiny(tmp_path)))
     premise = "the bridge was built by carters " * 40
     short, long, both = classifier.classify(premise, ["it fell"])[0], ["it fell " * 90], ["it fell", "a b c"]
     assert len(short) > 5
@@ -291,4 +291,4 @@ def test_a_real_model_runs_as_a_judge(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any] | None, words: str) -> None:
     folder = tmp_path if options is None else tiny(tmp_path, **options)
     with pytest.raises(ModelError, match=words):
-        nli.load_classifier(str(folder))
+        local.load_classifier(str(folder))

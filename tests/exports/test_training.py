@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.engines.nli import load_classifier
+from jurist.engines.local import load_classifier
 from jurist.errors import UsageError
 from jurist.exports.training import LEAST_EXAMPLES, Selection, Training, make_training
 from jurist.gold.goldset import Gold

@@ -1,6 +1,7 @@
 """The attempts that a journal holds, and its files as a kill leaves them."""
 
 import sqlite3
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -8,10 +9,13 @@ __all__ = ["attempts", "forget_after", "left_by_a_kill", "put_back", "states"]
 
 
 def attempts(path: Path) -> list[sqlite3.Row]:
-    """Return all attempts, in the order in which they left."""
-    with closing(sqlite3.connect(path)) as data:
-        data.row_factory = sqlite3.Row
-        return data.execute("SELECT * FROM attempts ORDER BY id").fetchall()
+    """Return all attempts, in the order in which they left; the journal may be in use."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        put_back(copy, left_by_a_kill(path))
+        with closing(sqlite3.connect(copy)) as data:
+            data.row_factory = sqlite3.Row
+            return data.execute("SELECT * FROM attempts ORDER BY id").fetchall()
 
 
 def states(path: Path) -> list[str]:
@@ -25,14 +29,15 @@ def forget_after(path: Path, number: int) -> None:
         data.execute("DELETE FROM attempts WHERE id > ?", (number,))
 
 
-def left_by_a_kill(path: Path) -> dict[Path, bytes]:
+def left_by_a_kill(path: Path) -> dict[str, bytes]:
     """Return the files of a journal in use as they are now: what SIGKILL would leave."""
-    return {file: file.read_bytes() for file in (path, Path(f"{path}-wal")) if file.exists()}
+    files = {end: Path(f"{path}{end}") for end in ("", "-wal")}
+    return {end: file.read_bytes() for end, file in files.items() if file.exists()}
 
 
-def put_back(path: Path, files: dict[Path, bytes]) -> None:
+def put_back(path: Path, files: dict[str, bytes]) -> None:
     """Make a journal what :func:`left_by_a_kill` has returned."""
-    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        file.unlink(missing_ok=True)
-    for file, data in files.items():
-        file.write_bytes(data)
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    for end, data in files.items():
+        Path(f"{path}{end}").write_bytes(data)
