@@ -20,8 +20,8 @@ from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
+from ..report.differing import Succession, against_before
 from ..report.scores import OFFLINE, spend_line
-from ..report.succession import Succession, against_before
 from .approving import agree
 from .common import (
     gold_of,

@@ -21,7 +21,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
-from .differing import prompt_changes
+from .differing import against_before, prompt_changes
 from .document import Document, Facts, Lines, Part, Section, Tone
 from .history import basic_state, search_parts
 from .judged import SYSTEMS, paired_cases
@@ -38,7 +38,6 @@ from .scores import (
     score_parts,
     spend_line,
 )
-from .succession import against_before
 from .table import Table, table
 from .views import TAKEN
 from .votes import credit_of, reliability_parts, sure_parts

@@ -11,7 +11,7 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
-from jurist.report.succession import Succession, against_before
+from jurist.report.differing import Succession, against_before
 
 
 def compiled(folder: Path, gold: str, *more: str) -> Done:
