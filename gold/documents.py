@@ -126,21 +126,13 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
     elif file and path.suffix.lower() in _PLAIN:
         return _unique([_plain(path, path.parent)])
     reading = read(source)
-    if str(source) in bundled_names() and not (folder or file):
-        _check_bundled(str(source), reading)
+    if str(source) in bundled_names() and not (folder or file) and not _has_documents(reading):
+        suited = [other for other in bundled_names() if _has_documents(read(other))]
+        hint = f"use {' or '.join(suited)}, or documents of your own"
+        raise GoldError(f"the bundled set {source} has no references to write from", hint=hint)
     keys = (*_TEXT, name) if name else _TEXT
     documents = [(row, _document(row, keys, reading.path, line)) for line, row in reading.rows]
     return _unique(_references(documents))
-
-
-def _check_bundled(name: str, reading: Reading) -> None:
-    if _has_documents(reading):
-        return
-    suited = [other for other in bundled_names() if other != name and _has_documents(read(other))]
-    raise GoldError(
-        f"the bundled set {name} has no references to write from",
-        hint=f"use {' or '.join(suited)}, or documents of your own",
-    )
 
 
 def _has_documents(reading: Reading) -> bool:
