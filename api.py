@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from types import MappingProxyType
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Unpack, get_args
 
 from .engines.meter import Budget
@@ -15,13 +15,13 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, against, gate_of, limits_of
+from .jobs.gating import Criteria, Gate, Gating, Limits, against, gate_of, limits_of
 from .jobs.given import (
     GoldLike,
     JudgeLike,
     Loading,
+    Surface,
     checked,
-    gold_of,
     holdout_of,
     judges_of,
     loaded_of,
@@ -31,16 +31,15 @@ from .jobs.given import (
     warn,
 )
 from .jobs.hardening import Hardening, Robustness
-from .jobs.plan import Plan, earlier_parts
+from .jobs.plan import CALLS, Plan, earlier_parts
+from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge
-from .keeping.naming import find_judge, locate
-from .keeping.paying import Start, paying
-from .keeping.resolving import resolve_sampling
+from .keeping.naming import find_judge
+from .keeping.resolving import default_temperature, resolve_sampling
 from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.judge import Judge
-from .report.progress import counted, shown
 from .text.attacks import Attack, suite
 
 
@@ -126,12 +125,13 @@ def compile(
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
     seed: int = 0,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
     force: bool = False,
     anyway: bool = False,
     sink: Sink | None = None,
+    surface: Surface | None = None,
 ) -> Compiled:
     """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
 
@@ -144,7 +144,7 @@ def compile(
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
-        budget: hard limits for the whole job.
+        budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         sampling: samples per case; an open threshold is fitted on train.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
@@ -156,38 +156,44 @@ def compile(
         force: make the artifact the latest even if it was not shown to be better.
         anyway: go on where the sealed test has too few groups for anything to be shown.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
+        surface: shows how the job goes in place of that, as the command line's does.
 
     Raises:
         TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
-    place = store_of(store)
-    found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place, source=True)
+    given = SimpleNamespace(**locals())
+    place, surface = store_of(store), surface or Surface()
+    found, reference = surface.judge(judge, place)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
-    warn(fit.note)
-    labelled = gold_of(gold, found)
-    plan = Plan(
+    surface.note(fit.note)
+    limits = settings_of(budget, Budget)
+    labelled = surface.gold(gold, found)
+    proposer = None if prompt_model is None else model_of(prompt_model)
+    plan = Plan.of(
+        given,
         judge=found,
         gold=labelled,
         holdout=None if holdout is None else holdout_of(holdout, labelled),
         earlier=earlier_parts(place, found, seed, shares, holdout=holdout is not None),
-        optimizer=optimizer,
-        options=options or {},
         model=fit.model,
-        prompt_model=None if prompt_model is None else model_of(prompt_model),
+        prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
         verifier=None if verifier is None else model_of(verifier),
-        budget=settings_of(budget, Budget),
+        budget=limits if limits.calls is not None else replace(limits, calls=CALLS),
         sampling=fit.sampling,
-        adapter=adapter,
-        concurrency=concurrency,
-        shares=shares,
-        seed=seed,
         judge_ref=reference,
     )
-    with shown(found.name) if sink is None else nullcontext(sink) as taking:
+    with surface.compiling(plan, sink) as (taking, opened):
         return compile_judge(
-            plan, store=place, resume=resume, fresh=fresh, force=force, anyway=anyway, sink=taking
+            plan,
+            store=place,
+            resume=resume,
+            fresh=fresh,
+            force=force,
+            anyway=anyway,
+            sink=taking,
+            on_open=opened,
         )
 
 
@@ -198,9 +204,10 @@ def evaluate(
     *,
     model: str | Model | None = None,
     budget: Budget | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
+    surface: Surface | None = None,
     **options: Unpack[Loading],
 ) -> Evaluation:
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
@@ -214,16 +221,16 @@ def evaluate(
     Raises:
         What :func:`compare` raises.
     """
-    place = store_of(store)
+    place, surface = store_of(store), surface or Surface()
     (loaded,) = judges_of([judge], model, place, options)
-    work = Evaluating(
-        contenders=(loaded,), gold=gold_of(gold, loaded.judge), budget=settings_of(budget, Budget)
-    )
-    warn(loaded.note, work.left_out_words, work.look.words)
-    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
-    with paying(work, start) as job, counted(loaded.name, work.rows) as step:
-        (answers,) = work.ask(job, step)
-    return evaluation_of(work, answers)
+    given = surface.gold(gold, loaded.judge)
+    work = Evaluating(contenders=(loaded,), gold=given, budget=settings_of(budget, Budget))
+    surface.note(*work.remarks)
+    with surface.asking(work, place, loaded.name, resume=resume, fresh=fresh) as (job, step):
+        answers = work.ask(job, step)
+        found = evaluation_of(work, answers[0])
+        surface.keep(job, work, found, answers)
+    return found
 
 
 @checked
@@ -236,9 +243,10 @@ def harden(
     field: str = "",
     model: str | Model | None = None,
     budget: Budget | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
+    surface: Surface | None = None,
     **options: Unpack[Loading],
 ) -> Robustness:
     """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
@@ -255,22 +263,23 @@ def harden(
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
-    place = store_of(store)
+    place, surface = store_of(store), surface or Surface()
     (loaded,) = judges_of([judge], model, place, options)
-    warn(loaded.note)
     work = Hardening(
         contenders=(loaded,),
-        gold=gold_of(gold, loaded.judge),
+        gold=surface.gold(gold, loaded.judge),
         budget=settings_of(budget, Budget),
         attacks=suite() if attacks is None else tuple(attacks),
         most=cases,
         field=field,
     )
-    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
-    with paying(work, start) as job, counted(loaded.name, work.rows) as step:
+    surface.note(*work.remarks)
+    with surface.asking(work, place, loaded.name, resume=resume, fresh=fresh) as (job, step):
         found = work.attack(job, step)
+        job.unfinished = any(one.flips.failed for one in found.found)
         if loaded.artifact is not None:
             place.keep_added(loaded.artifact, ROBUSTNESS, found.to_json())
+        surface.keep(job, work, found)
     return found
 
 
@@ -284,25 +293,24 @@ def compare(
     pairs: Pairs = "first",
     budget: Budget | None = None,
     seed: int = 0,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
+    surface: Surface | None = None,
     **options: Unpack[Loading],
 ) -> Comparison:
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
     Args:
         judges: see :data:`JudgeLike`; they find the same in the same rows.
-        gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
-            was compiled on are left out, and counted.
+        gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
         models: every judge that is given by name is asked with each; default: ``offline``.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         budget: hard limits for everything together.
         seed: of the permutation test.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume: continue an interrupted run of the same comparison; nothing is paid twice.
-        fresh: forget an interrupted run of the same comparison.
+        resume, fresh: continue, or forget, an interrupted run of the same comparison; nothing is paid twice.
         options: of judges given by name, as for :func:`load`: ``samples``, ``threshold``, ``concurrency``,
             ``strictness``, ``verifier``, ``adapter``.
 
@@ -313,20 +321,25 @@ def compare(
     """
     if pairs not in get_args(Pairs):
         raise UsageError(f"pairs={pairs!r} cannot be used", hint=f"give {' or '.join(get_args(Pairs))}")
-    place = store_of(store)
+    place, surface = store_of(store), surface or Surface()
     contenders = judges_of(judges, models, place, options, draws=repeats)
-    given = gold_of(gold, scoring_judge(contenders))
-    experiment = Experiment(
-        contenders=contenders, gold=given, repeats=repeats, budget=settings_of(budget, Budget)
-    )
-    warn(*(one.note for one in contenders), experiment.left_out_words, experiment.look.words)
-    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
-    with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
-        answers = experiment.ask(job, step)
-    left, look, beside = experiment.left_out, experiment.look, experiment.references(seed)
-    return compared(
-        answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look, references=beside
-    )
+    given = surface.gold(gold, scoring_judge(contenders))
+    limits = settings_of(budget, Budget)
+    work = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=limits)
+    surface.note(*work.remarks)
+    with surface.asking(work, place, "comparing", resume=resume, fresh=fresh) as (job, step):
+        answers = work.ask(job, step)
+        found = compared(
+            answers,
+            gold=given.name,
+            left_out=work.left_out,
+            pairs=pairs,
+            seed=seed,
+            look=work.look,
+            references=work.references(seed),
+        )
+        surface.keep(job, work, found, answers)
+    return found
 
 
 @checked
@@ -334,8 +347,8 @@ def gate(
     judge: JudgeLike,
     gold: GoldLike,
     *,
-    minimum: Mapping[str, float] = MappingProxyType({}),
-    maximum: Mapping[str, float] = MappingProxyType({}),
+    minimum: Limits = (),
+    maximum: Limits = (),
     not_worse_than: JudgeLike | None = None,
     margin: float | None = None,
     sure: bool = False,
@@ -345,9 +358,10 @@ def gate(
     model: str | Model | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
+    surface: Surface | None = None,
     **options: Unpack[Loading],
 ) -> Gate:
     """Say whether a judge is good enough on gold, and not worse than another version.
@@ -355,7 +369,7 @@ def gate(
     Args:
         judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
-        minimum: metric -> the lowest value that passes.
+        minimum: metric -> the lowest value that passes; pairs for several of one metric.
         maximum: metric -> the highest value that passes, of an error.
         not_worse_than: another one, or a reference, such as ``"constant"``; fails if the judge is shown to be worse.
         margin: fails unless the interval shows that it is worse by this much at most.
@@ -369,22 +383,18 @@ def gate(
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
+    given = SimpleNamespace(**locals())
     other, reference = against(not_worse_than)
-    criteria = Criteria(
-        limits=limits_of(minimum.items(), maximum.items()),
-        sure=sure,
-        max_unusable=max_unusable,
-        margin=margin,
-        max_flip=max_flip,
-        field=field,
-        reference=reference,
-    )
-    place = store_of(store)
+    criteria = Criteria.of(given, limits=limits_of(minimum, maximum), reference=reference)
+    place, surface = store_of(store), surface or Surface()
     contenders = judges_of([judge] if other is None else [judge, other], model, place, options)
-    warn(*(one.note for one in contenders))
-    given = gold_of(gold, contenders[0].judge)
-    work = Gating.of(contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
-    with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
-        answers = work.ask(job)
-        robustness = work.attack(answers)
-    return gate_of(work, answers, robustness, seed=seed)
+    rows = surface.gold(gold, contenders[0].judge)
+    work = Gating.of(contenders, gold=rows, budget=settings_of(budget, Budget), criteria=criteria)
+    surface.note(*work.remarks)
+    with surface.asking(work, place, "judging", resume=resume, fresh=fresh) as (job, step):
+        answers = work.ask(job, step)
+        with surface.counted("attacking", work.attacked_rows) as step:
+            robustness = work.attack(answers, step)
+        found = gate_of(work, answers, robustness, seed=seed)
+        surface.keep(job, work, found, answers)
+    return found

@@ -1,19 +1,17 @@
-"""What ``artifacts`` and its actions take."""
+"""What ``artifacts`` with its actions and ``report`` take."""
 
 from .command import Command
-from .groups import Limits, Printed, Resume, Transport, some_gold
+from .groups import Limits, Printed, Resume, Transport, name, some_gold
 from .options import flag, option, positional
 
 
 class ShowOptions(Printed):
     artifact: str = positional("JUDGE[@VERSION]")
-    history: bool = flag("--history", help="every candidate that was tried, and score against calls")
-    prompt: bool = flag("--prompt", help="the prompt alone")
-    diff: bool = flag("--diff", help="what compiling changed in the basic prompt")
-    confusion: bool = flag(
-        "--confusion", help="what people said against what both prompts said, on the sealed test"
-    )
-    plot: str | None = option("--plot", metavar="F.svg|F.png", help="write a plot of score against calls")
+    history: bool = flag(help="every candidate that was tried, and score against calls")
+    prompt: bool = flag(help="the prompt alone")
+    diff: bool = flag(help="what compiling changed in the basic prompt")
+    confusion: bool = flag(help="what people said against what both prompts said, on the sealed test")
+    plot: str | None = option(metavar="F.svg|F.png", help="write a plot of score against calls")
 
 
 class DiffOptions(Printed):
@@ -32,7 +30,7 @@ class LineageOptions(Printed):
 
 class PackOptions(Printed):
     artifact: str = positional("JUDGE[@VERSION]")
-    output: str | None = option("--output", metavar="F.zip", help="default: JUDGE-VERSION.zip")
+    output: str | None = option(metavar="F.zip", help="default: JUDGE-VERSION.zip")
 
 
 class UnpackOptions(Printed):
@@ -47,10 +45,8 @@ class ChooseOptions(Transport, Limits, Resume, Printed):
     artifact: str = positional("JUDGE@VERSION")
     candidate: str = positional("CANDIDATE", help="its name in the history, its id, or the beginning of that")
     gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
-    api_base: str | None = option(
-        "--api-base", metavar="URL", help="address of the model (default: the card's)"
-    )
-    force: bool = flag("--force", help="make it the latest version even if it is not shown to be better")
+    api_base: str | None = option(metavar="URL", help="address of the model (default: the card's)")
+    force: bool = flag(help="make it the latest version even if it is not shown to be better")
 
 
 ARTIFACTS = (
@@ -83,19 +79,19 @@ examples:
     ),
     Command(
         name="artifacts lineage",
-        does="moving.lineage",
+        does="artifacts.lineage",
         options=LineageOptions,
         help="The versions of a judge: what each came from, how, and what was decided.",
     ),
     Command(
         name="artifacts pack",
-        does="moving.pack_",
+        does="artifacts.pack_",
         options=PackOptions,
         help="Write one artifact as one file.",
     ),
     Command(
         name="artifacts unpack",
-        does="moving.unpack_",
+        does="artifacts.unpack_",
         options=UnpackOptions,
         help="""\
 Put a packed artifact into the store, if its seal holds.
@@ -104,7 +100,7 @@ It keeps its version where that number is free; else it gets the next one, and i
     ),
     Command(
         name="artifacts choose",
-        does="choose.run",
+        does="compile.choose_candidate",
         options=ChooseOptions,
         help="""\
 Make another candidate of a compilation the artifact: a point of its front of cost and score, or any of its history.
@@ -122,4 +118,39 @@ The model, its settings and the split are those on the card. Only keys come from
 With a real model you are asked before more than 1000 calls or 1 USD, or have said --yes.
 """,
     ),
+)
+
+
+class ReportOptions(Printed):
+    subject: str = positional(
+        "JUDGE[@VERSION]|F.json|F.jsonl",
+        type=name,
+        help="a compiled judge, or what evaluate, compare or run wrote",
+    )
+    output: str | None = option(
+        name="-o --output",
+        metavar="F.html",
+        help="where the page is written (default: named after its subject)",
+    )
+    gold: str | None = some_gold(
+        "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
+    )
+
+
+REPORT = Command(
+    name="report",
+    does="artifacts.report",
+    options=ReportOptions,
+    help="""\
+One page about a compiled judge, in one file that needs no network: whether compiling helped, on what evidence, what
+changed in the prompt, and every case of the sealed test to search and read. Of a saved result (--output or --json of
+evaluate, compare, assess; the JSON lines of a run), what it holds.
+""",
+    examples="""\
+examples:
+  jurist report fect
+  jurist report fect@2 -o report.html
+  jurist evaluate fect:basic --gold labels.csv --output result.json && jurist report result.json
+  jurist report may-send --gold labels.csv -o report.html
+""",
 )

@@ -1,24 +1,13 @@
 """Every command, in the order in which help lists them. A new one is a line here, its options, and what it does."""
 
-from .artifacts import ARTIFACTS
-from .batch import BATCH
+from .artifacts import ARTIFACTS, REPORT
+from .catalogue import COMPLETION, EXPORT, JUDGES, NEW
 from .command import Command
-from .compare import COMPARE, EVALUATE
-from .compile import COMPILE
-from .faithqa import BENCHMARK
-from .gate import GATE
-from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
-from .gold import GOLD
-from .haluagent import HALUAGENT
-from .harden import HARDEN
-from .judges import COMPLETION, EXPORT, JUDGES
-from .new import NEW
-from .prove import PROVE
-from .report import REPORT
-from .review import REVIEW
-from .run import JOIN, RUN
-from .serve import SERVE
-from .share import SHARE
+from .compile import COMPILE, PROVE
+from .generate import ASSESS, BENCHMARK, DATASET, DIALOGUE, HALUAGENT, ITEMS
+from .gold import GOLD, REVIEW
+from .run import BATCH, JOIN, RUN, SERVE, SHARE
+from .scoring import COMPARE, EVALUATE, GATE, HARDEN
 from .table import THREE, TRAINING
 
 COMMANDS: tuple[Command, ...] = (

@@ -1,29 +1,45 @@
-"""What ``compile`` takes."""
+"""What ``compile`` and ``prove`` take."""
 
 from collections.abc import Mapping
 from typing import ClassVar
 
 from .command import Command
 from .groups import (
+    PORT,
     AllLimits,
     Common,
+    Concurrency,
+    Endpoint,
     Limits,
     ModelOptions,
+    PaidOptions,
     Resume,
     RowOptions,
     SamplingOptions,
+    SeedOptions,
     SplitOptions,
     StrictnessOptions,
+    Transport,
+    VerifierOptions,
     VerifierPromptOptions,
     name,
+    port,
     some_gold,
+    whole,
 )
 from .options import flag, option, positional, repeated
+
+
+class SearchOptions(Concurrency, SeedOptions):
+    """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
+
+    adapter: str = option("chat", choices=("chat", "json", "xml"), help="DSPy's prompt format")
 
 
 class CompileOptions(
     RowOptions,
     ModelOptions,
+    SearchOptions,
     VerifierPromptOptions,
     Limits,
     AllLimits,
@@ -41,38 +57,32 @@ class CompileOptions(
     gold: str | None = some_gold(
         "labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set"
     )
-    optimizer: str | None = option(
-        "--optimizer",
+    optimizer: str = option(
+        "race",
         metavar="NAME",
         help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, "
-        "mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by + (default: race)",
+        "mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
     )
     holdout: str | None = option(
-        "--holdout",
         type=name,
         metavar="PATH|NAME",
         help="labelled rows that are the sealed test; train and dev are then all of --gold",
     )
-    settings: tuple[str, ...] = repeated("--set", metavar="NAME=VALUE", help="a setting of the optimizer")
-    prompt_model: str | None = option(
-        "--prompt-model", metavar="M", help="model that writes prompts (default: the judge's)"
+    settings: tuple[str, ...] = repeated(
+        name="--set", metavar="NAME=VALUE", help="a setting of the optimizer"
     )
+    prompt_model: str | None = option(metavar="M", help="model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(
-        "--prompt-api-base",
-        metavar="URL",
-        help="address of that model (default: --api-base, where it is of the same provider)",
+        metavar="URL", help="address of that model (default: --api-base, where it is of the same provider)"
     )
     prompt_key_env: str | None = option(
-        "--prompt-api-key-env", metavar="NAME", help="environment variable that holds the key of that model"
+        name="--prompt-api-key-env",
+        metavar="NAME",
+        help="environment variable that holds the key of that model",
     )
-    adapter: str = option(
-        "--adapter", "chat", choices=("chat", "json", "xml"), help="DSPy's prompt format (default: chat)"
-    )
-    metric: str | None = option(
-        "--metric", metavar="NAME", help="compile for another metric than the judge's own"
-    )
-    anyway: bool = flag("--anyway", help="go on where the test is too small for anything to be shown")
-    force: bool = flag("--force", help="make it the latest version even if it is not shown to be better")
+    metric: str | None = option(metavar="NAME", help="compile for another metric than the judge's own")
+    anyway: bool = flag(help="go on where the test is too small for anything to be shown")
+    force: bool = flag(help="make it the latest version even if it is not shown to be better")
 
 
 COMPILE = Command(
@@ -95,5 +105,46 @@ The default model, "offline", is a text-overlap scorer, not an LLM, and needs no
 A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
 and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
 and pays for no answer twice that had arrived.
+""",
+)
+
+
+class ProveOptions(RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions):
+    artifact: str = positional("JUDGE@VERSION")
+    rows: str | None = option(
+        type=name, metavar="PATH|NAME", help="rows that nobody labelled; labels in them are not read"
+    )
+    number: int = option(40, name="--labels", type=whole, help="labels to plan, one a group")
+    model: str | None = option(metavar="M", help="who answers (default: the model it was proven with)")
+    sheet: str | None = option(
+        exclusive="how", metavar="F.csv", help="write the planned units as a sheet for a person"
+    )
+    review: bool = flag(
+        exclusive="how", help="label them on a page on this machine; Ctrl-C ends it, the same goes on"
+    )
+    answers: str | None = option(exclusive="how", metavar="F.csv", help="the sheet that came back: decides")
+    rater: str = option("annotator", metavar="NAME", help="who is going to label")
+    port: int = option(PORT, type=port, help=f"of the page (default: {PORT})")
+
+
+PROVE = Command(
+    name="prove",
+    does="prove.run",
+    options=ProveOptions,
+    help="""\
+Show whether a version is better than its basic prompt by labels where the two differ: both are asked about rows that
+nobody labelled, people label a planned number of those on which they differ, one a group, at random, without seeing who
+said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens none.
+""",
+    examples="""\
+examples:
+  jurist prove fect@2 --rows new.jsonl                       # asks both, and says what 40 labels will confirm
+  jurist prove fect@2 --sheet labels.csv --rater ann         # for a spreadsheet; or --review, a page on this machine
+  jurist prove fect@2 --answers labels.csv                   # the sheet that came back: decides
+
+The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same version
+(other --rows, or --fresh) counts, and its level falls: 0.025, 0.0083, 0.0042. Where nobody can tell, leave the label
+empty and write a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it
+to be better than a constant answer too.
 """,
 )

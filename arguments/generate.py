@@ -1,4 +1,4 @@
-"""What ``generate`` and ``assess`` take."""
+"""What ``generate`` with its kinds and ``assess`` take."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -31,34 +31,24 @@ class GenerateOptions(ModelOptions, PaidOptions):
     }
 
     input: str = option(
-        "--input",
         required=True,
         metavar="DOCS|GOLD",
         help="rows with 'text', a folder of .txt and .md, or gold with references (cognibench-mini)",
     )
-    turns: str = option("--turns", "3", metavar="N|MIN-MAX", help="exchanges a dialogue (default: 3)")
+    turns: str = option("3", metavar="N|MIN-MAX", help="exchanges a dialogue")
     words: str = option(
-        "--words",
-        "40-200",
-        metavar="MIN-MAX",
-        help="length of every assistant turn; a Chinese character is a word (default: 40-200)",
+        "40-200", metavar="MIN-MAX", help="length of every assistant turn; a Chinese character is a word"
     )
     topics: str | None = option(
-        "--topics", metavar="A,B", help="one dialogue for each document and topic (default: its title)"
+        metavar="A,B", help="one dialogue for each document and topic (default: its title)"
     )
     language: Literal["auto", "en", "zh"] = option(
-        "--language",
-        "auto",
-        help="refuse documents that are not in it (default: each document's own)",
+        "auto", help="refuse documents that are not in it (default: each document's own)"
     )
-    per_document: int = option(
-        "--per-document", 1, metavar="N", help="dialogues for each document and topic (default: 1)"
-    )
-    attempts: int = option(
-        "--attempts", 3, metavar="N", help="how often one turn may be asked for (default: 3)"
-    )
+    per_document: int = option(1, help="dialogues for each document and topic")
+    attempts: int = option(3, help="how often one turn may be asked for")
     max_rejected: float = allowed(
-        "--max-rejected", 0.5, "share of rejected and failed dialogues above which the exit code is 3"
+        0.5, "share of rejected and failed dialogues above which the exit code is 3"
     )
 
 
@@ -66,29 +56,21 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
     """Who labels what models wrote."""
 
     judge: str | None = option(
-        "--judge",
         metavar="JUDGE[@VERSION]",
         help="who labels (default: the latest compiled cognibench, qa-conflict or satisfaction, as what is judged "
         "demands, else its basic prompt)",
     )
     judge_model: str = option(
-        "--judge-model",
-        "offline",
-        metavar="M",
-        help='the judge\'s model: "offline" (default) or a model string',
+        "offline", metavar="M", help='the judge\'s model: "offline" (default) or a model string'
     )
     judge_api_base: str | None = option(
-        "--judge-api-base", metavar="URL", help="address of an OpenAI-compatible server for the judge"
+        metavar="URL", help="address of an OpenAI-compatible server for the judge"
     )
     judge_temperature: float | None = option(
-        "--judge-temperature",
-        metavar="T",
-        help="of the judge (default: 0.7, or 0 for one sample)",
+        metavar="T", help="of the judge (default: 0.7, or 0 for one sample)"
     )
-    samples: int = option("--samples", 5, metavar="K", help="independent judgements a response (default: 5)")
-    threshold: int | None = option(
-        "--threshold", metavar="T", help="votes for a hallucination (default: more than half)"
-    )
+    samples: int = option(5, metavar="K", help="independent judgements a response")
+    threshold: int | None = option(metavar="T", help="votes for a hallucination (default: more than half)")
 
 
 class ItemsOptions(WritingOptions):
@@ -103,23 +85,17 @@ class ItemsOptions(WritingOptions):
         "NAME", help="a generator: NAME[@VERSION], NAME:basic, path/to/file.py:generator"
     )
     attempts: int = option(
-        "--attempts",
-        1,
-        type=whole,
-        metavar="N",
-        help="how often a document may be tried until what is written passes (default: 1)",
+        1, type=whole, help="how often a document may be tried until what is written passes"
     )
 
 
 class DialogueOptions(GenerateOptions):
-    output: str = option(
-        "--output", required=True, metavar="F.jsonl", help="the file to write, a dialogue a line"
-    )
+    output: str = option(required=True, metavar="F.jsonl", help="the file to write, a dialogue a line")
 
 
 class DatasetOptions(LabellerOptions, GenerateOptions):
-    output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
-    plots: bool = flag("--plots", help="draw the figures into FOLDER/plots")
+    output: str = option(required=True, metavar="FOLDER", help="the folder to write")
+    plots: bool = flag(help="draw the figures into FOLDER/plots")
 
 
 class AssessOptions(LabellerOptions, Endpoint):
@@ -133,40 +109,31 @@ class AssessOptions(LabellerOptions, Endpoint):
         "MODEL", nargs="+", help='"offline", or a DSPy model string; one row each'
     )
     benchmark: str = option(
-        "--benchmark",
         required=True,
         metavar="dialogues|FILE",
         help="what is asked: the bundled prompts, rows, or a benchmark of jurist generate haluagent or faithqa",
     )
     calibration: str | None = option(
-        "--calibration",
         type=name,
         metavar="GOLD",
         help="gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",
     )
     fact_judge: str | None = option(
-        "--fact-judge",
         metavar="JUDGE[@VERSION]",
         help="who checks the facts of hallucinated responses on a benchmark of jurist generate faithqa (default: the "
         "latest compiled fact-check, else fact-check:basic)",
     )
-    limit: int | None = option("--limit", type=whole, metavar="N", help="the first N prompts only")
-    words: str = option(
-        "--words", "40-200", metavar="MIN-MAX", help="length the models are asked for (default: 40-200)"
-    )
+    limit: int | None = option(type=whole, help="the first N prompts only")
+    words: str = option("40-200", metavar="MIN-MAX", help="length the models are asked for")
     unanswered: Literal["apart", "wrong"] = option(
-        "--unanswered",
         "apart",
-        choices=("apart", "wrong"),
         help="on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count as "
-        "hallucinated, as in the paper; the other rates are printed too (default: apart)",
+        "hallucinated, as in the paper; the other rates are printed too",
     )
-    answers: str | None = option("--answers", metavar="F.jsonl", help="write the labelled answers too")
-    output: str | None = option("--output", metavar="F.json", help="write the JSON object to a file too")
+    answers: str | None = option(metavar="F.jsonl", help="write the labelled answers too")
+    output: str | None = option(metavar="F.json", help="write the JSON object to a file too")
     max_unusable: float = allowed(
-        "--max-unusable",
-        0.05,
-        "share of prompts without a usable, labelled answer above which the exit code is 3",
+        0.05, "share of prompts without a usable, labelled answer above which the exit code is 3"
     )
 
 
@@ -233,7 +200,7 @@ The labels are the judge's, not people's. Sentences on which it gives no usable 
 )
 ASSESS = Command(
     name="assess",
-    does="assess.run",
+    does="assess.assess_",
     options=AssessOptions,
     help="""\
 Let models answer about references, and label every sentence of their answers with a judge: shares of statement types
@@ -255,5 +222,91 @@ One of jurist generate faithqa gives the rates of perfect responses and Constrai
 --benchmark dialogues are the prompts of the bundled cognibench-mini; a file has rows with "turns" (as jurist generate
 dialogue writes them) or rows of the cognibench judge. After Ctrl-C, a limit or a crash, --resume continues and pays
 nothing twice.
+""",
+)
+
+
+class BenchmarkOptions(ItemsOptions):
+    helps: ClassVar[Mapping[str, str]] = {
+        **ItemsOptions.helps,
+        "input": "concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or faithqa-documents",
+    }
+
+    size: int = option(40, type=whole, help="how many queries")
+    tasks: str | None = option(
+        metavar="A,B",
+        help="of fact, story, poem, evaluation, relationship, summary (default: all, as in the paper's Table 1)",
+    )
+    generator: str = option(
+        "faithqa:basic",
+        metavar="GENERATOR[@V]",
+        help="who writes: a compiled version, or the basic prompts (default)",
+    )
+    attempts: int = option(3, type=whole, help="how often one query may be written")
+
+
+BENCHMARK = Command(
+    name="generate faithqa",
+    does="generate.faithqa",
+    options=BenchmarkOptions,
+    help="""\
+Build a benchmark of intent hallucination (FAITHQA, section 5): queries about facts and for creative writing with easy
+(up to 4) and hard (more) sets of conditions, and queries for evaluation and analysis of which exactly one part is
+removed. Every query is verified to be answerable, or not, by a verifier that no optimizer tunes, and mapped to its
+constraints; what fails goes to F.rejects.jsonl with its reasons.
+""",
+    examples="""\
+examples:
+  jurist generate faithqa --input faithqa-documents --output benchmark.jsonl
+  jurist generate faithqa --input docs.jsonl --output benchmark.jsonl --size 20000 --tasks fact,poem
+  jurist generate faithqa --input docs/ --output b.jsonl --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1 \\
+    --max-cost 5
+
+With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
+The default model, "offline", fills set phrases. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a
+crash, --resume continues, pays nothing twice, and ends in the same file.
+""",
+)
+
+
+class HaluAgentOptions(ItemsOptions):
+    helps: ClassVar[Mapping[str, str]] = {
+        **ItemsOptions.helps,
+        "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs",
+    }
+
+    output: str = option(required=True, metavar="FOLDER", help="the folder to write")
+    generator: str = option(
+        "",
+        metavar="NAME[@V]",
+        help="who writes, such as haluagent@1 or haluagent-zh:basic, with Chinese instructions "
+        "(default: the latest compiled haluagent, else haluagent:basic)",
+    )
+    sample: int = option(
+        0, help="write N items that passed and N that did not for people to check (default: none)"
+    )
+    limit: int | None = option(type=whole, help="the first N passages only")
+    max_rejected: float = allowed(1.0, "share of rejected and failed items above which the exit code is 3")
+
+
+HALUAGENT = Command(
+    name="generate haluagent",
+    does="haluagent.make",
+    options=HaluAgentOptions,
+    help="""\
+Make a benchmark of hallucination from documents (HaluAgent): a question with its correct answer from each passage,
+three hallucinated answers and their types, verified by three judges and by code, then aggregated into generative,
+single-choice and true-or-false items.
+""",
+    examples="""\
+examples:
+  jurist generate haluagent --input haluagent-docs --output bench/
+  jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --sample 20
+  jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
+
+FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and single_choice_qa.jsonl in the
+authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
+"offline", leaves figures out of sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a crash,
+--resume continues, pays nothing twice, and ends in the same files.
 """,
 )

@@ -1,10 +1,11 @@
-"""What ``gold`` and its actions take."""
+"""What ``gold`` with its actions and ``review`` take."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from .command import Command
 from .groups import (
+    PORT,
     Form,
     GoldOptions,
     Printed,
@@ -13,6 +14,7 @@ from .groups import (
     SplitOptions,
     StrictnessOptions,
     name,
+    port,
     some_gold,
     whole,
 )
@@ -36,12 +38,12 @@ class CheckOptions(SplitOptions, SeedOptions, JudgedGold):
 
 
 class SplitGoldOptions(CheckOptions):
-    output: str = option("--output", required=True, metavar="DIR", help="the folder to write")
+    output: str = option(required=True, metavar="DIR", help="the folder to write")
 
 
 class AgreementOptions(JudgedGold):
-    merge: _Rule | None = option("--merge", help="list the units that this rule leaves ambiguous")
-    ordinal: bool = flag("--ordinal", help="the judge's labels are ordered: give the ordinal alpha too")
+    merge: _Rule | None = option(help="list the units that this rule leaves ambiguous")
+    ordinal: bool = flag(help="the judge's labels are ordered: give the ordinal alpha too")
 
 
 class ImportOptions(RowOptions, Printed):
@@ -49,10 +51,9 @@ class ImportOptions(RowOptions, Printed):
     gold: tuple[str, ...] = positional(
         "PATH|NAME", nargs="+", type=name, help="files, sheets, exports, ...; several are joined"
     )
-    output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
+    output: str = option(required=True, metavar="F.jsonl", help="the file to write")
     merge: _Rule | None = option(
-        "--merge",
-        help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label",
+        help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label"
     )
 
 
@@ -60,30 +61,24 @@ class SheetFormat(Options):
     """A sheet for people to label."""
 
     output: str = option(
-        "--output", required=True, metavar="F", help="the sheet to write: .csv, or .json for Label Studio"
+        required=True, metavar="F", help="the sheet to write: .csv, or .json for Label Studio"
     )
-    rater: str = option(
-        "--rater", "annotator", metavar="NAME", help="who is going to label (default: annotator)"
-    )
-    format: str | None = option(
-        "--format", choices=("csv", "labelstudio"), help="of the sheet (default: by the suffix)"
-    )
+    rater: str = option("annotator", metavar="NAME", help="who is going to label")
+    format: str | None = option(choices=("csv", "labelstudio"), help="of the sheet (default: by the suffix)")
 
 
 class SheetOptions(SheetFormat, JudgedGold):
-    every: bool = flag("--all", help="also units that have a gold label")
+    every: bool = flag(name="--all", help="also units that have a gold label")
 
 
 class ReviewOptions(SheetFormat, Printed):
     judge: str = positional("JUDGE", help="the judge whose labels these are")
-    verdicts: str = option("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
+    verdicts: str = option(required=True, metavar="F.jsonl", help="what jurist run wrote")
     gold: str | None = some_gold("also units on which judge and gold, or raters, differ")
     input: str | None = option(
-        "--input", metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
+        metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
     )
-    top: int | None = option(
-        "--top", type=whole, metavar="N", help="the first N units only (default: all candidates)"
-    )
+    top: int | None = option(type=whole, help="the first N units only (default: all candidates)")
 
 
 class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
@@ -91,11 +86,9 @@ class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
         "gold": "labelled rows of the cognibench judge, or a dataset folder"
     }
 
-    parts: int = option(
-        "--parts", 5, type=whole, metavar="N", help="into how many parts an answer is cut (default: 5)"
-    )
-    csv: str | None = option("--csv", metavar="F.csv", help="write the tables as CSV too")
-    plots: str | None = option("--plots", metavar="DIR", help="draw the figures into a folder")
+    parts: int = option(5, type=whole, help="into how many parts an answer is cut")
+    csv: str | None = option(metavar="F.csv", help="write the tables as CSV too")
+    plots: str | None = option(metavar="DIR", help="draw the figures into a folder")
 
 
 GOLD = (
@@ -140,7 +133,7 @@ examples:
     ),
     Command(
         name="gold sheet",
-        does="review.sheet",
+        does="gold.sheet",
         options=SheetOptions,
         help="Write the units to label: a CSV for a spreadsheet, or tasks for Label Studio.",
         examples="""\
@@ -164,7 +157,7 @@ examples:
     ),
     Command(
         name="gold review",
-        does="review.run",
+        does="gold.review",
         options=ReviewOptions,
         help="Write the units whose label is worth most as a sheet: the judge wavers, or judge, gold or raters differ.",
         examples="""\
@@ -174,4 +167,49 @@ examples:
   jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
 """,
     ),
+)
+
+
+class PageOptions(JudgedGold):
+    output: str = option(
+        name="-o --output",
+        required=True,
+        metavar="F.jsonl",
+        help="where labels are kept; an existing file goes on",
+    )
+    verdicts: str | None = option(
+        metavar="F.jsonl", help="what jurist run wrote: what the judge wavers on comes first"
+    )
+    rater: str = option("", metavar="NAME", help="the name that the page proposes")
+    guideline: str | None = option(
+        metavar="F.md", help="how to label (default: the bundled set's, else the basic prompt)"
+    )
+    every: bool = flag(
+        name="--all", help="also units that have a gold label on which nobody and nothing differs"
+    )
+    top: int | None = option(type=whole, help="the first N units only")
+    port: int = option(PORT, type=port, help=f"of the page (default: {PORT})")
+
+
+REVIEW = Command(
+    name="review",
+    does="pages.review",
+    options=PageOptions,
+    help="""\
+A page on this machine on which people label the units that matter, those first whose label is worth most: where raters
+differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the cases of
+train and dev that it was compiled on, and asks first about those on which the prompts that were tried differ most. From
+the keyboard, with the guideline beside; several raters never see each other's labels. A label is on the disk before the
+page says that it is saved.
+""",
+    examples="""\
+examples:
+  jurist review fect claims.jsonl -o labels.jsonl --rater ann
+  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
+  jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
+  jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
+  jurist review fect@1 -o labels.jsonl
+
+Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
+""",
 )

@@ -35,14 +35,15 @@ class Options:
         declared = (item for item in fields(cls) if item.metadata)
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             name, alone, told = (item.metadata[key] for key in ("name", "exclusive", "told"))
-            told = {**_read(cls, item.name), **told, "help": cls.helps.get(item.name, told["help"])}
             if alone and alone not in exclusive:
                 exclusive[alone] = parser.add_mutually_exclusive_group()
             place = exclusive[alone] if alone else parser
-            if name:
-                place.add_argument(*name.split(), dest=item.name, **told)
-            else:
+            told = {**_read(cls, item.name), **told, "help": cls.helps.get(item.name, told["help"])}
+            if name is None:
                 place.add_argument(item.name, **told)
+            else:
+                flags = name.split() or [f"--{item.name.replace('_', '-')}"]
+                place.add_argument(*flags, dest=item.name, **told)
 
     @classmethod
     def of(cls, given: object, **others: Any) -> Self:
@@ -76,31 +77,36 @@ def _read(cls: type[Options], name: str) -> dict[str, Any]:
         if get_origin(one) is Literal:
             return {"choices": get_args(one)}
         if one in (int, float):
-            return {"type": one}
+            return {"type": one, **({"metavar": "N"} if one is int else {})}
     return {}
 
 
-def option(name: str, default: Any = None, *, help: str, exclusive: str = "", **told: Any) -> Any:
-    """Return a field that is an option."""
-    about = {"default": default, "help": help, **told}
-
+def option(default: Any = None, *, help: str, name: str = "", exclusive: str = "", **told: Any) -> Any:
+    """Return a field that is an option, ``--`` and its own name but for another ``name``; help ends in its default."""
+    said = isinstance(default, int | float | str) and default is not False and default != ""
+    shown = f"{default:g}" if isinstance(default, float) else default
+    about = {
+        "default": default,
+        "help": f"{help} (default: {shown})" if said and "default" not in help else help,
+        **told,
+    }
     return field(default=default, metadata={"name": name, "exclusive": exclusive, "told": about})
 
 
-def repeated(name: str, *, help: str, **told: Any) -> Any:
+def repeated(*, help: str, **told: Any) -> Any:
     """Return a field that is an option that may be given several times: a tuple, empty without any."""
-    return option(name, (), help=f"{help}; may be repeated", action=_Append, **told)
+    return option((), help=f"{help}; may be repeated", action=_Append, **told)
 
 
-def flag(name: str, *, help: str, exclusive: str = "") -> Any:
+def flag(**told: Any) -> Any:
     """Return a field that is true if the option is given."""
-    return option(name, False, help=help, exclusive=exclusive, action="store_true")
+    return option(False, action="store_true", **told)
 
 
 def positional(metavar: str, *, help: str = "", **told: Any) -> Any:
     """Return a field that is an argument without a name."""
     about = {"metavar": metavar, "help": help or None, **told}
-    metadata = {"name": "", "exclusive": "", "told": about}
+    metadata = {"name": None, "exclusive": "", "told": about}
     return field(default=None, metadata=metadata) if told.get("nargs") == "?" else field(metadata=metadata)
 
 

@@ -27,7 +27,7 @@ class DetectorOptions(
     }
 
     detectors: tuple[str, ...] = repeated(
-        "--detector",
+        name="--detector",
         metavar="JUDGE[@VERSION]|KIND:MODEL",
         help="a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, fava, "
         "ragtruth, selfcheck); the first is tested against the "
@@ -39,28 +39,18 @@ class TrainingOptions(SplitOptions, Common):
     helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
 
     input: str = option(
-        "--input",
-        required=True,
-        metavar="LABELLED",
-        help="labelled rows: a bundled name, a file, a folder, hf:...",
+        required=True, metavar="LABELLED", help="labelled rows: a bundled name, a file, a folder, hf:..."
     )
-    output: str = option("--output", required=True, metavar="F.jsonl", help="the file; - is standard output")
+    output: str = option(required=True, metavar="F.jsonl", help="the file; - is standard output")
     judge: str = option(
-        "--judge",
-        "detector:basic",
-        metavar="JUDGE[@VERSION]",
-        help="whose prompt and reply; it must ask once (default: detector:basic)",
+        "detector:basic", metavar="JUDGE[@VERSION]", help="whose prompt and reply; it must ask once"
     )
     part: Literal["train", "dev", "all"] = option(
-        "--part",
         "train",
         help="groups to take: train (default), dev for a validation file, or all, which holds nothing back",
     )
     max_tokens: int | None = option(
-        "--max-tokens",
-        type=whole,
-        metavar="N",
-        help="leave out longer examples; an estimate, about four letters a token",
+        type=whole, help="leave out longer examples; an estimate, about four letters a token"
     )
 
 
@@ -86,7 +76,7 @@ twice.
 )
 TRAINING = Command(
     name="training",
-    does="training.run",
+    does="catalogue.training",
     options=TrainingOptions,
     help="""\
 Write a training file for fine-tuning a judge: labelled rows as chat messages, one JSON line each.

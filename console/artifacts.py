@@ -1,4 +1,4 @@
-"""``jurist artifacts list | show | diff | tag | verify``."""
+"""``jurist artifacts`` with its actions, but for ``choose``, and ``jurist report``: what a store keeps."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,22 +7,34 @@ from typing import Any
 
 from ..arguments.artifacts import (
     DiffOptions,
+    LineageOptions,
+    PackOptions,
+    ReportOptions,
     ShowOptions,
     TagOptions,
+    UnpackOptions,
     VerifyOptions,
 )
 from ..arguments.groups import Printed, StoreOptions
-from ..errors import ArtifactError, JuristError
+from ..errors import ArtifactError, GoldError, JuristError, UsageError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
+from ..gold.goldset import Gold
+from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact, prompt_text, rows_of
 from ..keeping.artifacts import Problem, Store, VersionSummary
 from ..keeping.loading import load_judge
+from ..keeping.moving import Received, pack, unpack
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.answers.confusion import confused
+from ..programs.judge import Judge
+from ..report.artifact import ArtifactReport
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
+from ..report.document import Document
 from ..report.history import basic_state, curve
+from ..report.page import as_page
+from ..report.saved import saved_report
 from ..report.scores import (
     confusion_counts,
     disagreement_cell,
@@ -32,9 +44,9 @@ from ..report.scores import (
     robustness_table,
 )
 from ..report.table import Table, table
-from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
-from .printing import Part, Result, Verbatim
+from .inputs import gold_source, store_of
+from .printing import Part, Result, Verbatim, write_text
 
 
 def store_named(options: StoreOptions) -> Store:
@@ -241,3 +253,131 @@ def scored(one: VersionSummary) -> str:
     if not scores or metric not in scores["compiled"]:
         return "-"
     return f"{metric} {metric_cell(scores['compiled'][metric])}"
+
+
+def pack_(options: PackOptions) -> Result:
+    """Write one artifact as one file."""
+    artifact = store_named(options).load(options.artifact)
+    output = options.output or f"{artifact.judge}-{artifact.version}.zip"
+    data = pack(artifact)
+    write_whole(data, Path(output))
+    about = {"artifact": artifact.ref, "sha256": artifact.sha256, "output": output, "bytes": len(data)}
+    return Result(
+        data=about, body=[f"{artifact.ref} packed into {output}"], notes=_file_beside(artifact.card)
+    )
+
+
+def unpack_(options: UnpackOptions) -> Result:
+    """Put a packed artifact into the store."""
+    try:
+        data = Path(options.file).read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
+    return _arrived(unpack(data, store_of(options)))
+
+
+def lineage(options: LineageOptions) -> Result:
+    """Return the versions of a judge with what each came from."""
+    found = list(store_named(options).list(options.judge))
+    if not found:
+        raise ArtifactError(
+            f"no artifact of {options.judge!r}",
+            hint="jurist artifacts list has all; --store names another folder",
+        )
+    rows = [[f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(one.names)] for one in found]
+    columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
+    return Result(
+        data={"judge": options.judge, "versions": [_line(one) for one in found]},
+        body=[table("", columns, rows)],
+    )
+
+
+def _line(one: VersionSummary) -> dict[str, Any]:
+    keys = ("parent", "origin", "created", "sha256")
+    return {"version": one.version, "names": list(one.names), **{key: one.card.get(key) for key in keys}}
+
+
+def _descent(one: VersionSummary) -> list[str]:
+    parent, origin = one.card.get("parent"), one.card.get("origin") or {}
+    parts = [f"{one.judge}@{parent}" if parent else "basic"]
+    parts += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
+    optimizer, decision = one.card.get("optimizer") or {}, one.card.get("decision") or {}
+    return [
+        ", ".join(parts),
+        str(one.card.get("created", "-")),
+        optimizer.get("name") or "-",
+        decision.get("verdict") or "-",
+    ]
+
+
+def _arrived(received: Received) -> Result:
+    artifact = received.artifact
+    origin = artifact.card.get("origin") or {}
+    words = f"{artifact.ref} is in the store" if received.new else f"{artifact.ref} was in the store already"
+    words += f" (arrived as version {origin['version']})" if origin else ""
+    about = {
+        "artifact": artifact.ref,
+        "sha256": artifact.sha256,
+        "path": str(artifact.path),
+        "new": received.new,
+    }
+    return Result(data=about, body=[words], notes=_file_beside(artifact.card))
+
+
+def _file_beside(card: dict[str, Any]) -> list[str]:
+    reference = str(card.get("judge_ref") or "")
+    if ".py" not in reference or card.get("definition"):
+        return []
+    return [
+        f"the judge's file {reference} is not in it: whoever uses it needs that file, and trusts it first"
+    ]
+
+
+_NAMED = 3
+"""Files that are named of a folder."""
+
+
+def report(options: ReportOptions) -> Result:
+    """Write the page, and say where it is."""
+    saved = Path(options.subject)
+    if saved.suffix in (".json", ".jsonl"):
+        return _written(saved_report(saved), options.output or f"{saved.stem}.html")
+    store = store_of(options)
+    try:
+        artifact = store.load(options.subject)
+    except JuristError as error:
+        if not saved.is_dir():
+            raise
+        inside = ", ".join(map(str, sorted(saved.glob("*.json*"))[:_NAMED]))
+        hint = f"name a file in it: {inside}" if inside else "name a compiled judge, or a file of results"
+        raise UsageError(f"{saved} is a folder", hint=hint) from error
+    judge = judge_of(artifact, store)
+    gold, problem = _gold(options.gold, artifact, judge, store)
+    found = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)
+    notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
+    return _written(found.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
+
+
+def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
+    write_text(as_page(document), path)
+    data = {"report": path, "subject": document.subject, "headline": document.headline}
+    said = ": ".join([document.headline, *document.lead[:1]])
+    return Result(data=data, body=[said, f"report: {path}"], notes=notes)
+
+
+def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
+    """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
+    if named is not None:
+        gold = Gold.load(named, judge)
+        cases = {case.id for case in gold.cases}
+        proof = artifact.proof()
+        if proof and not any(row["case"] in cases for row in proof):
+            raise GoldError(
+                f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
+            )
+        return gold, ""
+    about = artifact.card["gold"].get("holdout") or artifact.card["gold"]
+    try:
+        return Gold.again(about, judge, gold_source(about, store)), ""
+    except GoldError as error:
+        return None, f"{error.message}; name the gold with --gold"

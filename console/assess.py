@@ -1,11 +1,18 @@
-"""``jurist assess``."""
+"""``jurist assess``: sentences of dialogues, C-FAITH's items, or FAITHQA's queries."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..arguments.generate import AssessOptions
+from ..engines.meter import Budget
+from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
+from ..gold.writing import check_files, write_jsonl
+from ..jobs.assessing import AssessedModels, assess, foresee_assessment
+from ..keeping.loading import load_judge
 from ..papers.cognibench.assess import (
     DIALOGUES,
     MEASURES,
@@ -15,33 +22,71 @@ from ..papers.cognibench.assess import (
     read_prompts,
 )
 from ..papers.cognibench.dataset import response_rows
-from ..papers.faithqa.assess import is_benchmark
+from ..papers.faithqa.assess import Assessment as QueryAssessment
+from ..papers.faithqa.assess import is_benchmark, read_questions
+from ..papers.faithqa.results import BREAKDOWNS, compare
+from ..papers.haluagent.assess import Assessed as AssessedItems
+from ..papers.haluagent.assess import ItemAssessment, check_compares
+from ..papers.haluagent.items import FORMATS, Item, read_authors, read_items
+from ..papers.haluagent.rates import Rates, paired
 from ..programs.dialogue_checks import range_of
-from ..report.scores import number_cell
+from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
+from ..programs.haluagent.judges import QA_CONFLICT
+from ..report.scores import number_cell, total_line
 from ..report.table import Table, table
-from . import faithqa, haluagent_assess
-from .assessed import assess_models, assessed
-from .common import budget_of, target_of
+from ..signatures.haluagent import TYPES
 from .generate import below, labeller
-from .printing import Part, Result
+from .inputs import labelling, labelling_model, store_of, target_of
+from .printing import Part, Result, remark, write_json
+from .terminal import Started
 
 _TYPES, _RATES = MEASURES[:3], MEASURES[3:]
 
 
-def run(options: AssessOptions) -> Result:
-    """Assess models; exit code 3 if too many prompts have no usable answer."""
-    items = haluagent_assess.items_of_benchmark(options.benchmark)
-    if items:
+Shown = tuple[dict[str, Any], Iterable[Mapping[str, Any]], Sequence[Part]]
+"""What is said of all models: JSON values, a line for each answer, and what people read."""
+Show = Callable[[list[Any]], Shown]
+
+
+def assess_(options: AssessOptions) -> Result:
+    """Assess models; exit code 3 if too many questions have no usable answer."""
+    work, show = _work(options)
+    judge, targets = work.judge, work.targets
+    check_files(options.answers, options.output)
+    if judge.note:
+        remark(judge.note)
+    steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(targets)
+    with Started(options, [judge.model, *targets], lambda: foresee_assessment(work)) as begun:
+        doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
+        found, spend = assess(work, begun.start(doing, steps), on_step=begun.step)
+    told, answers, body = show(found)
+    data = {**told, "judge": judge.stamp(), "spend": spend, "forecast": begun.forecast}
+    if options.answers:
+        write_jsonl(answers, options.answers)
+    write_json(data, options.output)
+    ending = [total_line(spend)]
+    if judge.model.offline or any(model.offline for model in targets):
+        ending.append("engine: offline, a text-overlap scorer, not an LLM")
+    notes = ["--resume asks again for what failed"] if any(one.failed for one in found) else []
+    worst = max(found, key=lambda one: one.unusable)
+    if over := worst.unusable > options.max_unusable:
+        share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
+        notes.append(
+            f"{worst.model}: {share} of the questions have no usable answer; {allowed} are allowed (--max-unusable)"
+        )
+    return Result(data=data, body=[*body, *ending], notes=notes, code=3 if over else 0)
+
+
+def _work(options: AssessOptions) -> tuple[AssessedModels[Any], Show]:
+    """Return what is asked of whom, by what the benchmark holds, and what shows it."""
+    if items := items_of_benchmark(options.benchmark):
         _unused(options, "words", "fact_judge")
-        return haluagent_assess.run(options, items)
+        return _items(options, items)
     if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
         _unused(options, "words", "calibration")
-        return faithqa.assess_queries(options)
+        return _queries(options)
     _unused(options, "fact_judge")
-    work = _assessment(options)
-    done = assess_models(options, work)
-    found = done.found
-    return assessed(options, done, _json(work, found), _answer_rows(found), _body(work, found))
+    return _sentences(options)
 
 
 def _unused(options: AssessOptions, *names: str) -> None:
@@ -52,11 +97,11 @@ def _unused(options: AssessOptions, *names: str) -> None:
             raise UsageError(f"{flag} says nothing about {options.benchmark}", hint=f"leave out {flag}")
 
 
-def _assessment(options: AssessOptions) -> Assessment:
+def _sentences(options: AssessOptions) -> tuple[Assessment, Show]:
     words = range_of(options.words, "--words")
     judge = labeller(options)
     prompts, name = read_prompts(options.benchmark)
-    return Assessment(
+    work = Assessment(
         prompts=prompts[: options.limit],
         targets=tuple(target_of(options, model) for model in options.models),
         judge=judge,
@@ -64,22 +109,18 @@ def _assessment(options: AssessOptions) -> Assessment:
         benchmark=name,
         length=f"between {words.low} and {words.high} words",
         concurrency=options.concurrency,
-        budget=budget_of(options),
+        budget=Budget.of(options),
         seed=options.seed,
     )
 
+    def show(found: list[Assessed]) -> Shown:
+        left_out = len(work.calibration.cases) - len(work.held_out)
+        calibration = {"gold": work.calibration.name, "rows": len(work.held_out), "left_out": left_out}
+        models = [one.to_json() for one in found]
+        data = {"benchmark": work.benchmark, "prompts": len(work.prompts), "calibration": calibration}
+        return {**data, "models": models}, _answer_rows(found), _sentences_body(work, found)
 
-def _json(work: Assessment, found: Sequence[Assessed]) -> dict[str, Any]:
-    return {
-        "benchmark": work.benchmark,
-        "prompts": len(work.prompts),
-        "calibration": {
-            "gold": work.calibration.name,
-            "rows": len(work.held_out),
-            "left_out": len(work.calibration.cases) - len(work.held_out),
-        },
-        "models": [one.to_json() for one in found],
-    }
+    return work, show
 
 
 def _answer_rows(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
@@ -89,7 +130,7 @@ def _answer_rows(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
             yield {"model": model.model, **row, "response": one.answer.text}
 
 
-def _body(work: Assessment, found: Sequence[Assessed]) -> list[Part]:
+def _sentences_body(work: Assessment, found: Sequence[Assessed]) -> list[Part]:
     left_out = len(work.calibration.cases) - len(work.held_out)
     return [
         _measures("shares of statement types: raw; corrected [95 % interval]", _TYPES, found),
@@ -142,3 +183,170 @@ def _calibration(one: Assessed) -> Table:
         ]
         rows.append([name.replace("_", " "), *cells])
     return table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows)
+
+
+def items_of_benchmark(path: str) -> tuple[Item, ...]:
+    """Return the items of a benchmark file, ours or the authors'; none if it is something else."""
+    try:
+        with Path(path).open(encoding="utf-8") as lines:
+            row = json.loads(lines.readline())
+    except (OSError, ValueError):
+        return ()
+    if isinstance(row, dict) and {"id", "format"} <= row.keys():
+        return read_items(path)
+    theirs = (
+        isinstance(row, dict) and {"question"} < row.keys() and {"halu_type", "correct_option"} & row.keys()
+    )
+    return read_authors(path) if theirs else ()
+
+
+def _items(options: AssessOptions, items: tuple[Item, ...]) -> tuple[ItemAssessment, Show]:
+    judge = labelling(options, QA_CONFLICT.name)
+    check_compares(judge)  # before its gold is read as the calibration
+    work = ItemAssessment(
+        items=items[: options.limit],
+        targets=tuple(target_of(options, name) for name in options.models),
+        judge=judge,
+        calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
+        unanswered=options.unanswered,
+        benchmark=options.benchmark,
+        concurrency=options.concurrency,
+        budget=Budget.of(options),
+        seed=options.seed,
+    )
+
+    def show(found: list[AssessedItems]) -> Shown:
+        data = {
+            "benchmark": work.benchmark,
+            "items": len(work.items),
+            "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
+            "models": [one.to_json() for one in found],
+            "paired": _pairs(found),
+        }
+        return data, _item_answers(found), _items_body(work, found)
+
+    return work, show
+
+
+def _item_answers(found: Sequence[AssessedItems]) -> Iterator[dict[str, Any]]:
+    for one in found:
+        for reply, result in zip(one.replies, one.found, strict=True):
+            said = {"reply": reply, "hallucinated": result.hallucinated, "failed": result.failed}
+            yield {"model": one.model, "id": result.item.id, "format": result.item.format, **said}
+
+
+def _pairs(found: Sequence[AssessedItems]) -> list[dict[str, Any]]:
+    """Return each pair of models with its tests, all of them corrected together (Holm)."""
+    tests = paired({one.model: one.found for one in found})
+    return [
+        {"first": one.first, "second": one.second, "only_first": one.mcnemar.b, "only_second": one.mcnemar.c}
+        | {"p": one.p, "p_holm": one.p_holm}
+        for one in tests
+        if one.mcnemar
+    ]
+
+
+_COUNTED = ("first", "second", "only_first", "only_second")
+
+
+def _items_body(work: ItemAssessment, found: Sequence[AssessedItems]) -> list[Part]:
+    pairs = [
+        [*(str(one[name]) for name in _COUNTED), f"{one['p']:.3g}", f"{one['p_holm']:.3g}"]
+        for one in _pairs(found)
+    ]
+    return [
+        _formats([(one, one.rates) for one in found]),
+        _formats([(one, one.otherwise) for one in found]),
+        *_shares("by type, generative items (C-FAITH Table 6)", TYPES, found, "types"),
+        *_shares(
+            "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
+            ("false_negative", "false_positive"),
+            found,
+            "errors",
+        ),
+        *(
+            [table("the same items: hallucinated on by one only; larger p of exact McNemar and whole documents, Holm",
+                   ("first", "second", "only first", "only second", "p", "p (Holm)"), pairs)]
+            if pairs
+            else []
+        ),
+        *(
+            f"{one.model}: generative, without the judge's errors: {one.rates.corrected}"
+            + (f" ({one.rates.corrected.problem})" if one.rates.corrected.problem else "")
+            for one in found
+            if one.rates.corrected
+        ),
+        f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "
+        f"{work.calibration.name}",
+    ]  # fmt: skip
+
+
+_COUNTED_AS = {"apart": "unanswered replies left out", "wrong": "unanswered replies count as hallucinated"}
+
+
+def _formats(found: Sequence[tuple[AssessedItems, Rates]]) -> Table:
+    rows = []
+    for one, rates in found:
+        overall = rates.overall
+        mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
+        unanswered = str(sum(rates.unanswered.values()))
+        cells = [str(rates.formats.get(name, "-")) for name in FORMATS]
+        rows.append([one.model, *cells, mean, unanswered, str(rates.failed)])
+    return table(
+        f"hallucination rates [95 % interval] (C-FAITH Table 5), {_COUNTED_AS[found[0][1].unanswered_as]}",
+        ("model", *FORMATS, "overall", "unanswered", "failed"),
+        rows,
+    )
+
+
+def _shares(title: str, names: Sequence[str], found: Sequence[AssessedItems], which: str) -> list[Table]:
+    """Return a table of shares; none where the benchmark has no item that it is about."""
+    if not any(getattr(one.rates, which) for one in found):
+        return []
+    rows = [[one.model, *(str(getattr(one.rates, which).get(name, "-")) for name in names)] for one in found]
+    return [table(title, ("model", *(name.replace("_", " ") for name in names)), rows)]
+
+
+def _queries(options: AssessOptions) -> tuple[QueryAssessment, Show]:
+    judge = labelling(options, SATISFACTION.name)
+    if judge.judge.answer.scale.identity() != SATISFACTION.answer.scale.identity():
+        raise UsageError(
+            f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
+        )
+    store = store_of(options)
+    checking, asked = options.fact_judge or FACT_CHECK.name, Model(name=options.judge_model)
+    facts = load_judge(checking, store=store, model=asked, concurrency=options.concurrency)
+    if facts.note:
+        remark(facts.note)
+    if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
+        raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
+    work = QueryAssessment(
+        questions=read_questions(options.benchmark)[: options.limit],
+        targets=tuple(target_of(options, name) for name in options.models),
+        judge=judge,
+        facts=facts.with_model(labelling_model(options)),
+        concurrency=options.concurrency,
+        budget=Budget.of(options),
+    )
+
+    def show(found: list[Any]) -> Shown:
+        pairs = compare(found, options.seed)
+        data = {
+            "benchmark": options.benchmark,
+            "queries": len(work.questions),
+            "models": [
+                {"model": one.model, **{name: part.to_json(one) for name, part in BREAKDOWNS.items()}}
+                for one in found
+            ],
+            "facts": work.facts.name,
+            "pairs": [pair.to_json() for pair in pairs],
+        }
+        answers = ({"model": one.model, **row.to_json()} for one in found for row in one.responses)
+        body: list[Part] = [
+            *(shown for one in BREAKDOWNS.values() if (shown := one.table(found)).rows),
+            *(pair.words for pair in pairs),
+            f"judge: {work.judge.name} with {work.judge.model.name}; facts: {work.facts.name}",
+        ]
+        return data, answers, body
+
+    return work, show

@@ -8,7 +8,7 @@ from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
-from ..arguments.batch import BatchOptions, CollectOptions, SubmitOptions
+from ..arguments.run import BatchOptions, CollectOptions, SubmitOptions
 from ..engines.batched import BatchEndpoint, batch_discount
 from ..engines.models import key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
@@ -22,9 +22,10 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
 from ..runs.runner import RunPlan
-from .common import Bar, model_of
+from .inputs import model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
+from .terminal import Bar
 
 _BEGIN = "jurist batch submit begins them"
 

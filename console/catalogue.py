@@ -1,13 +1,38 @@
-"""``jurist judges``."""
+"""``jurist judges``, ``new``, ``export``, ``training`` and ``completion``: judges and their prompts as text."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..arguments.catalogue import CompletionOptions, ExportOptions, NewOptions
 from ..arguments.groups import Form
-from ..programs.catalogue import CATALOGUE, GENERATORS
+from ..arguments.table import TrainingOptions
+from ..engines.models import Model
+from ..errors import GoldError, JuristError, UsageError
+from ..exports import Exporter, Subject, Target, exporter, rendered, subject_of
+from ..exports.incoming import (
+    Asked,
+    IncomingPrompt,
+    judge_source,
+    labels_asked,
+    preference_asked,
+    read_prompt,
+    score_asked,
+)
+from ..exports.parity import Parity, nasty_cases, parity, rows_of
+from ..exports.training import LEAST_EXAMPLES, Selection, make_training
+from ..gold.goldset import Gold
+from ..gold.new_rows import read_rows
+from ..gold.writing import json_text
+from ..keeping.loading import load_judge
+from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
-from .printing import Result
+from .inputs import mapping_of, shares_of, store_of
+from .printing import Part, Result, Verbatim, remark, write_text
+from .terminal import progress
 
 
 def judges(options: Form) -> Result:
@@ -50,3 +75,179 @@ def _metric(judge: Judge) -> str:
 def _answers(judge: Judge) -> str:
     """Return what can be answered, with a remark on each that has one."""
     return ", ".join(f"{one} ({note})" if note else one for one, note in judge.answer.scale.listing()[1])
+
+
+def completion(options: CompletionOptions) -> Result:
+    """Return what makes a shell complete jurist's commands and options."""
+    try:
+        from argcomplete.shell_integration import shellcode
+    except ImportError as error:
+        raise JuristError(
+            "completion needs argcomplete, which is not installed", hint="pip install 'jurist[completion]'"
+        ) from error
+    code = shellcode(["jurist"], shell=options.shell)
+    return Result(data={"shell": options.shell, "code": code}, body=[Verbatim(code)])
+
+
+def export_(options: ExportOptions) -> Result:
+    """Write a judge's prompt for another system, or say how far that system sends what the judge sends."""
+    target = exporter(options.target)
+    subject, name = _subject(options)
+    about = {"judge": name, "target": options.target, "output": options.output}
+    if options.check:
+        return _checked(options, target, subject, about)
+    text, notes = rendered(target, subject), [*getattr(target, "limits", ()), *subject.limits]
+    if options.output in (None, "-"):
+        body: list[Part] = [Verbatim(text)]
+        return Result(data={**about, "limits": notes, "text": text}, body=body, notes=notes)
+    write_text(text, options.output)
+    return Result(data={**about, "limits": notes}, body=[f"{name} written to {options.output}"], notes=notes)
+
+
+def _subject(options: ExportOptions) -> tuple[Subject, str]:
+    model = Model(name=options.model) if options.model else None
+    loaded = load_judge(options.judge, store=store_of(options), model=model)
+    for said in (loaded.standing, loaded.other_model if model else ""):
+        if said:
+            remark(said)
+    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    if model is None:
+        name = (subject.card.get("model") or {}).get("name")
+        model = replace(loaded.model, name=name) if name else None
+    else:
+        model = loaded.model
+    cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
+    if options.check and not cases:
+        cases = nasty_cases(loaded.judge)
+    return replace(subject, model=model, rows=rows_of(subject, cases) if cases else ()), loaded.name
+
+
+def _checked(
+    options: ExportOptions, target: Exporter, subject: Subject, about: Mapping[str, object]
+) -> Result:
+    if not isinstance(target, Target):
+        raise UsageError(
+            f"nothing that runs here loads and fills an export to {options.target}, so there is nothing to check",
+            hint="leave out --check",
+        )
+    found = parity(target, subject)
+    if options.output not in (None, "-"):
+        write_text(rendered(target, subject), options.output)
+    return Result(
+        data={**about, **found.to_json(), "limits": [*target.limits, *subject.limits]},
+        body=_words(options, found),
+        notes=[*target.limits, *subject.limits],
+        code=1 if found.different else 0,
+    )
+
+
+def _words(options: ExportOptions, found: Parity) -> list[Part]:
+    what = (
+        "of your rows"
+        if options.input
+        else "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
+    )
+    share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
+    lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
+    if found.raw < found.equal:
+        lines.append(
+            f"{found.equal - found.raw} rows need their values as jurist.exports.variables gives them; "
+            f"{found.raw} are the same as they stand"
+        )
+    if found.different:
+        shown = ", ".join(found.different[:5])
+        lines.append(f"{len(found.different)} rows differ, such as {shown}")
+    return list(lines)
+
+
+def new(options: NewOptions) -> Result:
+    """Write the file of a judge, once a draft of it could be loaded as one."""
+    prompt = read_prompt(Path(options.source))
+    asked = _asked(options, prompt)
+    text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit)
+    output = Path(options.output or f"{options.name.replace('-', '_')}.py")
+    if output.exists():
+        raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / "judge.py"
+        draft.write_text(text, "utf-8")
+        judge = find(f"{draft}:judge")
+    write_text(text, str(output))
+    inputs = list(prompt.inputs)
+    about = {
+        "judge": judge.name,
+        "output": str(output),
+        "inputs": inputs,
+        "labels": list(judge.answer.scale.choices),
+    }
+    return Result(
+        data={**about, "answers": asked.words},
+        body=[f"{judge.name} written to {output}: inputs {', '.join(inputs)}; {asked.words}"],
+        notes=[
+            f"next: jurist compile {output}:judge --gold GOLD, with a column for each input and "
+            f"one for {judge.answer.field}"
+        ],
+    )
+
+
+def _asked(options: NewOptions, prompt: IncomingPrompt) -> Asked:
+    if options.labels is None and options.positive:
+        raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
+    if options.prefer is not None:
+        return preference_asked(_listed(options.prefer), prompt.inputs)
+    if options.score is not None:
+        return score_asked(options.score)
+    if options.labels is not None:
+        return labels_asked(_listed(options.labels), _listed(options.positive))
+    raise UsageError(
+        "nothing says what it answers",
+        hint="give --labels yes,no, --score 1-5, or --prefer with the two inputs that are compared",
+    )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def training(options: TrainingOptions) -> Result:
+    """Write a training file, and say what is in it and what is not."""
+    loaded = load_judge(
+        options.judge, store=store_of(options)
+    )  # the prompt of the latest, whichever it is for
+    if loaded.standing:
+        remark(loaded.standing)
+    chosen = Selection(
+        part=options.part, seed=options.seed, shares=shares_of(options.split), max_tokens=options.max_tokens
+    )
+    gold = Gold.load(options.input, loaded.judge)
+    with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
+        made = make_training(loaded, gold, chosen, on_case=step)
+    found = made.to_json()
+    if gold.skipped:  # gold without any label is left out when it is read
+        left_out = {**made.left_out, "unlabelled": made.left_out.get("unlabelled", 0) + gold.skipped}
+        found["left_out"] = dict(sorted(left_out.items()))
+    left = ", ".join(f"{count} {reason}" for reason, count in found["left_out"].items()) or "none"
+    if not made.examples:
+        raise GoldError(
+            f"no example is left of {len(gold.cases) + gold.skipped} rows ({left})",
+            path=options.input,
+            hint="use --part all, a higher --max-tokens, or more rows",
+        )
+    write_text("".join(json_text(one.line) + "\n" for one in made.examples), options.output)
+    tokens, labels = found["tokens"], ", ".join(f"{n} {name}" for name, n in found["labels"].items())
+    parts = (
+        f"{found['examples']} examples of {found['groups']} groups ({options.part})",
+        f"{labels}",
+        f"about {tokens['total']} tokens, {tokens['smallest']} to {tokens['largest']} an example",
+        f"rows left out: {left}",
+    )
+    line = f"{loaded.name}: " + "; ".join(parts)
+    notes = []
+    if len(made.examples) < LEAST_EXAMPLES:
+        notes.append(f"OpenAI's fine-tuning takes {LEAST_EXAMPLES} examples or more")
+    if options.part == "all":
+        notes.append("nothing is held back: score the tuned model on rows that are not in this file")
+    if options.output == "-":  # standard output has the examples, and nothing else
+        return Result(data={}, notes=[line, *notes])
+    about = {"judge": loaded.name, "output": options.output, "part": options.part}
+    return Result(data={**about, **found}, body=[line], notes=notes)

@@ -1,90 +1,135 @@
-"""``jurist compile``."""
+"""``jurist compile`` and ``jurist artifacts choose``: a search, or one of its candidates, proven and kept."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import Any
 
+from ..api import compile
+from ..arguments.artifacts import ChooseOptions
 from ..arguments.compile import CompileOptions
 from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
+from ..evaluation.proof import Decision
+from ..evaluation.votes import Sampling
+from ..gold.goldset import Gold
 from ..gold.raters import strata
-from ..jobs.compiling import Compiled, compile_judge
+from ..jobs.choosing import choose
+from ..jobs.compiling import Compiled
+from ..jobs.estimate import Estimate
 from ..jobs.foresee import foresee_compilation
-from ..jobs.given import holdout_of
-from ..jobs.plan import Plan, earlier_parts
-from ..keeping.naming import locate
-from ..keeping.resolving import default_temperature, resolve_sampling
-from ..optimizers.registry import DEFAULT
+from ..jobs.given import GoldLike
+from ..jobs.plan import Plan
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
+from ..keeping.card import Card
+from ..optimizers.base import Sink
 from ..programs.judge import Judge
+from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from ..report.differing import Succession, against_before
-from ..report.scores import OFFLINE, spend_line
-from .approving import agree
-from .common import (
-    gold_of,
-    human,
+from ..report.differing import Succession, against_before, change_words
+from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table, spend_line
+from .haluagent import compiled_parts
+from .inputs import (
     model_of,
-    sampling_of,
     settings_of,
     shares_of,
     store_of,
     verified,
     verifier_model,
 )
-from .haluagent import compiled_parts
 from .printing import Part, Result, remark
-from .proof import changed_line, kept_line, next_line, proof_parts
 from .strata import People
+from .terminal import Bar, Terminal, agree, human
 from .watching import Watch
-
-_DEFAULT_CALLS = 4000
 
 
 def run(options: CompileOptions) -> Result:
     """Compile; return the proof and the artifact's path."""
-    store = store_of(options)
-    _check_reference(options.judge)
-    judge, reference = locate(options.judge, store, source=True)
-    if options.metric:
-        judge = _with_metric(judge, options.metric)
-    if options.strictness:
-        judge = with_strictness(judge, options.strictness)
-    judge = verified(judge, options, options.model, store)
-    plan = _plan(options, judge, reference)
-    remark(
-        f"{judge.name} on {plan.gold.name}: {plural(len(plan.gold.cases), 'case')}, optimizer {plan.optimizer}"
+    terminal = _Compiling(options)
+    compiled = compile(
+        options.judge,
+        options.gold,
+        options=settings_of(options.settings),
+        model=model_of(options, options.model, options.seed),
+        prompt_model=_proposer(options),
+        verifier=verifier_model(options, options.timeout, options.seed),
+        budget=Budget.of(options),
+        sampling=Sampling.of(options),
+        shares=shares_of(options.split),
+        store=terminal.store,
+        surface=terminal,
+        **{name: getattr(options, name) for name in _SAME},
     )
-    seen = foresee_compilation(plan)
-    with ExitStack() as shown:
-        watch = Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}")
-
-        def opened(paid: Mapping[str, int]) -> None:
-            if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
-                agree(seen, paid, yes=options.yes, bounded=options.calls is not None)
-            shown.enter_context(watch)
-
-        compiled = compile_judge(
-            plan,
-            store=store,
-            resume=options.resume,
-            fresh=options.fresh,
-            force=options.force,
-            anyway=options.anyway,
-            sink=watch.event,
-            on_open=opened,
-        )
-    raters = _people(plan)
+    plan, store = terminal.plan, terminal.store
+    gold, test = plan.holdout or plan.gold, {case.id for case in plan.split.test}
+    raters = People(strata=strata(gold, only=test), ceiling=plan.people)
     succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-    written, told = compiled_parts(compiled, plan.split.dev, store) if judge.role == "generator" else ([], {})
+    generator = plan.judge.role == "generator"
+    written, told = compiled_parts(compiled, plan.split.dev, store) if generator else ([], {})
+    forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
-        data={**about, **compiled.artifact.card, **raters.to_json(), **told, "forecast": seen.to_json()}
+        data={**about, **compiled.artifact.card, **raters.to_json(), **told, **forecast}
         | ({"against_before": succession.to_json()} if succession else {}),
         body=[*written, *_body(compiled, plan, raters, succession)],
     )
+
+
+_SAME = ("holdout", "optimizer", "adapter", "concurrency", "seed", "resume", "fresh", "force", "anyway")
+"""Options that Python has under the same names and with the same values."""
+
+
+class _Compiling(Terminal):
+    """The terminal of a compilation: the estimate, the question, and then a table of what is tried."""
+
+    plan: Plan
+    estimate: Estimate
+
+    def __init__(self, options: CompileOptions) -> None:
+        super().__init__(store_of(options), options)
+        self._options = options
+
+    def judge(self, judge: str | Judge, store: Store) -> tuple[Judge, str]:
+        """Return the judge that is named, with the metric, the strictness and the verifiers that are asked for."""
+        options = self._options
+        _check_reference(options.judge)
+        found, reference = super().judge(judge, store)
+        if options.metric:
+            found = _with_metric(found, options.metric)
+        if options.strictness:
+            found = with_strictness(found, options.strictness)
+        return verified(found, options, options.model, store), reference
+
+    def gold(self, gold: GoldLike, judge: Judge) -> Gold:
+        """Return the gold that is named, else the judge's bundled set."""
+        if not (gold or judge.bundled):
+            raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
+        return super().gold(gold or judge.bundled, judge)
+
+    @contextmanager
+    def compiling(
+        self, plan: Plan, sink: Sink | None
+    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
+        """Ask a person where much will be spent, and show the search from then on."""
+        name, gold = plan.judge.name, plan.gold
+        remark(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
+        self.plan, self.estimate = plan, foresee_compilation(plan)
+        with ExitStack() as drawn:
+            watch = Watch(human(), f"{name} on {gold.name}, {plan.optimizer}")
+
+            def opened(paid: Mapping[str, int]) -> None:
+                if (
+                    self.estimate.payable
+                ):  # else nothing will be sent: the compilation says what the budget lacks
+                    bounded = self._options.calls is not None
+                    agree(self.estimate, paid, yes=self._options.yes, bounded=bounded)
+                drawn.enter_context(watch)
+
+            yield watch.event, opened
 
 
 def _check_reference(reference: str) -> None:
@@ -103,7 +148,7 @@ def _check_reference(reference: str) -> None:
         )
 
 
-def _proposer(options: CompileOptions, samples: int) -> Model | None:
+def _proposer(options: CompileOptions) -> Model | None:
     """Return who writes prompts; ``None`` for the judge's model. It shares what names an endpoint of its provider."""
     if options.prompt_model is None:
         if options.prompt_api_base or options.prompt_key_env:
@@ -119,40 +164,7 @@ def _proposer(options: CompileOptions, samples: int) -> Model | None:
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
     )
-    return default_temperature(model_of(endpoint, options.prompt_model, options.seed), samples)
-
-
-def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
-    asked = model_of(options, options.model, options.seed)
-    fit = resolve_sampling(asked, sampling_of(options), judge.temperature)
-    sampling, model = fit.sampling, fit.model
-    if fit.note:
-        remark(fit.note)
-    named = options.gold or judge.bundled
-    if not named:
-        raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
-    gold = gold_of(named, judge, options)
-    shares = shares_of(options.split)
-    return Plan(
-        judge=judge,
-        gold=gold,
-        holdout=None if options.holdout is None else holdout_of(options.holdout, gold),
-        earlier=earlier_parts(
-            store_of(options), judge, options.seed, shares, holdout=options.holdout is not None
-        ),
-        optimizer=options.optimizer or DEFAULT,
-        options=settings_of(options.settings),
-        model=model,
-        prompt_model=_proposer(options, sampling.samples),
-        verifier=verifier_model(options, options.timeout, options.seed),
-        budget=Budget.of(options, calls=_DEFAULT_CALLS if options.calls is None else options.calls),
-        seed=options.seed,
-        shares=shares,
-        sampling=sampling,
-        adapter=options.adapter,
-        concurrency=options.concurrency,
-        judge_ref=reference,
-    )
+    return model_of(endpoint, options.prompt_model, options.seed)
 
 
 def _with_metric(judge: Judge, metric: str) -> Judge:
@@ -160,12 +172,6 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
     if metric not in fitting:
         raise UsageError(f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, fitting))
     return judge.with_metric(metric)
-
-
-def _people(plan: Plan) -> People:
-    """Return how far people agree on the rows of the proof, to stand beside its scores."""
-    test, gold = {case.id for case in plan.split.test}, plan.holdout or plan.gold
-    return People(strata=strata(gold, only=test), ceiling=plan.people)
 
 
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
@@ -186,3 +192,86 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
         next_line(compiled.artifact),
         *([OFFLINE] if plan.model.offline else []),
     ]
+
+
+def choose_candidate(options: ChooseOptions) -> Result:
+    """Prove another candidate, keep it, and print the proof and the artifact's path."""
+    with Bar() as bar:
+
+        def begin(words: Sequence[str], estimate: Estimate, rows: int, paid: Mapping[str, int]) -> None:
+            for line in words:
+                remark(line)
+            if any(ask.paid for ask in estimate.asks):
+                agree(estimate, paid, yes=options.yes)
+            bar.begin("proving", rows)
+
+        chosen = choose(
+            options.artifact,
+            options.candidate,
+            store_of(options),
+            gold=options.gold,
+            answering=lambda known: known.model(options.api_base, options.timeout),
+            budget=Budget.of(options),
+            concurrency=options.concurrency,
+            force=options.force,
+            resume=options.resume,
+            fresh=options.fresh,
+            begin=begin,
+            tick=bar.step,
+        )
+    card = chosen.artifact.card
+    return Result(
+        data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},
+        body=[
+            *proof_parts(card, chosen.proof.decision),
+            spend_line(card["spend"]),
+            kept_line(chosen.artifact, latest=chosen.latest),
+        ],
+    )
+
+
+def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
+    """Return the metric that was compiled for, references, what was not answered, ``notes``, and the decision."""
+    metric = decision.metric
+    scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
+    found: list[Part] = [scores_table(f"sealed test, {decision.counts.cases.labelled} cases", scores, metric)]
+    found += reference_tables(card.get("references"), metric, " on the same cases")
+    found += [
+        counts_line(name, counts)
+        for name, counts in card["counts"].items()
+        if counts["units"]["answered"] < counts["units"]["total"]
+    ]
+    if any(card["inconsistent"].values()):
+        both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
+        found.append(f"answers that contradicted themselves: {both}")
+    found += [*notes, f"decision: {decision.words}"]
+    if price := Card.model_validate(card).price_words:
+        found.append(price)
+    return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
+
+
+def changed_line(basic: PromptState, artifact: Artifact) -> str:
+    """Return what compiling changed in the prompt, in words."""
+    kept = artifact.card.get("thresholds") or {}
+    sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
+    cut = f"; positive from a probability of {sampling.needed:.3g} on" if sampling.by_probability else ""
+    return f"prompt: {change_words(basic, artifact.state)}{cut}"
+
+
+def kept_line(artifact: Artifact, *, latest: bool) -> str:
+    """Return where an artifact is, and whether its judge's name now means it."""
+    kept = f"kept as {artifact.ref}, not made latest (--force makes it so)"
+    return f"artifact: {artifact.path} ({'latest' if latest else kept})"
+
+
+def next_line(artifact: Artifact) -> str:
+    """Return how to look at it, and how to show it with few labels where it is not shown."""
+    shown = (artifact.card.get("decision") or {}).get("verdict") == "better"
+    fewer = (
+        f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
+        "labelled, show a gain with a fraction of the labels of a test)"
+    )
+    return (
+        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
+        f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}"
+    )

@@ -1,4 +1,4 @@
-"""``jurist generate``: dialogues, ``cognibench-l``, the items of any generator; and ``jurist gold dynamics``."""
+"""``jurist generate``: dialogues, ``cognibench-l``, ``faithqa``, any generator; and ``jurist gold dynamics``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments.generate import (
+    BenchmarkOptions,
     DatasetOptions,
     DialogueOptions,
     GenerateOptions,
@@ -13,6 +14,7 @@ from ..arguments.generate import (
     LabellerOptions,
 )
 from ..arguments.gold import DynamicsOptions
+from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, UsageError, choices
 from ..gold.documents import read_documents
@@ -32,16 +34,18 @@ from ..papers.cognibench.dialogues import (
 from ..papers.cognibench.statistics import Dynamics, describe_labelled, plot_dynamics
 from ..papers.cognibench.statistics import dynamics as dynamics_of
 from ..papers.cognibench.turns import check_judge, labelled_gold
+from ..papers.faithqa.benchmark import plan_rows, statistics
 from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
+from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import Table, records, table
-from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
-from .printing import Part, Result, remark
-from .started import Started
+from .inputs import gold_of, labelling, model_of, store_of, verified, verifier_model
+from .printing import Part, Result, remark, write_text
+from .terminal import Started
 
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which copies the document's sentences, leaves figures out and is not an LLM"
@@ -51,7 +55,7 @@ def items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
     loaded = writer(options)
     cases, _ = read_rows(options.input, loaded.judge)
-    return written(options, Generation(loaded=loaded, cases=tuple(cases), budget=budget_of(options)))
+    return written(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
 
 
 def writer(options: ItemsOptions) -> LoadedJudge:
@@ -198,7 +202,7 @@ def _dialogues(options: GenerateOptions) -> Generation:
         seed=options.seed,
         attempts=options.attempts,
         concurrency=options.concurrency,
-        budget=budget_of(options),
+        budget=Budget.of(options),
     )
 
 
@@ -276,3 +280,33 @@ def _dynamics_tables(found: Dynamics) -> list[Table]:
 def below(strictness: str) -> str:
     """Return what counts as hallucinated, to put behind a sentence; empty for a judge without tiers."""
     return f"; hallucinated is what falls below {strictness}" if strictness else ""
+
+
+def faithqa(options: BenchmarkOptions) -> Result:
+    """Build a benchmark; exit code 3 if too many queries were rejected."""
+    tasks = tuple(name.strip() for name in options.tasks.split(",")) if options.tasks else TASKS
+    rows = plan_rows(read_documents(options.input), size=options.size, tasks=tasks, seed=options.seed)
+    loaded = writer(options)
+    cases = tuple(loaded.judge.case(row) for row in rows)
+    return written(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)), _described)
+
+
+def _described(path: Path) -> tuple[dict[str, Any], list[Part]]:
+    found = statistics(path)
+    rows = [
+        [
+            task,
+            *(one["difficulty"].get(name, 0 if task in OMISSION else "-") for name in ("easy", "hard")),
+            one["total"],
+            *(_spread(one[name]) for name in ("missing", "topic")),
+        ]
+        for task, one in found["tasks"].items()
+    ]
+    title = (
+        f"statistics (as FAITHQA Tables 1 and 8): {found['total']} queries; easy is up to {LIMIT} constraints"
+    )
+    return {"statistics": found}, [table(title, ("task", "easy", "hard", "total", "missing", "topics"), rows)]
+
+
+def _spread(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in found.items()) or "-"

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.haluagent import HaluAgentOptions
+from ..arguments.generate import HaluAgentOptions
 from ..cases import Case
+from ..engines.meter import Budget
 from ..evaluation.intervals import Share
 from ..evaluation.measured import objective_score
 from ..gold.documents import read_documents
@@ -20,11 +21,10 @@ from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, total_line
 from ..report.table import Table, table
-from .common import budget_of
 from .generate import ended, writer
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
-from .started import Started
+from .terminal import Started
 
 
 def make(options: HaluAgentOptions) -> Result:
@@ -108,7 +108,7 @@ def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:
     loaded = writer(replace(options, generator=name))
     cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
     kept = distinct(cases)
-    return Generation(loaded=loaded, cases=kept, budget=budget_of(options)), len(cases) - len(kept)
+    return Generation(loaded=loaded, cases=kept, budget=Budget.of(options)), len(cases) - len(kept)
 
 
 def _topic(document: Any) -> str:

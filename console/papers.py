@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..arguments.table import DetectorOptions
+from ..engines.meter import Budget
 from ..evaluation.contrasts import TEST
 from ..evaluation.measured import Score
 from ..keeping.artifacts import Store
@@ -17,9 +18,9 @@ from ..programs.strictness import DEFAULT
 from ..report.scores import OFFLINE, spend_line
 from ..report.table import Table, records, table
 from ..report.views import decision_row
-from .approving import agree
-from .common import budget_of, gold_of, judge_of, models_of, progress, start_of, store_of, write_json
-from .printing import Part, Result
+from .inputs import gold_of, judge_of, models_of, start_of, store_of
+from .printing import Part, Result, write_json
+from .terminal import agree, progress
 
 _DETECTORS = ("cognibench:basic", "detector:basic")
 _KINDS: tuple[Kind, ...] = ("overall", "factual", "cognitive", "macro")
@@ -38,7 +39,7 @@ def three(options: DetectorOptions) -> Result:
         ),
         gold=gold_of(options.gold, COGNIBENCH, options),
         strictness=options.strictness or DEFAULT,
-        budget=budget_of(options),
+        budget=Budget.of(options),
         seed=options.seed,
     )
     with paying(work, start_of(options, store)) as job:

@@ -5,10 +5,11 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from ..arguments.groups import Form
-from ..errors import printable
+from ..errors import UsageError, printable
 from ..report.document import Plot
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
@@ -56,6 +57,25 @@ def remark(text: str) -> None:
     """Say something that is no result, on standard error."""
     sys.stderr.write("\n".join(folded(printable(text), _width(sys.stderr))) + "\n")
     sys.stderr.flush()
+
+
+def write_text(text: str, path: str | None) -> None:
+    """Write to a file, or to standard output for ``None`` or ``-``."""
+    if path in (None, "-"):
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    target = Path(str(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
+
+
+def write_json(data: Mapping[str, Any], path: str | None) -> None:
+    """Write an object to the file of ``--output``, if one is named. Raises what :func:`write_text` raises."""
+    if path:
+        write_text(json.dumps(data, ensure_ascii=False, indent=2), path)
 
 
 def _width(stream: TextIO) -> int | None:

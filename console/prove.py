@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.prove import ProveOptions
+from ..arguments.compile import ProveOptions
+from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
 from ..errors import UsageError
@@ -22,10 +23,10 @@ from ..keeping.loading import load_judge
 from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
-from .approving import agree
-from .common import budget_of, gold_of, model_of, progress, store_of, verifier_model
+from .inputs import gold_of, model_of, store_of, verifier_model
+from .pages import guideline_of, served
 from .printing import Part, Result, remark
-from .reviewing import guideline_of, served
+from .terminal import agree, progress
 
 _SHOWN = "this was decided before: jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
 
@@ -97,7 +98,7 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
     return Unlabelled(
         contenders=contenders,
         gold=gold_of(str(options.rows), contenders[1].judge, options, labelled=False),
-        budget=budget_of(options),
+        budget=Budget.of(options),
         labels=options.number,
         seed=options.seed,
     )

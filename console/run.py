@@ -1,11 +1,11 @@
-"""``jurist run`` and ``jurist join``."""
+"""``jurist run``, ``join`` and ``share``."""
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..arguments.run import JoinOptions, JudgedRows, RunOptions
+from ..arguments.run import JoinOptions, JudgedRows, RunOptions, ShareOptions
 from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, plural
@@ -13,7 +13,7 @@ from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, ask_of, free
-from ..jobs.sharing import RunShares, run_shares
+from ..jobs.sharing import RunShares, run_shares, who_judged
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.canary import Canary, canary_of
@@ -21,10 +21,10 @@ from ..runs.outputs import checkpoint_of, claimed
 from ..runs.runner import RunPlan, RunSettings, run_judge
 from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
-from .approving import Bill, agree, approve
-from .common import Bar, budget_of, gold_of, gold_source, loaded_of, mapping_of, store_of
+from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .on_ray import run_on_ray
 from .printing import Result, remark
+from .terminal import Bar, Bill, agree, approve
 
 
 def run(options: RunOptions) -> Result:
@@ -108,7 +108,7 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 def _settings(options: JudgedRows) -> RunSettings:
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
     return RunSettings(
-        budget=budget_of(options),
+        budget=Budget.of(options),
         on_bad_row=options.on_bad_row,
         rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
@@ -248,3 +248,12 @@ def joined(options: JoinOptions) -> Result:
         notes=[f"{path} is not finished; run it with --resume, then join again" for path in unfinished],
         code=3 if unfinished else 0,
     )
+
+
+def share(options: ShareOptions) -> Result:
+    """Print the shares of a run."""
+    output = Path(options.output)
+    judge = who_judged(output, store_of(options), options.judge or "")
+    gold = gold_of(options.gold, judge.judge, options) if options.gold else None
+    found = run_shares(output, judge, gold)
+    return Result(data=found.to_json(), body=[found.table], notes=found.notes)

@@ -28,7 +28,7 @@ from ..optimizers.progress import CandidateStatus, Part, Snapshot, Standings
 from ..optimizers.standing import Standing
 from ..report.render import as_text
 from ..report.table import table
-from .pacing import Pace, clock
+from .terminal import Pace, clock
 
 _REFRESH = 0.25
 """Seconds between two drawings."""

@@ -136,6 +136,11 @@ class Experiment:
         return f"{self.left_out} rows are left out: {why}" if self.left_out else ""
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return (*(one.note for one in self.contenders), self.left_out_words, self.look.words)
+
+    @property
     def size(self) -> str:
         """What is asked about, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}

@@ -53,16 +53,13 @@ def foresee_compilation(plan: Plan) -> Estimate:
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
     parts: tuple[Any, ...] = getattr(optimizer, "parts", (optimizer,))
     context, offline = CallContext.fresh(), Model(temperature=0.0)
-    job = Job(
-        judge=plan.judge,
+    job = Job.of(
+        plan,
         train=split.train,
         dev=split.dev,
         judge_lm=connect(offline, context, "judge"),
         proposer_lm=connect(offline, context, "proposer"),
         context=context,
-        seed=plan.seed,
-        sampling=plan.sampling,
-        adapter=plan.adapter,
     )
     held, limit = plan.proof_calls, plan.budget.calls
     asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)

@@ -1,12 +1,12 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
-from ..arguments.gate import CriteriaOptions
+from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast, corrected
@@ -49,12 +49,17 @@ def against(named: Any) -> tuple[Any, str]:
     return (None, named) if isinstance(named, str) and named in NAMES else (named, "")
 
 
-def limits_of(
-    minimum: Iterable[tuple[str, float]], maximum: Iterable[tuple[str, float]]
-) -> tuple[Limit, ...]:
+Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
+"""Metrics and what they must reach, or must not exceed."""
+
+
+def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
     """Return the limits of metrics and their lowest, and highest, values."""
-    lowest = [Limit(metric=name, value=value, lowest=True) for name, value in minimum]
-    return (*lowest, *(Limit(metric=name, value=value, lowest=False) for name, value in maximum))
+    return tuple(
+        Limit(metric=name, value=value, lowest=lowest)
+        for lowest, limits in ((True, minimum), (False, maximum))
+        for name, value in (limits.items() if isinstance(limits, Mapping) else limits)
+    )
 
 
 class Criteria(CriteriaOptions):
@@ -108,6 +113,11 @@ class Gating(Experiment):
 
     criteria: Criteria = field(default_factory=Criteria)
     itself: bool = False  # whether that one is the judge itself, which is asked once
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return tuple(one.note for one in self.contenders)
 
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:

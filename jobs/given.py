@@ -5,7 +5,8 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
 
@@ -17,10 +18,15 @@ from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.naming import locate
+from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.trust import Trust
-from ..optimizers.base import Optimizer
+from ..optimizers.base import Optimizer, Sink
 from ..programs.judge import Judge
+from ..report.progress import counted, shown
 from .compiling import Compiled
+from .experiment import Answers, Experiment
+from .plan import Plan
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -52,13 +58,14 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
     ),
     **dict.fromkeys(("judges", "models"), ((list, tuple), "list, though there be one")),
     **dict.fromkeys(("seed", "concurrency", "repeats", "cases"), (int, "whole number, without quotes")),
-    **dict.fromkeys(("options", "minimum", "maximum"), (Mapping, "dictionary of names and values")),
+    "options": (Mapping, "dictionary of names and values"),
+    **dict.fromkeys(("minimum", "maximum"), ((Mapping, tuple), "dictionary of names and values")),
     "optimizer": (
         (str, Optimizer),
         "name (DSPy's too: mipro, gepa), several joined by +, or an optimizer of your own",
     ),
     "shares": ((list, tuple), "list of three shares, of train, dev and test"),
-    "store": ((str, os.PathLike), "path of a folder"),
+    "store": ((str, os.PathLike, Store), "path of a folder"),
     **dict.fromkeys(
         ("model", "prompt_model", "verifier"),
         (
@@ -165,8 +172,10 @@ def holdout_of(given: GoldLike, gold: Gold) -> Gold:
     return gold_of(given, gold.settled)
 
 
-def store_of(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store:
+def store_of(root: str | os.PathLike[str] | Store | None, *, trust: bool = False) -> Store:
     """Return the store in a folder; default: the user's."""
+    if isinstance(root, Store):
+        return root
     return Store(None if root is None else Path(root), trust=Trust(given=trust))
 
 
@@ -182,7 +191,47 @@ def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
     return kind() if value is None else value
 
 
-def warn(*notes: str) -> None:
+def warn(*notes: str, depth: int = 4) -> None:
     """Warn of what is not empty, each once, where a :func:`checked` function was called."""
     if said := "; ".join(note for note in dict.fromkeys(notes) if note):
-        warnings.warn(in_python(said), stacklevel=4)
+        warnings.warn(in_python(said), stacklevel=depth)
+
+
+class Surface:
+    """Where a job tells how it goes and asks what it needs; this one is Python's: a bar, and no questions."""
+
+    def note(self, *notes: str) -> None:
+        """Say what a user should know; called by the public function itself."""
+        warn(*notes, depth=5)
+
+    def judge(self, judge: str | Judge, store: Store) -> tuple[Judge, str]:
+        """Return the judge to compile, and how it was named, if by name."""
+        return (judge, "") if isinstance(judge, Judge) else locate(judge, store, source=True)
+
+    def gold(self, gold: GoldLike, judge: Judge) -> Gold:
+        """Return the gold that was given."""
+        return gold_of(gold, judge)
+
+    @contextmanager
+    def compiling(
+        self, plan: Plan, sink: Sink | None
+    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
+        """Show a compilation: yield what takes its events, and what is told of the answers that are paid already."""
+        with shown(plan.judge.name) if sink is None else nullcontext(sink) as taking:
+            yield taking, lambda paid: None
+
+    @contextmanager
+    def asking(
+        self, work: Experiment, store: Store, title: str, *, resume: bool, fresh: bool
+    ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+        """Open work that asks models: yield it, and what is called after each row."""
+        start = Start(root=store.checkpoints, resume=resume, fresh=fresh)
+        with paying(work, start) as job, self.counted(title, work.rows) as step:
+            yield job, step
+
+    def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
+        """Show how many rows have been asked about: yield what is called after each."""
+        return counted(title, rows)
+
+    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers] = ()) -> None:
+        """Take a result while what was paid for it is still kept."""

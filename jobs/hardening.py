@@ -80,6 +80,11 @@ class Hardening(Experiment):
         return tuple(some(self.cases, self.most))
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return tuple(one.note for one in self.contenders)
+
+    @property
     def size(self) -> str:
         """What is asked about, in words."""
         return (

@@ -1,10 +1,11 @@
 """Everything that makes one compilation: its split, in view of earlier versions of the judge, and who is asked how."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from typing import Any
 
+from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
@@ -26,12 +27,13 @@ from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 
+CALLS = 4000
+"""The most calls of a compilation whose budget leaves them open."""
 _TRIED = ((0.3, 0.2, 0.5), (0.2, 0.2, 0.6), (0.15, 0.15, 0.7), (0.1, 0.1, 0.8))
 """Splits that are offered where the test has too few groups, the one with the smallest test first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(SearchOptions):
     """Everything that makes one compilation."""
 
     judge: Judge  # the judge
@@ -45,15 +47,12 @@ class Plan:
     # answers the judge's frozen steps, where that is not ``model`` at temperature 0
     verifier: Model | None = None
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
-    seed: int = 0  # of the split and of every random choice
     # of the cases in train, dev and test; default: the judge's own, else by how many there are
     shares: tuple[float, float, float] | None = None
     # the hash of a group's name -> its part in an earlier version; such groups stay there
     earlier: Mapping[str, str] = field(default_factory=dict)
     # samples per case; a threshold left open is fitted on train and dev
     sampling: Sampling = field(default_factory=Sampling)
-    adapter: str = "chat"  # DSPy's prompt format
-    concurrency: int = 8  # cases in flight at once
     judge_ref: str = ""  # how the user named the judge
 
     def __post_init__(self) -> None:
@@ -146,18 +145,14 @@ class Plan:
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return what an optimizer works on, and what asks candidates."""
         role = self.judge.role
-        return Job(
-            judge=self.judge,
+        return Job.of(
+            self,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, role),
             frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
-            seed=self.seed,
-            sampling=self.sampling,
-            adapter=self.adapter,
-            concurrency=self.concurrency,
             own=Setting(model=self.model.name, temperature=self.model.temperature, adapter=self.adapter),
             connected=cache(lambda setting: connect(self.under(setting), context, role)),
             sink=sink,

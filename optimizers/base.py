@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import dspy
 
+from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
@@ -49,8 +50,7 @@ class Event:
 Sink = Callable[[Event], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(SearchOptions):
     """What an optimizer works on.
 
     Attributes:
@@ -78,10 +78,7 @@ class Job:
     proposer_lm: dspy.LM
     context: CallContext
     frozen_lm: dspy.LM | None = None
-    seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
-    adapter: str = "chat"
-    concurrency: int = 8
     own: Setting = DEFAULT_SETTING
     connected: Callable[[Setting], dspy.LM] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

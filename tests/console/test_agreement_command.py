@@ -1,12 +1,10 @@
 """``jurist gold agreement``: tables for people, one JSON object for machines."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from jurist.cli import main
+from small import cli, ok
 
 ROWS = [  # factual, and what ann, bob and cem said
     ("true", "true", "true", "true", ""),
@@ -18,25 +16,20 @@ ROWS = [  # factual, and what ann, bob and cem said
 ]
 
 
-def sheet(place: Path, rows: list[tuple[str, ...]], *, gold: bool = True) -> str:
-    file = place / "gold.csv"
+def sheet(rows: list[tuple[str, ...]] = ROWS, *, gold: bool = True) -> str:
     lines = ["conversation,claim,factual,rater:ann,rater:bob,rater:cem,ambiguity"]
     for number, (own, *rest) in enumerate(rows):
         lines.append(",".join([f"c{number}", "x", own if gold else "", *rest]))
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return str(file)
+    Path("gold.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "gold.csv"
 
 
-def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["gold", "agreement", "fect", *arguments, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+def report(*arguments: str) -> Any:
+    return ok("gold", "agreement", "fect", *arguments, "--json").json
 
 
-def test_json_holds_every_coefficient_the_ceiling_and_the_rules(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = report(capsys, sheet(tmp_path, ROWS), "--merge", "unanimous", "--ordinal")
+def test_json_holds_every_coefficient_the_ceiling_and_the_rules() -> None:
+    found = report(sheet(), "--merge", "unanimous", "--ordinal")
     assert found["raters"] == ["ann", "bob", "cem"]
     assert [(pair["first"], pair["second"], pair["units"]) for pair in found["pairs"]] == [
         ("ann", "bob", 6),
@@ -65,27 +58,22 @@ def test_json_holds_every_coefficient_the_ceiling_and_the_rules(
     clear = found["without_ambiguous"]  # as in FECT's section 2.4: the second and fourth row are set apart
     assert (clear["units"], [pair["units"] for pair in clear["pairs"]]) == (4, [4, 3, 3])
     assert clear["pairs"][0]["kappa"]["value"] == 1.0 > found["pairs"][0]["kappa"]["value"]
-    unnamed = [(*row[:-1], "") for row in ROWS]
-    assert report(capsys, sheet(tmp_path, unnamed))["without_ambiguous"] is None
-    assert (
-        report(capsys, sheet(tmp_path, [(*row[:-1], "other") for row in ROWS]))["without_ambiguous"] is None
-    )
+    for category in ("", "other"):  # nothing is set apart, or everything
+        assert report(sheet([(*row[:-1], category) for row in ROWS]))["without_ambiguous"] is None
     assert [one["category"] for one in found["ambiguous"]] == ["sentiment", "relation", "unknown"]
     assert found["ambiguous"][1]["labels"] == {"ann": "factual", "bob": "non_factual"}
 
 
-def test_rows_that_nobody_merged_yet_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with_gold = report(capsys, sheet(tmp_path, ROWS))
-    without = report(capsys, sheet(tmp_path, ROWS, gold=False))
+def test_rows_that_nobody_merged_yet_are_compared() -> None:
+    with_gold, without = report(sheet()), report(sheet(gold=False))
     assert without["alpha"] == with_gold["alpha"]
     assert "ambiguous" not in without
     assert without["rules"]["adjudicated"]["ambiguous"] == without["rules"]["unanimous"]["ambiguous"] == 3
 
 
-def test_people_get_tables_on_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gold", "agreement", "fect", sheet(tmp_path, ROWS), "--merge", "majority"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
+def test_people_get_tables_on_standard_output() -> None:
+    done = ok("gold", "agreement", "fect", sheet(), "--merge", "majority")
+    assert done.err == ""
     for said in (
         "3 raters, 6 units with two ratings or more",
         "Krippendorff's alpha",
@@ -93,23 +81,19 @@ def test_people_get_tables_on_standard_output(tmp_path: Path, capsys: pytest.Cap
         "Merging rules",
         "Ambiguous by the rule majority: 1 of 1 units",
     ):
-        assert said in out
+        assert said in done.out
 
 
-def test_one_rater_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [(own, ann, "", "", "") for own, ann, *_ in ROWS]
-    assert main(["gold", "agreement", "fect", sheet(tmp_path, rows)]) == 1
-    assert "the labels of one rater, ann;" in capsys.readouterr().err
+def test_one_rater_is_refused() -> None:
+    done = cli("gold", "agreement", "fect", sheet([(own, ann, "", "", "") for own, ann, *_ in ROWS]))
+    assert done.code == 1
+    assert "the labels of one rater, ann;" in done.err
 
 
 @pytest.mark.parametrize(
-    ("judge", "units", "kappa", "ambiguous"),
-    [("fect", 174, 1.0, 0), ("cognibench", 453, 0.9913, 3)],
+    ("judge", "units", "kappa", "ambiguous"), [("fect", 174, 1.0, 0), ("cognibench", 453, 0.9913, 3)]
 )
-def test_the_bundled_sets(
-    judge: str, units: int, kappa: float, ambiguous: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["gold", "agreement", judge, f"{judge}-mini", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_bundled_sets(judge: str, units: int, kappa: float, ambiguous: int) -> None:
+    found = ok("gold", "agreement", judge, f"{judge}-mini", "--json").json
     assert (found["units"], found["rules"]["unanimous"]["ambiguous"]) == (units, ambiguous)
     assert found["pairs"][0]["kappa"]["value"] == pytest.approx(kappa, abs=1e-4)

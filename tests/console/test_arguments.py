@@ -2,25 +2,29 @@
 
 import argparse
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import ClassVar
 
 import pytest
 from small import cli
 
+import jurist
 from jurist.arguments.command import Command, add_commands
 from jurist.arguments.commands import COMMANDS, GROUPS
 from jurist.arguments.options import Options, flag, option, positional, repeated
 from jurist.cli import build_parser
+from jurist.jobs.plan import CALLS
 
 
 class Shared(Options):
     """A group."""
 
-    seed: int = option("--seed", 0, help="of everything")
-    slow: bool = flag("--slow", exclusive="pace", help="slowly")
-    fast: bool = flag("--fast", exclusive="pace", help="fast")
+    seed: int = option(0, help="of everything")
+    slow: bool = flag(exclusive="pace", help="slowly")
+    fast: bool = flag(exclusive="pace", help="fast")
 
 
 class Toy(Shared):
@@ -29,7 +33,7 @@ class Toy(Shared):
     helps: ClassVar[Mapping[str, str]] = {"seed": "of the toy"}
 
     names: tuple[str, ...] = positional("NAME", nargs="+")
-    settings: tuple[str, ...] = repeated("--set", help="a setting")
+    settings: tuple[str, ...] = repeated(name="--set", help="a setting")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,6 +66,51 @@ def test_every_command_declares_each_of_its_options_once(command: Command) -> No
     assert declared == {item.name for item in dataclasses.fields(command.options)}
     assert command.help
     assert command.name.rpartition(" ")[0] in ("", *GROUPS)
+
+
+PRINTED = {"json", "markdown", "html", "yes", "output", "checkpoint", "junit", "plot", "worst", "rejects"}
+"""Options about what a terminal shows, asks and writes."""
+ELSEWHERE = {
+    **{
+        "prompt_api_base": "Model.api_base",
+        "prompt_key_env": "Model.key_env",
+        "judge_api_base": "Model.api_base",
+    },
+    **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
+    **{"metric": "Judge.with_metric", "only": "attacks", "suite": "attacks", "verifiers": "Judge.verifiers"},
+    **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
+    **{"max_flip": "max_flip", "strictness": "load.strictness", "timeout": "Model.timeout"},
+}
+"""Option -> what it is in Python, where that is no argument of the function, or one of another name."""
+NOTHING = {str(one) for one in (None, "", (), {}, MappingProxyType({}), inspect.Parameter.empty)}
+NOTHING |= {str(dataclasses.MISSING)}
+SETTINGS = (jurist.Budget, jurist.Model, jurist.Sampling)
+
+
+@pytest.mark.parametrize("name", ["compile", "evaluate", "compare", "gate", "harden"])
+def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> None:
+    (command,) = [one for one in COMMANDS if one.name == name]
+    function = getattr(jurist, name)
+    taken = {**inspect.signature(jurist.load).parameters, **inspect.signature(function).parameters}
+    for item in dataclasses.fields(command.options):
+        where, _, what = ELSEWHERE.get(item.name, item.name).rpartition(".")
+        owner = next((one for one in SETTINGS if item.name in one.__dataclass_fields__), None)
+        if item.name in PRINTED:
+            continue
+        if item.name in ELSEWHERE:
+            place = getattr(jurist, where) if where else function
+            assert what in taken or hasattr(place, what) or what in inspect.signature(place).parameters
+        elif item.name in taken:
+            theirs, ours = taken[item.name].default, item.default
+            assert theirs == ours or {str(theirs), str(ours)} <= NOTHING or item.name == "model", item.name
+        else:
+            assert owner is not None, item.name
+            assert owner.__dataclass_fields__[item.name].default == item.default, item.name
+
+
+def test_a_compilation_is_limited_alike_in_both() -> None:
+    assert f"(default: {CALLS})" in " ".join(cli("compile", "--help").out.split())
+    assert f"{CALLS:,}" in str(jurist.compile.__doc__)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +15,14 @@ from small import FAST, OWN, claims, cli, tree, write_jsonl
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
-PAIRS = f"{Path(__file__).parents[2]}/docs/reply_preference.py:judge"
-RUN = ("run", "--yes", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+PAIRS = f"compile {Path(__file__).parents[2]}/docs/reply_preference.py:judge --gold reply-preference"
+TO = "run --yes fect:basic --input rows.jsonl --output"
+RUN = f"{TO} out.jsonl"
+COMPILE = f"compile fect --gold gold.jsonl --yes {' '.join(FAST)}"
+COMPARE = "compare fect:basic fect@1 --gold gold.jsonl --yes"
+CHOOSE = "artifacts choose fect@1 abc"
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""
-COMPILE = ("compile", "fect", "--gold", "gold.jsonl", "--yes", *FAST)
-COMPARE = ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--yes")
 
 
 @pytest.fixture(autouse=True)
@@ -52,201 +55,161 @@ def _folder(no_waiting: None) -> None:
     program.write_bytes(program.read_bytes().replace(b"Second.", b"Secund."))
 
 
-WRONG: list[tuple[int, str, tuple[str, ...]]] = [
+WRONG: list[tuple[int, str, str]] = [
     # judges and artifacts
-    (1, "no judge is called 'nobody'; use one of", ("compile", "nobody")),
-    (1, "no judge is called 'nobody'", ("run", "nobody", "--input", "rows.jsonl", "--output", "out.jsonl")),
-    (1, "gone.py: no such file", ("compile", "gone.py:judge")),
-    (1, "bad.py: ModuleNotFoundError", ("compile", "bad.py")),
-    (1, "'judge' is int", ("compile", "no-judge.py")),
-    (
-        1,
-        "'jugde' is nothing, not a jurist.Judge; did you mean judge? use one of",
-        ("compile", "own.py:jugde"),
-    ),
-    (1, "onw.py: no such file; did you mean own.py?", ("compile", "onw.py:judge")),
-    (1, "no judge is called 'owm'; did you mean own.py:judge?", ("compile", "owm")),
-    (1, "no judge is called 'fetc'; did you mean fect?", ("compile", "fetc")),
-    (
-        1,
-        "there is no fect@99; versions 1, 2 exist",
-        ("run", "fect@99", "--input", "rows.jsonl", "--output", "o"),
-    ),
-    (1, "there is no fect@99", ("compare", "fect@99", "fect:basic", "--gold", "gold.jsonl")),
-    (1, "there is no fect@99", ("export", "fect@99", "--to", "markdown")),
-    (1, "there is no fect@99", ("artifacts", "show", "fect@99")),
-    (1, "there is no fect@99", ("artifacts", "tag", "fect@99", "good")),
-    (1, "there is no fect@99", ("artifacts", "verify", "fect@99")),
-    (1, "there is no fect@99", ("artifacts", "diff", "fect@99", "fect@1")),
-    (
-        1,
-        "fect@2 in compiled is damaged: program.json",
-        ("run", "fect@2", "--input", "rows.jsonl", "--output", "o"),
-    ),
-    (1, "fect@2 in compiled is damaged", ("artifacts", "show", "fect@2")),
-    (1, "fect@2: program.json", ("artifacts", "verify")),
-    (1, "no compiled artifact of judge 'cognibench'", ("artifacts", "show", "cognibench")),
-    (2, "does not name an artifact", ("artifacts", "show", "fect@@1")),
-    (2, "is not usable as a tag", ("artifacts", "tag", "fect@1", "7")),
-    (
-        2,
-        "no export target is called 'pdf'; use one of messages, markdown",
-        ("export", "fect@1", "--to", "pdf"),
-    ),
-    (1, "gold.jsonl is not a folder", ("artifacts", "list", "--store", "gold.jsonl")),
-    (1, "there is no folder typo", ("artifacts", "list", "--store", "typo")),
-    (1, "there is no folder typo", ("artifacts", "verify", "--store", "typo")),
-    (1, "there is no folder typo", ("artifacts", "verify", "fect@1", "--store", "typo")),
-    (1, "there is no folder typo", ("artifacts", "show", "fect@1", "--store", "typo")),
+    (1, "no judge is called 'nobody'; use one of", "compile nobody"),
+    (1, "no judge is called 'nobody'", "run nobody --input rows.jsonl --output out.jsonl"),
+    (1, "gone.py: no such file", "compile gone.py:judge"),
+    (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
+    (1, "'judge' is int", "compile no-judge.py"),
+    (1, "'jugde' is nothing, not a jurist.Judge; did you mean judge? use one of", "compile own.py:jugde"),
+    (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
+    (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
+    (1, "no judge is called 'fetc'; did you mean fect?", "compile fetc"),
+    (1, "there is no fect@99; versions 1, 2 exist", "run fect@99 --input rows.jsonl --output o"),
+    (1, "there is no fect@99", "compare fect@99 fect:basic --gold gold.jsonl"),
+    (1, "there is no fect@99", "export fect@99 --to markdown"),
+    (1, "there is no fect@99", "artifacts show fect@99"),
+    (1, "there is no fect@99", "artifacts tag fect@99 good"),
+    (1, "there is no fect@99", "artifacts verify fect@99"),
+    (1, "there is no fect@99", "artifacts diff fect@99 fect@1"),
+    (1, "fect@2 in compiled is damaged: program.json", "run fect@2 --input rows.jsonl --output o"),
+    (1, "fect@2 in compiled is damaged", "artifacts show fect@2"),
+    (1, "fect@2: program.json", "artifacts verify"),
+    (1, "no compiled artifact of judge 'cognibench'", "artifacts show cognibench"),
+    (2, "does not name an artifact", "artifacts show fect@@1"),
+    (2, "is not usable as a tag", "artifacts tag fect@1 7"),
+    (2, "no export target is called 'pdf'; use one of messages, markdown", "export fect@1 --to pdf"),
+    (1, "gold.jsonl is not a folder", "artifacts list --store gold.jsonl"),
+    (1, "there is no folder typo", "artifacts list --store typo"),
+    (1, "there is no folder typo", "artifacts verify --store typo"),
+    (1, "there is no folder typo", "artifacts verify fect@1 --store typo"),
+    (1, "there is no folder typo", "artifacts show fect@1 --store typo"),
     # gold
-    (1, "gone.jsonl: there is no such file", ("compile", "fect", "--gold", "gone.jsonl")),
-    (2, "no gold is bundled for may-go", ("compile", "own.py")),
-    (1, "broken.jsonl:2: broken JSON", ("compile", "fect", "--gold", "broken.jsonl")),
-    (
-        1,
-        "label.jsonl:3, field 'factual': unknown label 'perhaps'",
-        ("compile", "fect", "--gold", "label.jsonl"),
-    ),
-    (
-        1,
-        "column.jsonl:1, field 'claim': the field is missing",
-        ("gold", "split", "fect", "column.jsonl", "--output", "parts"),
-    ),
-    (1, "there is no positive one", ("compile", "fect", "--gold", "one-class.jsonl")),
-    (1, "has a label", ("compile", "fect", "--gold", "unlabelled.jsonl")),
-    (1, "too few for train, dev and test", ("compile", "fect", "--gold", "one-group.jsonl")),
-    (1, "equal inputs and different labels", ("compile", "fect", "--gold", "twice.jsonl")),
-    (
-        2,
-        "are not decided by a threshold of votes; leave out --threshold",
-        ("compile", PAIRS, "--gold", "reply-preference", "--threshold", "0.5"),
-    ),
-    (1, "empty.jsonl: the file is empty", ("compile", "fect", "--gold", "empty.jsonl")),
-    (
-        2,
-        "latin.csv:2: byte 0xe9 at column 7 is not UTF-8; save the file as UTF-8",
-        ("new", "x", "--from", "latin.csv", "--labels", "yes,no"),
-    ),
-    (1, "latin.csv:2: byte 0xe9", ("run", "fect:basic", "--input", "latin.csv", "--output", "o")),
-    (1, "field 'reference'", ("compile", "cognibench", "--gold", "gold.jsonl")),
-    (1, "the labels of no rater;", ("gold", "agreement", "fect", "gold.jsonl")),
-    (
-        1,
-        "rows.jsonl/x.jsonl: cannot write",
-        ("gold", "import", "fect", "gold.jsonl", "--output", "rows.jsonl/x.jsonl"),
-    ),
-    (1, "rows.jsonl", ("gold", "split", "fect", "gold.jsonl", "--output", "rows.jsonl")),
+    (1, "gone.jsonl: there is no such file", "compile fect --gold gone.jsonl"),
+    (2, "no gold is bundled for may-go", "compile own.py"),
+    (1, "broken.jsonl:2: broken JSON", "compile fect --gold broken.jsonl"),
+    (1, "label.jsonl:3, field 'factual': unknown label 'perhaps'", "compile fect --gold label.jsonl"),
+    (1, "column.jsonl:1, field 'claim': the field is missing", "gold split fect column.jsonl --output parts"),
+    (1, "there is no positive one", "compile fect --gold one-class.jsonl"),
+    (1, "has a label", "compile fect --gold unlabelled.jsonl"),
+    (1, "too few for train, dev and test", "compile fect --gold one-group.jsonl"),
+    (1, "equal inputs and different labels", "compile fect --gold twice.jsonl"),
+    (2, "are not decided by a threshold of votes; leave out --threshold", f"{PAIRS} --threshold 0.5"),
+    (1, "empty.jsonl: the file is empty", "compile fect --gold empty.jsonl"),
+    (2, "latin.csv:2: byte 0xe9 at column 7 is not UTF-8; save the file", "new x --from latin.csv --labels yes,no"),
+    (1, "latin.csv:2: byte 0xe9", "run fect:basic --input latin.csv --output o"),
+    (1, "field 'reference'", "compile cognibench --gold gold.jsonl"),
+    (1, "the labels of no rater;", "gold agreement fect gold.jsonl"),
+    (1, "rows.jsonl/x.jsonl: cannot write", "gold import fect gold.jsonl --output rows.jsonl/x.jsonl"),
+    (1, "rows.jsonl", "gold split fect gold.jsonl --output rows.jsonl"),
     # options
-    (2, "--split '50/20' is not three numbers", (*COMPILE, "--split", "50/20")),
-    (2, "--split 'a/b/c' is not three numbers", (*COMPILE, "--split", "a/b/c")),
-    (2, "--split '0/50/50' leaves a part empty", (*COMPILE, "--split", "0/50/50")),
-    (2, "'nan/1/1' sum to nan", (*COMPILE, "--split", "nan/1/1")),
+    (2, "--split '50/20' is not three numbers", f"{COMPILE} --split 50/20"),
+    (2, "--split 'a/b/c' is not three numbers", f"{COMPILE} --split a/b/c"),
+    (2, "--split '0/50/50' leaves a part empty", f"{COMPILE} --split 0/50/50"),
+    (2, "'nan/1/1' sum to nan", f"{COMPILE} --split nan/1/1"),
+    (2, "the parts of --split '40/20/50' sum to 110; give percentages", f"{COMPILE} --split 40/20/50"),
+    (2, "'40/20/50' sum to 110", "gold split fect gold.jsonl --output parts --split 40/20/50"),
+    (2, "--set 'sizes' is not a setting", f"{COMPILE} --set sizes"),
+    (1, "fewshot.sizes cannot be 'many'", f"{COMPILE} --set sizes=many"),
+    (1, "fewshot.sets cannot be '-1'", f"{COMPILE} --set sets=-1"),
+    (1, "fewshot has no setting colour", f"{COMPILE} --set colour=red"),
+    (1, "no optimizer is called 'magic'; use one of race, opro, fewshot", f"{COMPILE} --optimizer magic"),
+    (1, "no optimizer is called ''", f"{COMPILE} --optimizer opro+"),
+    (2, "no metric of fect is called 'beauty'", f"{COMPILE} --metric beauty"),
+    (2, "0 samples give no verdict", f"{COMPILE} --samples 0"),
+    (2, "0 samples give no verdict", f"{RUN} --samples 0"),
+    (2, "a threshold of 4 votes does not fit 3 samples", f"{RUN} --samples 3 --threshold 4"),
+    (2, "a threshold of 0 votes", f"{COMPILE} --samples 3 --threshold 0"),
+    (2, "a threshold of 2 votes does not fit 1 samples", f"{RUN} --threshold 2"),
+    (2, "temperature 3.0 is out of range", f"{RUN} --temperature 3"),
+    (2, "temperature nan is out of range", f"{RUN} --temperature nan"),
+    (2, "--concurrency: '0' is not possible", f"{RUN} --concurrency 0"),
+    (2, "--max-tokens: '0' is not possible", f"{RUN} --max-tokens 0"),
+    (2, "--max-tokens: '0' is not possible", "training --input fect-mini --output t --max-tokens 0"),
+    (2, "--max-unusable: '7' is no share", f"{RUN} --max-unusable 7"),
+    (2, "--max-unusable: 'nan' is no share", f"{RUN} --max-unusable nan"),
+    (2, "a time-out of 0.0 seconds", f"{RUN} --timeout 0"),
+    (2, "--api-base needs a model", f"{RUN} --api-base http://127.0.0.1:1/v1"),
+    (2, "'localhost:8000' is not an address", f"{RUN} --model openai/x --api-base localhost:8000"),
+    (2, "holds a user name or password", f"{RUN} --model openai/x --api-base http://me:pw@h/v1"),
+    (2, "the model has no name", f"{RUN} --model ''"),
+    (2, "the model has no name", f"{COMPILE} --prompt-model ''"),
     *(
-        (
-            2,
-            "the parts of --split '40/20/50' sum to 110; give percentages",
-            (*command, "--split", "40/20/50"),
-        )
-        for command in (COMPILE, ("gold", "split", "fect", "gold.jsonl", "--output", "parts"))
+        (2, "does not name provider and model", f"{command} {name}")
+        for name in ("gpt-4.1-mini", "openai", "openai/", "/", "/x", "'openai/ '", "nlx:org")
+        for command in (f"{RUN} --model", f"{COMPILE} --prompt-model")
     ),
-    (2, "--set 'sizes' is not a setting", (*COMPILE, "--set", "sizes")),
-    (1, "fewshot.sizes cannot be 'many'", (*COMPILE, "--set", "sizes=many")),
-    (1, "fewshot.sets cannot be '-1'", (*COMPILE, "--set", "sets=-1")),
-    (1, "fewshot has no setting colour", (*COMPILE, "--set", "colour=red")),
-    (1, "no optimizer is called 'magic'; use one of race, opro, fewshot", (*COMPILE, "--optimizer", "magic")),
-    (1, "no optimizer is called ''", (*COMPILE, "--optimizer", "opro+")),
-    (2, "no metric of fect is called 'beauty'", (*COMPILE, "--metric", "beauty")),
-    (2, "0 samples give no verdict", (*COMPILE, "--samples", "0")),
-    (2, "0 samples give no verdict", (*RUN, "--samples", "0")),
-    (2, "a threshold of 4 votes does not fit 3 samples", (*RUN, "--samples", "3", "--threshold", "4")),
-    (2, "a threshold of 0 votes", (*COMPILE, "--samples", "3", "--threshold", "0")),
-    (2, "a threshold of 2 votes does not fit 1 samples", (*RUN, "--threshold", "2")),
-    (2, "temperature 3.0 is out of range", (*RUN, "--temperature", "3")),
-    (2, "temperature nan is out of range", (*RUN, "--temperature", "nan")),
-    (2, "--concurrency: '0' is not possible", (*RUN, "--concurrency", "0")),
-    (2, "--max-tokens: '0' is not possible", (*RUN, "--max-tokens", "0")),
-    (
-        2,
-        "--max-tokens: '0' is not possible",
-        ("training", "--input", "fect-mini", "--output", "t", "--max-tokens", "0"),
-    ),
-    (2, "--max-unusable: '7' is no share", (*RUN, "--max-unusable", "7")),
-    (2, "--max-unusable: 'nan' is no share", (*RUN, "--max-unusable", "nan")),
-    (2, "a time-out of 0.0 seconds", (*RUN, "--timeout", "0")),
-    (2, "--api-base needs a model", (*RUN, "--api-base", "http://127.0.0.1:1/v1")),
-    (2, "'localhost:8000' is not an address", (*RUN, "--model", "openai/x", "--api-base", "localhost:8000")),
-    (2, "holds a user name or password", (*RUN, "--model", "openai/x", "--api-base", "http://me:pw@h/v1")),
-    (2, "the model has no name", (*RUN, "--model", "")),
-    (2, "the model has no name", (*COMPILE, "--prompt-model", "")),
+    (2, "'gpt-4.1-mini' does not name provider", f"{COMPARE} --model gpt-4.1-mini"),
     *(
-        (2, f"the model {name!r} does not name provider and model", (*command, name))
-        for name in ("gpt-4.1-mini", "openai/", "/", "/x", "openai/ ")
-        for command in ((*RUN, "--model"), (*COMPILE, "--prompt-model"))
-    ),
-    (2, "'gpt-4.1-mini' does not name provider", (*COMPARE, "--model", "gpt-4.1-mini")),
-    *(
-        (2, "is no seed: give a whole number from 0 to 4294967295", (*command, "--seed", seed))
-        for command in (RUN, COMPILE, COMPARE, ("gold", "split", "fect", "gold.jsonl", "--output", "d"))
+        (2, "is no seed: give a whole number from 0 to 4294967295", f"{RUN} --seed {seed}")
         for seed in ("-1", "4294967296", "one", "9" * 5000)
     ),
+    (2, "is no seed", f"{COMPILE} --seed -1"),
     *(
-        (2, "argument --fresh: not allowed with argument --resume", (*command, "--resume", "--fresh"))
-        for command in (COMPILE, COMPARE, ("artifacts", "choose", "fect@1", "abc"))
+        (2, "argument --fresh: not allowed with argument --resume", f"{command} --resume --fresh")
+        for command in (COMPILE, COMPARE, CHOOSE)
     ),
     *(
-        (2, "the name is empty", (*command, "--gold", name))
-        for command in (("compile", "fect"), COMPARE, ("artifacts", "choose", "fect@1", "abc"))
-        for name in ("", " ")
+        (2, "the name is empty", f"{command} --gold {name}")
+        for command in ("compile fect", COMPARE, CHOOSE)
+        for name in ("''", "' '")
     ),
-    (2, "the name is empty", ("gold", "check", "fect", "")),
-    (2, "the name is empty", ("assess", "offline", "--benchmark", "dialogues", "--calibration", "")),
-    (2, "a budget of -1 calls", (*COMPILE, "--max-calls", "-1")),
-    (2, "a budget of 0 calls", (*COMPILE, "--max-calls", "0")),
-    (2, "a budget of -2.0 cost", (*COMPILE, "--max-cost", "-2")),
-    (2, "a budget of nan cost", (*COMPILE, "--max-cost", "nan")),
-    (2, "a budget of -3.0 seconds", (*COMPILE, "--max-seconds", "-3")),
-    (2, "a budget of -4 tokens", (*COMPILE, "--max-tokens-total", "-4")),
-    (1, "the proof alone takes", (*COMPILE, "--max-calls", "4")),
-    (2, "needs two judges", ("compare", "fect:basic", "--gold", "gold.jsonl")),
-    (
-        2,
-        "needs two judges and one repeat",
-        ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--repeats", "0"),
-    ),
+    (2, "the name is empty", "gold check fect ''"),
+    (2, "the name is empty", "assess offline --benchmark dialogues --calibration ''"),
+    (2, "a budget of -1 calls", f"{COMPILE} --max-calls -1"),
+    (2, "a budget of 0 calls", f"{COMPILE} --max-calls 0"),
+    (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
+    (2, "a budget of nan cost", f"{COMPILE} --max-cost nan"),
+    (2, "a budget of -3.0 seconds", f"{COMPILE} --max-seconds -3"),
+    (2, "a budget of -4 tokens", f"{COMPILE} --max-tokens-total -4"),
+    (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
+    (2, "needs two judges", "compare fect:basic --gold gold.jsonl"),
+    (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
     # files
-    (
-        2,
-        "full.jsonl exists; add --resume",
-        ("run", "fect:basic", "--input", "rows.jsonl", "--output", "full.jsonl"),
-    ),
-    (1, "full.jsonl:1: not a line of a run", (*RUN[:-1], "full.jsonl", "--resume")),
-    (1, "line.jsonl:1: written with judge 'fect@7'", (*RUN[:-1], "line.jsonl", "--resume")),
-    (2, "rows.jsonl is part of the input rows.jsonl", (*RUN[:-1], "rows.jsonl", "--resume")),
-    (2, "--resume needs an --output file", (*RUN[:-1], "-", "--resume")),
-    (2, "compiled is a folder", (*RUN[:-1], "compiled")),
-    (2, "compiled is a folder", (*RUN[:-1], "compiled", "--resume")),
-    (2, "rows.jsonl/out.jsonl", (*RUN[:-1], "rows.jsonl/out.jsonl")),
-    (2, "rows.jsonl/x.md", ("export", "fect@1", "--to", "markdown", "--output", "rows.jsonl/x.md")),
-    (1, "compiled", ("run", "fect:basic", "--input", "compiled", "--output", "o")),
-    (1, "gold.jsonl is not a folder", (*COMPILE, "--store", "gold.jsonl")),
+    (2, "full.jsonl exists; add --resume", "run fect:basic --input rows.jsonl --output full.jsonl"),
+    (1, "full.jsonl:1: not a line of a run", f"{TO} full.jsonl --resume"),
+    (1, "line.jsonl:1: written with judge 'fect@7'", f"{TO} line.jsonl --resume"),
+    (2, "rows.jsonl is part of the input rows.jsonl", f"{TO} rows.jsonl --resume"),
+    (2, "--resume needs an --output file", f"{TO} - --resume"),
+    (2, "compiled is a folder", f"{TO} compiled"),
+    (2, "compiled is a folder", f"{TO} compiled --resume"),
+    (2, "rows.jsonl/out.jsonl", f"{TO} rows.jsonl/out.jsonl"),
+    (2, "rows.jsonl/x.md", "export fect@1 --to markdown --output rows.jsonl/x.md"),
+    (1, "compiled", "run fect:basic --input compiled --output o"),
+    (1, "gold.jsonl is not a folder", f"{COMPILE} --store gold.jsonl"),
     # wrong usage
-    (2, "the following arguments are required: JUDGE; see jurist compile --help", ("compile",)),
-    (2, "there is no 'frobnicate'", ("frobnicate",)),
-    (2, "required: ACTION", ("artifacts",)),
-    (2, "invalid int value: 'few'", (*RUN, "--samples", "few")),
-    (2, "there is no 'yaml'", (*COMPILE, "--adapter", "yaml")),
-    (2, "unrecognized arguments: --colour; see jurist judges --help", ("judges", "--colour")),
-    (2, "unrecognized arguments: --yes", ("serve", "fect", "--yes")),
-    (2, "unrecognized arguments: --yes", ("batch", "collect", "out.jsonl", "--yes")),
-    (1, "no judge is called so: compile it first from its file", ("report", "nobody")),
-]
+    (2, "the following arguments are required: JUDGE; see jurist compile --help", "compile"),
+    (2, "there is no 'frobnicate'", "frobnicate"),
+    (2, "required: ACTION", "artifacts"),
+    (2, "invalid int value: 'few'", f"{RUN} --samples few"),
+    (2, "there is no 'yaml'", f"{COMPILE} --adapter yaml"),
+    (2, "unrecognized arguments: --colour; see jurist judges --help", "judges --colour"),
+    (2, "unrecognized arguments: --yes", "serve fect --yes"),
+    (2, "unrecognized arguments: --yes", "batch collect out.jsonl --yes"),
+    (1, "no judge is called so: compile it first from its file", "report nobody"),
+    (1, "did you mean fect?", "evaluate fectt:basic --gold gold.jsonl"),
+    (1, "did you mean gold.jsonl?", "evaluate fect:basic --gold golt.jsonl"),
+    (1, "there is no fect@9", "evaluate fect@9 --gold gold.jsonl"),
+    (2, "required: --gold", "evaluate fect:basic"),
+    (2, "empty.jsonl has no line; name what jurist run has written", "share empty.jsonl"),
+    (2, "gold.jsonl:1: not a line of a run; name", "share gold.jsonl"),
+    (2, "gone.jsonl: No such file", "share gone.jsonl"),
+    (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
+    (2, "No space left", f"{TO} /dev/full"),
+    (2, "/proc/self/o.jsonl: No such file or directory; ", f"{TO} /proc/self/o.jsonl"),
+]  # fmt: skip
+DEVICES = ("/proc/self", "/dev/full")
+"""Rows that name these need a system that has them."""
 
 
-@pytest.mark.parametrize(("code", "words", "argv"), WRONG, ids=[" ".join(one[2])[-60:] for one in WRONG])
-def test_one_line_says_what_is_wrong(code: int, words: str, argv: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("code", "words", "line"), WRONG, ids=[line[-60:] for _, _, line in WRONG])
+def test_one_line_says_what_is_wrong(code: int, words: str, line: str, tmp_path: Path) -> None:
+    if any(device in line and not Path(device).exists() for device in DEVICES):
+        pytest.skip("this system has no such device")
     before = tree(tmp_path)
-    done = cli(*argv)
-    errors = [line for line in done.lines if not NOTES.match(line)]
+    done = cli(*shlex.split(line))
+    errors = [one for one in done.lines if not NOTES.match(one)]
     assert len(errors) == 1, done.err
     assert errors[0].startswith("error: ")
     assert words in errors[0]
@@ -256,9 +219,10 @@ def test_one_line_says_what_is_wrong(code: int, words: str, argv: tuple[str, ...
 
 
 def test_the_limit_that_a_compilation_needs_is_named() -> None:
-    needed = int(re.findall(r"raise --max-calls to (\d+) or more", cli(*COMPILE, "--max-calls", 4).err)[0])
-    assert f"raise --max-calls to {needed} or more" in cli(*COMPILE, "--max-calls", needed - 1).err
-    assert "raise --max-calls" not in cli(*COMPILE, "--max-calls", needed).err
+    asked = (*COMPILE.split(), "--max-calls")
+    needed = int(re.findall(r"raise --max-calls to (\d+) or more", cli(*asked, 4).err)[0])
+    assert f"raise --max-calls to {needed} or more" in cli(*asked, needed - 1).err
+    assert "raise --max-calls" not in cli(*asked, needed).err
 
 
 def test_no_command_shows_the_help() -> None:
@@ -267,32 +231,13 @@ def test_no_command_shows_the_help() -> None:
     assert "examples:" in done.err
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    unreadable = Path("/proc/self/mem")
-    if not unreadable.exists():
-        pytest.skip("this system has no file that not even root can read")
-    done = cli("run", "fect:basic", "--input", unreadable, "--output", "o")
-    assert done.code == 1
-    assert done.lines[0].startswith("error: /proc/self/mem: the file cannot be read")
-
-
-def test_a_full_disk_ends_the_run_in_one_line() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    done = cli(*RUN[:-1], "/dev/full")
-    assert (done.code, len(done.lines)) == (2, 1)
-    assert "No space left" in done.err
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize(
-    "command", [RUN, COMPILE, ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--yes")]
-)
+@pytest.mark.parametrize("command", [RUN, COMPILE, COMPARE])
 class TestModel:
     """A model that cannot be used ends the work at the first call, and leaves nothing behind."""
 
@@ -307,20 +252,20 @@ class TestModel:
             assert "Traceback" not in done.err
             assert tree(tmp_path) == before
 
-    def test_without_a_key(self, command: tuple[str, ...], tmp_path: Path) -> None:
-        self.ends(tmp_path, "OPENAI_API_KEY", *command, "--model", "openai/gpt-4.1-mini")
+    def test_without_a_key(self, command: str, tmp_path: Path) -> None:
+        self.ends(tmp_path, "OPENAI_API_KEY", *command.split(), "--model", "openai/gpt-4.1-mini")
 
-    def test_without_a_provider(self, command: tuple[str, ...], tmp_path: Path) -> None:
-        self.ends(tmp_path, "write it as provider/model", *command, "--model", "nobody/x")
+    def test_without_a_provider(self, command: str, tmp_path: Path) -> None:
+        self.ends(tmp_path, "write it as provider/model", *command.split(), "--model", "nobody/x")
 
-    def test_without_a_server(self, command: tuple[str, ...], tmp_path: Path) -> None:
+    def test_without_a_server(self, command: str, tmp_path: Path) -> None:
         base = f"http://127.0.0.1:{_free_port()}/v1"
-        self.ends(tmp_path, "check the address", *command, "--model", "openai/x", "--api-base", base)
+        self.ends(tmp_path, "check the address", *command.split(), "--model", "openai/x", "--api-base", base)
 
     @pytest.mark.parametrize(("fault", "words"), [("401", "API key"), ("404", "model"), ("quota", "quota")])
     def test_refused(
         self,
-        command: tuple[str, ...],
+        command: str,
         fault: str,
         words: str,
         tmp_path: Path,
@@ -328,5 +273,53 @@ class TestModel:
         fake_key: str,
     ) -> None:
         server = serve(faults=lambda index, body: fault)
-        self.ends(tmp_path, words, *command, "--model", "openai/x", "--api-base", server.url)
+        self.ends(tmp_path, words, *command.split(), "--model", "openai/x", "--api-base", server.url)
         assert server.count <= 2 * 8  # what was in flight, twice
+
+
+GOLD = "--gold gold.jsonl"
+SHORT = " ".join(FAST)
+JUDGE = "run fect:basic --input"
+UNPAID: list[tuple[str, str]] = [
+    ("folder: Is a directory", f"evaluate fect:basic {GOLD} --output folder"),
+    ("file/x.json: Not a directory", f"evaluate fect:basic {GOLD} --output file/x.json"),
+    ("folder: Is a directory", f"compare fect:basic {GOLD} --repeats 2 --output folder"),
+    ("folder: Is a directory", f"gate fect:basic {GOLD} --min f1=0 --junit folder"),
+    ("folder: Is a directory", f"harden fect:basic {GOLD} --output folder"),
+    ("folder: Is a directory", "table cognibench-3 --gold cognibench-mini --output folder"),
+    ("folder: Is a directory", "assess openai/m --benchmark dialogues --answers folder"),
+    ("file/x.json: Not a", "assess openai/m --benchmark dialogues --output file/x.json"),
+    ("full/fect/card.json: Not a directory", f"compile fect {GOLD} {SHORT} --store full"),
+    ("no verifier of the program asks", f"compile fect {GOLD} {SHORT} --verifier fect:basic"),
+    ("folder: Is a directory", f"compile fect {GOLD} {SHORT} --rejects folder"),
+    ("folder: Is a directory", f"{JUDGE} gold.jsonl --output o.jsonl --rejects folder"),
+    ("--rejects gold.jsonl would write into gold.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects gold.jsonl"),
+    ("--rejects o.jsonl would write into o.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects o.jsonl"),
+    ("--rejects folder/x would write into folder", f"{JUDGE} folder --output o.jsonl --rejects folder/x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "line"), UNPAID, ids=[line[-60:] for _, line in UNPAID])
+def test_what_can_be_known_is_said_before_a_call_is_paid(
+    words: str, line: str, tmp_path: Path, serve: Callable[..., Any]
+) -> None:
+    for folder in ("folder", "full"):
+        Path(folder).mkdir()
+    for file in ("file", "full/fect"):
+        Path(file).write_text("of somebody else")
+    write_jsonl(Path("folder/rows.jsonl"), claims())
+    before, server = tree(tmp_path), serve()
+    model = () if line.startswith("assess") else ("--model", "openai/m")
+    done = cli(*shlex.split(line), *model, "--api-base", server.url, "--yes")
+    assert done.code in (1, 2)
+    assert done.lines[-1].startswith("error: ")
+    assert words in done.err
+    assert (server.count, tree(tmp_path)) == (0, before)
+
+
+def test_a_second_model_that_is_not_there_costs_one_row(serve: Callable[..., Any], fake_key: str) -> None:
+    server = serve(faults=lambda index, body: "404" if body["model"] == "typo" else None)
+    models = ("--model", "openai/m", "--model", "openai/typo", "--api-base", server.url)
+    done = cli("compare", "fect:basic", "--gold", "gold.jsonl", *models, "--yes")
+    assert (done.code, "typo" in done.lines[-1]) == (1, True)
+    assert [hit.body["model"] for hit in server.hits].count("m") == 1

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import changed
 from small import FAST, claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.gold.goldset import Gold
-from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
 SCORES = '''
@@ -128,21 +126,3 @@ def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
     scores = [one["score"] for one in found["disagreements"]]
     assert scores == sorted(scores)
     ok("evaluate", "helpful.py:judge:basic", "--gold", "scores.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("argv", "code", "words"),
-    [
-        (("nobody:basic", "--gold", "gold.jsonl"), 1, "no judge is called 'nobody'"),
-        (("fectt:basic", "--gold", "gold.jsonl"), 1, "did you mean fect?"),
-        (("fect:basic", "--gold", "none.jsonl"), 1, "none.jsonl"),
-        (("fect:basic", "--gold", "golt.jsonl"), 1, "did you mean gold.jsonl?"),
-        (("fect@9", "--gold", "gold.jsonl"), 1, "there is no fect@9"),
-        (("fect:basic",), 2, "--gold"),
-    ],
-)
-def test_wrong_input_is_one_line(argv: tuple[str, ...], code: int, words: str) -> None:
-    Store("compiled").save(FECT, changed(FECT), {}, [], make_latest=True)
-    done = cli("evaluate", *argv)
-    assert (done.code, done.out, len(done.lines)) == (code, "", 1)
-    assert words in done.lines[0]

@@ -110,23 +110,6 @@ def test_errors_measured_under_other_conditions_correct_nothing(lines: list[dict
     assert "no proof" in cli("share", "basic.jsonl", "--json").json["problem"]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "f.jsonl has no line; name what jurist run has written"),
-        ("{}\n", "f.jsonl:1: not a line of a run; name"),
-        ("[]\n", "f.jsonl:1: not a line"),
-        (None, "f.jsonl: No such file"),
-    ],
-)
-def test_what_is_no_output_of_a_run_is_refused(content: str | None, said: str) -> None:
-    if content is not None:
-        Path("f.jsonl").write_text(content)
-    done = cli("share", "f.jsonl")
-    assert (done.code, len(done.lines)) == (2, 1)
-    assert said in done.err
-
-
 def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
     write_jsonl(Path("others.jsonl"), claims(30)[-9:])
     done = cli("share", "o.jsonl", "--gold", "others.jsonl")

@@ -115,7 +115,7 @@ def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
     server = serve()
     Path("file").write_text("")
     monkeypatch.setattr(
-        "jurist.console.common.check_files", lambda *paths: None
+        "jurist.console.inputs.check_files", lambda *paths: None
     )  # it still could at the start
     failed = cli(*argv(server, "--output", "file/result.json"))
     assert (failed.code, server.count) == (2, WHOLE)

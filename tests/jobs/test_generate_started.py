@@ -138,7 +138,7 @@ def test_much_is_asked_about_and_without_a_terminal_refused(
 
 def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str, monkeypatch: Any) -> None:
     server = serve(conversing)
-    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 5)
+    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 5)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     real = (*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
     assert cli(*real).code == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from small import FAST, claims, cli, ok, write_jsonl
 
-from jurist.console.approving import Bill
+from jurist.console.terminal import Bill
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.evaluation.votes import Sampling
@@ -185,7 +185,7 @@ def test_what_was_paid_is_not_asked_about_again(
     argv = (*COMPILE, "--model", "openai/x", "--api-base", dying.url, "--concurrency", "1")
     assert cli(*argv, "--yes").code == 1
     dying.faults = {}
-    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 3980)
+    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 3980)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert cli(*argv, "--fresh").code == 2
     done = ok(*argv, "--resume")

@@ -116,7 +116,7 @@ def test_much_is_asked_about_and_nothing_is_written_before(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
-    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", ROWS - 1)
+    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", ROWS - 1)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     refused = run(server)
     assert (refused.code, server.count) == (2, 0)
@@ -201,7 +201,7 @@ class TestChoosing:
         self, compiled: Artifact, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         server, cases = serve(), compiled.card["gold"]["test"]
-        monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 2 * cases - 1)
+        monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 2 * cases - 1)
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
         refused = self.choose(compiled, server)
         assert (refused.code, server.count) == (2, 0)

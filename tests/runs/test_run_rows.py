@@ -215,7 +215,7 @@ def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
 def test_it_is_said_that_calls_fail_while_they_do(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jurist.console.common._FIRST_LOOK", 0.05)
+    monkeypatch.setattr("jurist.console.terminal._FIRST_LOOK", 0.05)
     write_jsonl(Path("rows.jsonl"), new_rows(9))
     server = serve(faults=lambda index, body: "hang" if index < 6 else None)
     done = cli(*on(server, "--concurrency", 3, "--timeout", 1))

@@ -198,7 +198,7 @@ def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
 
 
 def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable[..., Any]) -> None:
-    model, code = serve(delay=5), "from jurist.console import listening as l; from jurist.cli import main; "
+    model, code = serve(delay=5), "from jurist.console import pages as l; from jurist.cli import main; "
     code += "l._DRAIN = 1; import sys; sys.exit(main(sys.argv[1:]))"
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -1,31 +1,16 @@
-"""What several commands share: models, samples and stores of the options; files and progress."""
+"""From options to what they name: a store, models, judges, gold, samples and shares."""
 
-import json
 import math
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from typing import Any
 
 from ..arguments.generate import AssessOptions, LabellerOptions
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
     Endpoint,
-    HardLimits,
     JudgingOptions,
     ModelsOptions,
     NameOptions,
@@ -35,10 +20,8 @@ from ..arguments.groups import (
     VerifierOptions,
     VerifierPromptOptions,
 )
-from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
-from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
@@ -50,19 +33,11 @@ from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
-from .pacing import TimeLeft
 from .printing import remark
 
 _WIDE = 200
 _ROUNDED = 0.005
 """How far the parts of a split may be from their whole: 33.3/33.3/33.3 is a third each."""
-
-
-def human() -> Console:
-    """Return the console of progress: standard error, so that standard output holds results only."""
-    if sys.stderr.isatty():
-        return Console(stderr=True, highlight=False)
-    return Console(stderr=True, highlight=False, soft_wrap=True, width=_WIDE)
 
 
 def store_of(options: StoreOptions) -> Store:
@@ -75,11 +50,6 @@ def start_of(options: Checkpoints, store: Store) -> Start:
     check_files(options.output)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     return Start(root=root, resume=options.resume, fresh=options.fresh)
-
-
-def budget_of(options: HardLimits) -> Budget:
-    """Return the hard limits."""
-    return Budget.of(options)
 
 
 def model_of(options: Endpoint, name: str, seed: int) -> Model:
@@ -216,11 +186,6 @@ def target_of(options: AssessOptions, name: str) -> Model:
     return default_temperature(model_of(asked, name, options.seed), 2)
 
 
-def sampling_of(options: SamplingOptions) -> Sampling:
-    """Return samples and threshold."""
-    return Sampling.of(options)
-
-
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:
     """Return ``["steps=3"]`` as settings of an optimizer."""
     settings = {}
@@ -248,85 +213,3 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
             f"the parts of --split {text!r} sum to {total:g}", hint="give percentages that sum to 100"
         )
     return train / total, dev / total, test / total
-
-
-def write_text(text: str, path: str | None) -> None:
-    """Write to a file, or to standard output for ``None`` or ``-``."""
-    if path in (None, "-"):
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        return
-    target = Path(str(path))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
-
-
-def write_json(data: Mapping[str, Any], path: str | None) -> None:
-    """Write an object to the file of ``--output``, if one is named. Raises what :func:`write_text` raises."""
-    if path:
-        write_text(json.dumps(data, ensure_ascii=False, indent=2), path)
-
-
-@contextmanager
-def progress(total: int | None, text: str) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error while something runs; yield what advances it."""
-    with Bar() as bar:
-        bar.begin(text, total)
-        yield bar.step
-
-
-_FIRST_LOOK = 10.0
-"""Seconds until a bar says for the first time what goes wrong."""
-
-
-class Bar:
-    """A bar that is not drawn before :meth:`begin`: whatever is said or asked first must stay readable."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._shown: Progress | None = None
-        self._task = TaskID(0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._stack.close()
-
-    def begin(self, text: str, total: int | None) -> None:
-        """Draw the bar, or one more below."""
-        if self._shown is None:
-            console = human()
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-            )
-            # In a file or a pipe a bar would leave nothing but an empty line.
-            hidden = not console.is_terminal
-            shown = Progress(*columns, TimeLeft(), console=console, transient=True, disable=hidden)
-            self._shown = self._stack.enter_context(shown)
-        self._task = self._shown.add_task(text, total=total)
-
-    def watch(self, trouble: Callable[[], str]) -> None:
-        """Say what goes wrong as long as it does, at first often and then less and less."""
-        ended = threading.Event()
-        self._stack.callback(ended.set)
-
-        def watching() -> None:
-            said, pause = "", _FIRST_LOOK
-            while not ended.wait(pause):
-                now = trouble()
-                if now != said:
-                    remark(now)
-                    said, pause = now, 2 * pause
-
-        threading.Thread(target=watching, name="jurist-trouble", daemon=True).start()
-
-    def step(self) -> None:
-        """Advance the bar that was drawn last."""
-        if self._shown is not None:
-            self._shown.advance(self._task)

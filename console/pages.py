@@ -1,13 +1,21 @@
-"""``jurist review``."""
+"""``jurist review`` and ``jurist serve``: what is served on a port until Ctrl-C."""
 
+import asyncio
+import os
+import signal
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from ..arguments.review import PageOptions
+from ..arguments.gold import PageOptions
+from ..arguments.run import ServeOptions
 from ..cases import Case
-from ..errors import GoldError, UsageError, why
+from ..engines.channel import CallContext
+from ..engines.meter import Budget
+from ..errors import GoldError, JuristError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
@@ -20,14 +28,16 @@ from ..keeping.naming import find_judge, judge_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.history import chosen_candidate
-from ..report.reviewing import Review, application
-from .common import gold_of, gold_source, store_of
+from ..report.reviewing import Review
+from ..report.reviewing import application as review_page
+from ..report.scores import spend_line
+from ..runs.serving import Serving, application
 from .gold import gold_name
-from .listening import listen
-from .printing import Result
+from .inputs import gold_of, gold_source, loaded_of, store_of
+from .printing import Result, remark
 
 
-def run(options: PageOptions) -> Result:
+def review(options: PageOptions) -> Result:
     """Serve the page until Ctrl-C; return how far it came, and what to do with it."""
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
@@ -64,7 +74,7 @@ def served(
         if not free:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
         review = Review(gold=gold, lines=lines, journal=LabelJournal(path), guideline=guideline, rater=rater)
-        listen(application(review), "127.0.0.1", port, f"{len(lines)} units, labels go to {path}, at")
+        listen(review_page(review), "127.0.0.1", port, f"{len(lines)} units, labels go to {path}, at")
     return review
 
 
@@ -113,3 +123,78 @@ def guideline_of(path: str | None, gold: str, judge: Judge) -> str:
         if own.is_file():
             return own.read_text(encoding="utf-8")
     return "\n\n".join(prompt.instructions for prompt in PromptState.of(judge.basic()).predictors.values())
+
+
+def serve(options: ServeOptions) -> Result:
+    """Serve until Ctrl-C or SIGTERM; return what was spent."""
+    token = _token(options)
+    loaded = loaded_of(options.judge, options, store_of(options))
+    loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
+    if loaded.note:
+        remark(loaded.note)
+    serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
+    listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
+    spend = loaded.context.ledger.spend().to_json()
+    return Result(
+        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend}, body=[spend_line(spend)]
+    )
+
+
+def _token(options: ServeOptions) -> str:
+    if options.token_env is None:
+        if options.host not in ("127.0.0.1", "localhost", "::1"):
+            hint = "name the environment variable that holds one with --token-env"
+            raise UsageError(f"who listens at {options.host} needs a token", hint=hint)
+        return ""
+    token = os.environ.get(options.token_env, "")
+    if not token:
+        hint = "set it to what requests must bear"
+        raise UsageError(f"the environment variable {options.token_env} is empty or not set", hint=hint)
+    return token
+
+
+_DRAIN = 25
+"""Seconds that what is in flight may take after a signal, as for all paid work."""
+
+
+def listen(app: Any, host: str, port: int, what: str) -> None:
+    """Serve an application until a signal, and say where it is."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise JuristError("uvicorn is not installed", hint="pip install 'jurist[serve]'") from error
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
+        ) from error
+    remark(f"{what} http://{host}:{port}/ (Ctrl-C ends it)")
+    settings = uvicorn.Config(
+        _ending(app), lifespan="off", log_level="warning", timeout_graceful_shutdown=_DRAIN
+    )
+    server = uvicorn.Server(settings)
+    # When all is drained uvicorn raises the signal again, and SIGTERM would then end us before the summing up.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with listening:
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:  # the way to end it
+            return
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _ending(app: Any) -> Any:
+    """Return an application that says so to whoever is still waiting when the time after a signal is over."""
+
+    async def answered(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            head = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 503, "headers": head})
+            await send({"type": "http.response.body", "body": b'{"detail": "the server was stopped"}'})
+
+    return answered

@@ -1,0 +1,172 @@
+"""What ``evaluate``, ``compare``, ``gate`` and ``harden`` take."""
+
+import argparse
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from .command import Command
+from .groups import (
+    AskedOptions,
+    AttackedField,
+    ModelsOptions,
+    ScoringOptions,
+    allowed,
+    asked_judge,
+    share,
+    whole,
+)
+from .options import flag, option, positional, repeated
+
+
+class CompareOptions(ModelsOptions, ScoringOptions):
+    helps: ClassVar[Mapping[str, str]] = {"calls": "never make one call more, over all judges and models"}
+
+    judges: tuple[str, ...] = positional(
+        "JUDGE[@VERSION]|JUDGE:basic",
+        nargs="+",
+        help="judges, versions and variants with the same labels; each is asked with each model",
+    )
+    repeats: int = option(1, help="ask everything N times, with other draws")
+    pairs: Literal["first", "all"] = option(
+        "first", help="test the first against each other one, or all pairs"
+    )
+    plot: str | None = option(metavar="F.svg", help="draw how far scores are from gold (judges of scores)")
+
+
+class EvaluateOptions(AskedOptions, ScoringOptions):
+    judge: str = asked_judge()
+    worst: int = option(5, help="how many disagreements to print")
+
+
+COMPARE = Command(
+    name="compare",
+    does="scoring.compare",
+    options=CompareOptions,
+    help="""\
+Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked again),
+self-consistency, and paired tests corrected together (Holm).
+""",
+    examples="""\
+examples:
+  jurist compare fect fect:basic --gold labels.csv
+  jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --pairs all --json
+  jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
+    --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
+
+Rows that one of the artifacts was compiled on are left out, and counted. With one repeat the test is exact McNemar
+on units; with several, a permutation test of the mean metric that exchanges whole conversations. Calls, tokens and
+cost are estimated before anything is sent. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
+twice.
+""",
+)
+EVALUATE = Command(
+    name="evaluate",
+    does="scoring.evaluate",
+    options=EvaluateOptions,
+    help="""\
+Score one judge on gold: every metric with its 95 % interval, what was not answered, and the worst disagreements to
+read. Rows that the judge was compiled on are left out, and counted.
+""",
+    examples="""\
+examples:
+  jurist evaluate fect:basic --gold fect-mini
+  jurist evaluate fect@2 --gold labels.csv --worst 20
+  jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
+
+Calls, tokens and cost are estimated before anything is sent to a real model. After Ctrl-C, a limit or a crash,
+--resume continues and pays nothing twice.
+""",
+)
+
+
+def _limit(text: str) -> tuple[str, float]:
+    metric, _, value = text.partition("=")
+    try:
+        return metric.strip(), float(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
+
+
+class CriteriaOptions(AttackedField):
+    """What a judge must meet, beside the limits of its metrics."""
+
+    sure: bool = flag(help="hold the worse end of the 95 %% interval against --min and --max")
+    margin: float | None = option(
+        metavar="M",
+        help="with --not-worse-than: fail unless the interval shows that it is worse by M at most",
+    )
+    max_flip: float | None = option(
+        type=share,
+        metavar="SHARE",
+        help="attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
+    )
+    max_unusable: float = allowed(0.05, "largest share of units without an answer")
+
+
+class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions):
+    judge: str = asked_judge("what is to pass")
+    minimum: tuple[tuple[str, float], ...] = repeated(
+        name="--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
+    )
+    maximum: tuple[tuple[str, float], ...] = repeated(
+        name="--max", type=_limit, metavar="METRIC=VALUE", help="the highest value that passes, of an error"
+    )
+    not_worse_than: str | None = option(
+        metavar="@TAG|JUDGE@V|constant",
+        help="fail if the judge is shown to be worse than this one, or than the best constant answer (or: words, "
+        "neighbours)",
+    )
+    junit: str | None = option(metavar="F.xml", help="write the checks as JUnit, for CI")
+
+
+GATE = Command(
+    name="gate",
+    does="scoring.gate",
+    options=GateOptions,
+    help="""\
+Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and not
+moved by attacks.
+""",
+    examples="""\
+examples:
+  jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
+  jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
+  jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
+  jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
+
+Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
+In pytest: jurist.testing.assert_judge.
+""",
+)
+
+
+class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
+    judge: str = asked_judge("what is attacked")
+    cases: int = option(100, type=whole, help="attack N cases at most, evenly spread")
+    only: tuple[str, ...] = repeated(
+        metavar="NAME", help="one attack or probe in its languages, such as fake-verdict"
+    )
+    suite: str | None = option(metavar="F.toml", help="attacks of your own in place of jurist's")
+
+
+HARDEN = Command(
+    name="harden",
+    does="scoring.harden",
+    options=HardenOptions,
+    help="""\
+Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields or
+gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in English and
+Chinese.
+The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
+""",
+    examples="""\
+examples:
+  jurist harden fect:basic --gold fect-mini
+  jurist harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
+  jurist harden satisfaction:basic --gold faithqa-mini --field response
+  jurist harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
+
+Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on are left
+out. No label is compared with, so no sealed test is opened. After Ctrl-C, a limit or a crash, --resume continues.
+""",
+)

@@ -1,0 +1,240 @@
+"""``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..api import compare as compare_judges
+from ..api import evaluate as evaluate_judge
+from ..api import gate as gate_judge
+from ..api import harden as harden_judge
+from ..arguments.groups import ScoringOptions
+from ..arguments.scoring import CompareOptions, EvaluateOptions, GateOptions, HardenOptions
+from ..engines.meter import Budget
+from ..errors import UsageError, choices
+from ..evaluation.paired import wide
+from ..gold.writing import check_files
+from ..jobs.experiment import Answers, Experiment
+from ..jobs.foresee import foresee
+from ..jobs.hardening import Hardening
+from ..jobs.references import NAMES
+from ..keeping.artifacts import Store
+from ..keeping.paying import PaidJob, paying
+from ..report.document import flat
+from ..report.junit import junit
+from ..report.plotting import check_drawable, draw_densities
+from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
+from ..report.table import table
+from ..report.views import comparison_sections, evaluation_sections
+from ..text.attacks import Attack, suite
+from .inputs import judge_for, loaded_of, models_of, start_of, store_of
+from .printing import Part, Result, remark, write_json, write_text
+from .strata import People
+from .terminal import Terminal, agree
+
+_DEVIATION = "mean_deviation"
+
+
+class _Scoring(Terminal):
+    """The terminal of a command on gold: the estimate, the question, and the result written before it is printed."""
+
+    def __init__(
+        self,
+        options: ScoringOptions,
+        beside: Callable[[PaidJob, Experiment, Sequence[Answers]], Mapping[str, Any]],
+        before: Callable[[Experiment], None] = lambda work: None,
+        all_pairs: bool | None = None,
+    ) -> None:
+        super().__init__(store_of(options), options)
+        self.data: dict[str, Any] = {}
+        self.forecast: dict[str, Any] = {}
+        self._scoring, self._beside, self._before, self._pairs = options, beside, before, all_pairs
+
+    def note(self, *notes: str) -> None:
+        """Leave it to :meth:`asking`, which says it below the estimate."""
+
+    @contextmanager
+    def asking(
+        self, work: Experiment, store: Store, title: str, *, resume: bool, fresh: bool
+    ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+        """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
+        self._before(work)
+        with paying(work, start_of(self._scoring, store)) as job:
+            estimate = foresee(work)
+            self.forecast = estimate.to_json()
+            agree(estimate, job.paid, yes=self._scoring.yes, notes=_notes(work, self._pairs))
+            with self.counted(title, work.rows) as step:
+                yield job, step
+
+    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers] = ()) -> None:
+        """Write what ``--output`` asks for, with what is said beside the result."""
+        self.data = {**found.to_json(), **self._beside(job, work, answers)}
+        write_json(self.data, self._scoring.output)
+
+
+def _notes(work: Experiment, all_pairs: bool | None) -> list[str]:
+    notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
+    if isinstance(work, Hardening):
+        return notes
+    named = list(zip(work.names, work.contenders, strict=True))
+    for name, one in named:
+        if name != (first := next(known for known, other in named if other.is_same(one))):
+            notes.append(f"{name} is {first} once more")
+    if work.repeats > 1 and any(one.model.temperature == 0 for one in work.contenders):
+        notes.append("at temperature 0, repeats differ only by what the model itself still varies")
+    many, groups = len(work.contenders), len({case.group for case in work.cases})
+    tests = 0
+    if all_pairs is not None and work.repeats == 1:  # of repeats, no unit is simply right or wrong
+        tests = many * (many - 1) // 2 if all_pairs else many - 1
+    limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
+    return [said for said in (*notes, work.look.words, *limits) if said]
+
+
+def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
+    """Return what every one of these functions of Python is given alike."""
+    return {
+        "gold": options.gold,
+        "budget": Budget.of(options),
+        "store": terminal.store,
+        "resume": options.resume,
+        "fresh": options.fresh,
+        "surface": terminal,
+    }
+
+
+def evaluate(options: EvaluateOptions) -> Result:
+    """Score one judge on gold."""
+    terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
+    evaluate_judge(loaded_of(options.judge, options, terminal.store), **_on_gold(options, terminal))
+    return Result(data=terminal.data, body=flat(evaluation_sections(terminal.data, options.worst)))
+
+
+def compare(options: CompareOptions) -> Result:
+    """Compare judges on gold."""
+    people: list[People] = []
+
+    def check(work: Experiment) -> None:
+        if options.plot:
+            _check_plot(work, options.plot)
+
+    def beside(job: PaidJob, work: Experiment, answers: Sequence[Answers]) -> Mapping[str, Any]:
+        people.append(People.of(work, answers))
+        if options.plot:
+            _plot(answers, options.plot)
+            remark(f"drew {options.plot}")
+        return {**people[0].to_json(), "forecast": terminal.forecast}
+
+    terminal = _Scoring(options, beside, check, all_pairs=options.pairs == "all")
+    judges = [
+        one
+        for reference in options.judges
+        for judge in [judge_for(reference, options, terminal.store, options.names[0])]
+        for one in judge.on(models_of(options, judge, options.seed), draws=options.repeats)
+    ]
+    compare_judges(
+        judges,
+        repeats=options.repeats,
+        pairs=options.pairs,
+        seed=options.seed,
+        **_on_gold(options, terminal),
+    )
+    return Result(data=terminal.data, body=flat(comparison_sections(terminal.data, *people[0].lines())))
+
+
+def _check_plot(experiment: Experiment, path: str) -> None:
+    judge = experiment.contenders[0].judge
+    if _DEVIATION not in judge.comparison.metrics:
+        raise UsageError(
+            f"--plot draws how far scores are from gold, and {judge.name} gives no scores",
+            hint="leave it out, or compare judges of scores",
+        )
+    check_drawable(path)
+    check_files(path)
+
+
+def _plot(answers: Sequence[Answers], path: str) -> None:
+    """Draw the density of answer minus gold, a line for each contender; missing answers are left out."""
+    metric = answers[0].judge.judge.comparison.metrics[_DEVIATION]
+    deviations = {
+        one.name: [
+            value - gold
+            for rows in one.repeats
+            for row in rows
+            for gold, value in zip(row.gold, row.predicted, strict=True)
+            if gold is not None and value is not None
+        ]
+        for one in answers
+    }
+    draw_densities(
+        path,
+        deviations,
+        metric.low,
+        metric.high,
+        title="how far scores are from gold",
+        x="deviation (answer less gold)",
+    )
+
+
+def gate(options: GateOptions) -> Result:
+    """Hold a judge against limits and another version; exit code 3 if it does not pass."""
+    check_files(options.junit)
+    terminal, other = _Scoring(options, lambda *_: {}), options.not_worse_than
+    names = [options.judge]
+    if other is not None and other not in NAMES:
+        near = options.judge.partition("@")[0].removesuffix(":basic") if other[:1] in "@:" else ""
+        names.append(near + other)
+    judges = [loaded_of(name, options, terminal.store) for name in names]
+    found = gate_judge(
+        judges[0],
+        minimum=options.minimum,
+        maximum=options.maximum,
+        not_worse_than=judges[1] if judges[1:] else other,
+        margin=options.margin,
+        sure=options.sure,
+        max_unusable=options.max_unusable,
+        max_flip=options.max_flip,
+        field=options.field,
+        **_on_gold(options, terminal),
+        seed=options.seed,
+    )
+    if options.junit:
+        checks = [(one.name, one.passed, one.words) for one in found.checks]
+        write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
+    rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
+    offline = [OFFLINE] if all(one.model.offline for one in judges) else []
+    body: list[Part] = [table("", ["", "check", "found"], rows), found.words, *offline]
+    return Result(data=terminal.data, body=body, code=0 if found.passed else 3)
+
+
+def harden(options: HardenOptions) -> Result:
+    """Attack a judge, and keep how often its answer changed."""
+    terminal = _Scoring(options, lambda job, *_: {"spend": job.spend()})
+    attacks, judge = _chosen(options), loaded_of(options.judge, options, terminal.store)
+    found = harden_judge(
+        judge, attacks=attacks, cases=options.cases, field=options.field, **_on_gold(options, terminal)
+    )
+    kept, measured, worst = judge.artifact, found.to_json(), found.worst
+    if kept is None:
+        remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
+    elif kept.path.parent.parent == terminal.store.root:
+        remark(f"kept beside the card of {kept.ref}")
+    else:
+        remark(f"{kept.ref} came with the package and is read-only; --output F writes the figures")
+    finds = next(one.finds for one in attacks if one.name == worst.name)
+    moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
+    body: list[Part] = [
+        robustness_table(measured, f"{found.judge}, {robustness_about(measured)}"),
+        f"worst: {worst.words}{moved}; the control, which is no attack: {found.found[0].words}",
+        spend_line(terminal.data["spend"]),
+        *([OFFLINE] if found.model == "offline" else []),
+    ]
+    return Result(data=terminal.data, body=body)
+
+
+def _chosen(options: HardenOptions) -> tuple[Attack, ...]:
+    attacks = suite(options.suite)
+    known = tuple(dict.fromkeys(one.family for one in attacks))
+    for name in options.only:
+        if name not in known:
+            raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, known))
+    return tuple(one for one in attacks if not options.only or one.family in options.only)
