@@ -6,7 +6,6 @@ falls with that, so that choosing until something looks better proves nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..engines.meter import Budget
@@ -36,7 +35,6 @@ _KEPT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Again(Plan):
     """The compilation of an artifact, planned again to conclude another candidate."""
 
