@@ -43,14 +43,6 @@ _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """Connections; they are closed with the generator that has opened them."""
-
-    transport: Transport
-    opened: AsyncGenerator[Transport, None]
-
-
 async def opened() -> AsyncGenerator[Transport, None]:
     """Yield what carries requests; an event loop that ends closes its generators, and so the connections."""
     limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING)
@@ -165,7 +157,9 @@ class Direct:
     def __init__(self, lm: dspy.LM) -> None:
         chosen = select_backend(lm)
         self.fits = chosen.native and not chosen.resolution.declared
-        self._model, self._lines = lm.model, dict[asyncio.AbstractEventLoop, Line]()
+        self._model = lm.model
+        # Connections are closed with the generator that has opened them.
+        self._lines: dict[asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]] = {}
         self._wire, self._lock = _Wire(), threading.Lock()
         self._forms: Final[Kept[_Form | None]] = Kept(self._form)
         if self.fits:
@@ -281,8 +275,8 @@ class Direct:
             for other in [one for one in self._lines if one.is_closed()]:
                 del self._lines[other]
             opening = opened()
-            self._lines[loop] = Line(transport=await anext(opening), opened=opening)
-        return self._lines[loop].transport
+            self._lines[loop] = await anext(opening), opening
+        return self._lines[loop][0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ class Checkpoint:
                 f"an unfinished run of this job is kept in {folder}",
                 hint="add --resume to continue it without paying again, or --fresh to forget it",
             )
-        if any(folder.glob("journal-*.jsonl")):
+        if any(folder.rglob("journal-*.jsonl")):
             let_go(folder)
             raise CheckpointError(
                 f"an unfinished run of an earlier version is kept in {folder}",

@@ -167,14 +167,6 @@ def test_waiting_in_threads_ends() -> None:
     assert (len(ended), len(inner.requests)) == (8, 10)
 
 
-def test_tokens_end_the_work() -> None:
-    inner = Scripted(lambda request: YES)
-    with pytest.raises(BudgetExhausted) as stop:
-        asker(inner, Budget(tokens=60), concurrency=1).ask_all(CASES)
-    assert stop.value.limit == "tokens"
-    assert len(inner.requests) == 5  # 12 tokens each
-
-
 def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     inner = Scripted(lambda request: YES, cost=None)
     with pytest.raises(ModelError, match="price is not known"):
