@@ -36,7 +36,7 @@ from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
 from .board import Board, Candidate
 from .drawing import draw, labelled
-from .finalists import Finalists
+from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
 
 PREFIX = "dspy:"

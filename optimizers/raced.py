@@ -7,20 +7,26 @@ blocks of cases go to whoever could still be best, more of them the longer the s
 run: at first a new idea is worth more, later to know which one is best. The arm
 of a step is the one whose prompts gained most so far for the calls they took, those of the race
 included: else one whose prompts cost little to make, and are all alike, would take most of them.
+
+What a search leaves are prompts that were scored on different cases, few of
+them on many. Before anything is chosen, the best few and the basic prompt, with
+which they are compared, are scored on the whole of dev, also where the budget
+ended the search (:class:`Finalists`). All optimizers here share this; they differ in how they search.
 """
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
+from ..errors import BudgetExhausted
 from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
-from .finalists import Finalists
 from .objective import Outcome
 from .proposing import CandidateFilter, CopyGuard, Writing
 from .racing import Race, interleaved, stratified
@@ -163,6 +169,85 @@ class Bandit:
     def took(self, arm: Arm, made: Sequence[Candidate], leader: Candidate, calls: int) -> None:
         """Note what a step of an arm made, what led before, and the calls it took before its prompts ran."""
         self._picks[arm.name].append(Pick(made=tuple(made), leader=leader, calls=calls))
+
+
+class Finalists:
+    """The prompts that a search leaves for the choice, and the calls kept back for them.
+
+    At most a third of the calls that are left is kept back, but one pass over dev at least. Calls are given back as
+    the search itself scores prompts on dev; one pass stays, for the prompt that it leaves half scored.
+    """
+
+    def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
+        self._job, self._board, self._count, self._source = job, board, count, source
+        self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
+        places = count + (not board.scored(board.basic, job.dev))
+        self._most, left = places * self._pass, job.context.meter.left()
+        if left is not None:
+            self._most = min(self._most, max(self._pass, left // 3))
+
+    def keep(self) -> None:
+        """Keep back what the finalists still need: those that would be it now, and others for the places left."""
+        board, dev = self._board, self._job.dev
+        first = self._first()
+        open_ = sum(len(dev) - board.met(one, dev) for one in [board.basic, *first])
+        open_ += (self._count - len(first)) * len(dev)
+        wanted = max(self._pass, open_ * self._job.calls_per_case)
+        self._job.context.meter.hold(self._before + min(self._most, wanted))
+
+    def _first(self) -> list[Candidate]:
+        """Return the prompts that could be best: of the highest gain and its error together.
+
+        Those that were never scored come last: they are paid for, and whatever is left is spent on them.
+        """
+        board = self._board
+        able = [one for one in board.candidates.values() if one.id != board.basic.id]
+        if self._source:
+            able = [one for one in able if one.source == self._source]
+        last = able[-1:] if self._source else []
+        ids = {one.id for one in able} - {one.id for one in last}
+        found = [one for one in board.by_gain() if one.id in ids]
+        found.sort(key=lambda one: -round(one.gain + one.doubt, 9))
+        new = ids - {one.id for one in found}
+        first = [*last, *(board.candidates[one.id] for one in found)]
+        return [*first, *(one for one in able if one.id in new)][: self._count]
+
+    @contextmanager
+    def after(self) -> Iterator[None]:
+        """Keep calls back while the block searches, then score the finalists, however the budget ended it."""
+        ended: BudgetExhausted | None = None
+        try:
+            self.keep()
+            yield
+        except BudgetExhausted as stop:
+            ended = stop
+        finally:
+            self._job.context.meter.hold(self._before)
+        self._score()
+        if ended is not None:
+            raise self._truthful(ended)
+
+    def _score(self) -> None:
+        """Score the basic prompt and the best few on all of dev, and then whatever is chosen by that."""
+        board, dev = self._board, self._job.dev
+        board.score(board.basic, dev)
+        for one in self._first():
+            board.score(one, dev)
+        while (best := board.best(dev)) is not None and not board.scored(best, dev):
+            board.score(best, dev)
+
+    def _truthful(self, ended: BudgetExhausted) -> BudgetExhausted:
+        """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
+        left = self._job.context.meter.left()
+        if ended.limit == "calls" and left:
+            later = f", but for {self._before} that are kept for what follows" if self._before else ""
+            ended.args = (
+                f"the calls for the search are spent, of a budget of {ended.allowed:g} calls{later}; "
+                f"{left} that were kept for the finalists were not needed",
+            )
+        elif ended.limit == "calls":
+            ended = BudgetExhausted(ended.limit, ended.allowed, kept=self._before)
+        return ended
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,9 +18,8 @@ from ..programs.plugins import Registry
 from .all_arms import AllArms
 from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
-from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
-from .fewshot import FewShot
+from .fewshot import Contrastive, FewShot
 from .opro import Opro, OproPaper
 from .optuna_joint import Optuna
 from .rewriting import CFaith

@@ -10,7 +10,7 @@ from loopback import field_of
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board
-from jurist.optimizers.contrastive import Contrastive, confusions
+from jurist.optimizers.fewshot import Contrastive, confusions
 from jurist.optimizers.objective import Objective
 from jurist.programs.fect import FECT
 

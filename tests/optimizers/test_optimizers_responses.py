@@ -13,8 +13,7 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Optimizer, Result, optimize
-from jurist.optimizers.contrastive import Contrastive
-from jurist.optimizers.fewshot import FewShot
+from jurist.optimizers.fewshot import Contrastive, FewShot
 from jurist.optimizers.opro import Opro
 from jurist.optimizers.proposing import task
 from jurist.optimizers.registry import make
