@@ -8,9 +8,10 @@ from typing import Any, Final
 from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, Usage
 
 from ..text.replies import is_whole
-from .journal import Answer
+from .journal import Answer, writable
 from .kept import Kept
 
+_MOST: Final = 2**53  # tokens: an endpoint may say anything, and a journal holds no larger number
 _SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
 settled: Final[Kept[Config]] = Kept(
@@ -43,14 +44,13 @@ def answer_of(
     """Return what was answered, without what the model thought before, which is no part of it."""
     usage = response.usage
     return Answer(
-        # A reply may hold half a surrogate pair, which no file can.
-        text=text_of(response).encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        text=writable(text_of(response)),
         finish_reason=response.finish_reason,
-        input_tokens=usage.input_tokens or 0,
-        output_tokens=usage.output_tokens or 0,
-        cached_tokens=usage.cache_read_tokens or 0,
+        input_tokens=min(usage.input_tokens or 0, _MOST),
+        output_tokens=min(usage.output_tokens or 0, _MOST),
+        cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
         cost=cost,
-        model=response.model,
+        model=writable(response.model),
         probabilities=probabilities,
     )
 

@@ -82,9 +82,11 @@ def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
     "wrong",
     [
         {"usage": {"prompt_tokens": -5, "completion_tokens": 10}},
+        {"usage": {"prompt_tokens": 10**30, "completion_tokens": 10}},
         {"usage": {"prompt_tokens": 100.5, "completion_tokens": 10}},
         {"usage": {"prompt_tokens": "100", "completion_tokens": None}},
         {"usage": [1]},
+        {"model": "half \ud800"},
         {"choice": {"logprobs": {"content": [{"token": "True", "logprob": None}]}}},
         {
             "choice": {
@@ -93,9 +95,11 @@ def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
         },
     ],
 )
-def test_a_paid_reply_is_read_whatever_it_says_of_its_tokens(wrong: dict[str, Any]) -> None:
+def test_a_paid_reply_is_read_and_kept_whatever_it_says_beside_its_text(
+    wrong: dict[str, Any], tmp_path: Path
+) -> None:
     with raw(lambda number, body: http(said(body, **wrong))) as server:
-        judge = asker(server.url)
+        judge = asker(server.url, context_with(journal=Journal(tmp_path / "j")))
         assert right(judge.ask(CASES[0]), 0)
         assert (server.count, spend(judge).calls) == (1, 1)
 

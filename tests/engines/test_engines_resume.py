@@ -275,7 +275,7 @@ def test_a_call_goes_on_with_the_attempt_at_which_it_was_interrupted(tmp_path: P
 def test_what_failed_for_good_is_asked_again_if_there_is_room(
     tmp_path: Path, limit: int, sent: int, label: str | None
 ) -> None:
-    ask(Scripted([LMServerError("down")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)
+    ask(Scripted([LMServerError("down \ud800")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)
     inner = Scripted([YES] * sent)
     context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
     verdict = ask(inner, context, cases=1)[0]
