@@ -11,6 +11,7 @@ what DSPy would send for it (a law in the tests). Whatever does not fit takes DS
 from __future__ import annotations
 
 import copy
+import re
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -39,6 +40,7 @@ from .replies import value_of
 
 _KEPT = 32
 """Prompts that are kept: those of a program's predictors, and of a few programs that are compared."""
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, which cannot be sent
 _MARKER = "CUSTOM-TYPE"  # DSPy makes other parts than text of what stands between such markers
 
 
@@ -60,7 +62,7 @@ class _Prompt:
         text = self.pieces[0] + "".join(
             texts[name] + piece for name, piece in zip(self.names, self.pieces[1:], strict=True)
         )
-        if _MARKER in text or not _encodable(text):
+        if _MARKER in text or not (text.isascii() or _HALF.search(text) is None):
             return None
         return replace(self.request, messages=(*self.request.messages[:-1], Message.user(text)))
 
@@ -132,29 +134,29 @@ def _rendered(
     """Let DSPy render a prompt with marks for inputs; ``None`` if it does more than to put the inputs into a text."""
     if lm_kwargs.get("n") or lm.kwargs.get("n") or not signature.input_fields or special(signature):
         return None
-    marks = {name: f"mark{uuid.uuid4().hex}" for name in signature.input_fields}
+    marks = {f"mark{uuid.uuid4().hex}": name for name in signature.input_fields}
     keeper = _Keeper()
     # The answer is of no use; what cannot be rendered is said by DSPy's own path.
     with suppress(AdapterParseError, LMError, ValueError, TypeError):
-        adapter(lm.copy(engine=keeper), dict(lm_kwargs), signature, demos, dict(marks))
+        adapter(
+            lm.copy(engine=keeper),
+            dict(lm_kwargs),
+            signature,
+            demos,
+            {name: mark for mark, name in marks.items()},
+        )
     request = keeper.request
     if request is None or not request.messages or request.messages[-1].role != "user":
         return None
-    text, names, pieces = request.messages[-1].text or "", list[str](), list[str]()
-    if request.messages[-1] != Message.user(text) or any(
-        mark in str(request.messages[:-1]) for mark in marks.values()
-    ):
+    text, before = request.messages[-1].text or "", str(request.messages[:-1])
+    if request.messages[-1] != Message.user(text) or any(mark in before for mark in marks):
         return None
-    while found := min(
-        ((text.find(mark), name) for name, mark in marks.items() if mark in text), default=None
-    ):
-        pieces.append(text[: found[0]])
-        names.append(found[1])
-        text = text[found[0] + len(marks[found[1]]) :]
-    if set(names) != set(marks):
-        return None
+    pieces = re.split(f"({'|'.join(marks)})", text)
+    names = tuple(marks[mark] for mark in pieces[1::2])
     fields = dict(signature.input_fields)
-    return _Prompt(request=request, pieces=(*pieces, text), names=tuple(names), fields=fields)
+    if set(names) != set(fields):
+        return None
+    return _Prompt(request=request, pieces=tuple(pieces[::2]), names=names, fields=fields)
 
 
 def special(signature: Any) -> bool:
@@ -175,16 +177,6 @@ def _watched(adapter: Any, lm: Any) -> bool:
 
 def _text(field: Any, value: Any) -> str:
     return value if type(value) is str else str(format_field_value(field_info=field, value=value))
-
-
-def _encodable(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _END: Final = "[[ ## completed ## ]]"

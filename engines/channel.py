@@ -14,7 +14,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -39,7 +39,7 @@ _POLL = 0.002  # seconds between two looks whether the calls in flight have left
 
 
 class Inner(Protocol):
-    """What really answers."""
+    """What really answers; its ``check(request)``, where it has one, refuses what it certainly cannot answer."""
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response and its cost in US dollars, ``None`` if not known."""
@@ -48,14 +48,6 @@ class Inner(Protocol):
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same without blocking."""
         ...
-
-
-@runtime_checkable
-class Bounded(Protocol):
-    """Who answers, and says beforehand what it cannot."""
-
-    def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long, say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +151,7 @@ class Channel:
         pace: Pace | None = None,
     ) -> None:
         self.inner, self.context, self.purpose, self.attempts = inner, context, purpose, attempts
-        self._bounded = inner if isinstance(inner, Bounded) else None  # looking at a protocol takes its time
+        self._refuses = getattr(inner, "check", None)
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
 
@@ -219,8 +211,8 @@ class Channel:
 
     def _check(self, call: _Call) -> None:
         """Let what answers say beforehand that it cannot."""
-        if self._bounded:
-            self._bounded.check(call.numbered)
+        if self._refuses:
+            self._refuses(call.numbered)
 
     async def _turn(self, request: Request, way: _Way) -> None:
         """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""

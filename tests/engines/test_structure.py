@@ -1,4 +1,4 @@
-"""Answers held to a schema over real HTTP, and what becomes of parameters that an endpoint refuses."""
+"""What an endpoint takes, over real HTTP: answers held to a schema, parameters, and how much it reads at once."""
 
 import json
 import logging
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asking import CASES, FECT, wait_briefly
+from asking import asker as one_at_a_time
 from loopback import Loopback
 from small import FAST, claims, cli, read_jsonl, write_jsonl
 
@@ -272,3 +273,43 @@ def test_the_card_says_what_held_the_answers_of_its_proof(
     done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, *real)
     assert done.code == 0, done.err
     assert json.loads(Path("compiled/fect/1/card.json").read_text())["structure"] == "object_schema"
+
+
+LIMIT = 2000
+
+
+def long_case(words: int) -> Any:
+    return FECT.case({"conversation": "Agent: " + "hello " * words, "claim": f"claim {words}"})
+
+
+def too_long(body: dict[str, Any]) -> str:
+    tokens = sum(len(message["content"]) for message in body["messages"]) // 6
+    said = f"This model's maximum context length is {LIMIT} tokens. However, you requested {tokens} tokens."
+    return said if tokens > LIMIT else ""
+
+
+def test_the_first_refusal_tells_the_limit(serve: Serve) -> None:
+    server = serve(refuses=too_long)
+    judge = one_at_a_time(server, concurrency=1)
+    found = judge.ask_all([long_case(10), long_case(3000), long_case(12_000), long_case(20)])
+    assert [one.status for one in found] == ["verdict", "failed", "failed", "verdict"]
+    assert server.count == 3  # the second long one is not sent
+    assert [one.usage.calls for one in found] == [1, 1, 0, 1]
+    assert "maximum context length is 2000" in found[1].error
+    assert "reads 2000 at once; it was not sent" in found[2].error
+
+
+@pytest.mark.parametrize("words", [100, 1500])
+def test_what_may_fit_is_sent(serve: Serve, words: int) -> None:
+    server = serve(refuses=too_long)
+    judge = one_at_a_time(server, concurrency=1)
+    judge.ask_all([long_case(3000), long_case(words)])
+    assert server.count == 2
+
+
+def test_the_catalogue_tells_it_of_a_model_of_a_provider(fake_key: str) -> None:
+    context = CallContext.fresh()
+    lm = connect(Model(name="openai/gpt-4"), context)  # reads 8,192 tokens
+    verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(long_case(20_000))
+    assert (verdict.status, context.ledger.spend().calls) == ("failed", 0)
+    assert "reads 8192 at once" in verdict.error
