@@ -92,10 +92,10 @@ def test_dspys_optimizers_tune_the_writer_only(
     optimizer: str, serve: Callable[..., Any], fake_key: str
 ) -> None:
     server = serve(answer)
-    done = compiled(server, "--max-calls", "400", optimizer=optimizer)
+    done = compiled(server, "--max-calls", "1500", optimizer=optimizer)  # which no search here uses up
     assert done.code == 0, done.err
     card, seen = done.json, by_role(server)
-    assert card["spend"]["calls"] == server.count <= 400
+    assert card["spend"]["calls"] == server.count < 1500
     assert seen["judge"] == 2 * seen["generator"]
     artifact = Store(None).load("quiz@1")
     assert list(artifact.state.predictors) == ["write"]
