@@ -53,7 +53,8 @@ class ScriptedRun:
         **job: Any,
     ) -> None:
         self.judge, self.proposer = Scripted(judged), Scripted(proposed)
-        self.context = context_with(budget, None if journal is None else Journal(journal))
+        kept = None if journal is None else Journal(journal)
+        self.context = context_with(budget, kept)
         self.notes: list[str] = []
         settings = {
             "judge": FECT,
@@ -63,7 +64,11 @@ class ScriptedRun:
             "sink": lambda event: self.notes.append(event.text),
         }
         self.job = Job(context=self.context, **{**settings, **job})
-        self.result: Result = optimize(make(name, options), self.job)
+        try:
+            self.result: Result = optimize(make(name, options), self.job)
+        finally:
+            if kept is not None:
+                kept.close()  # as the end of its process does
 
     @property
     def sent(self) -> int:
