@@ -1,11 +1,9 @@
 """Any optimizer of DSPy behind our interface: ``dspy:NAME``, and short names for six of them.
 
-DSPy's class is given a student whose every run a recorder answers
-(:mod:`jurist.optimizers.recorder`), and what its parameters are for by their names; whatever else its
-constructor and ``compile`` take are settings. The meter ends it, with calls kept back for the end. Then, however the
-search ended, the best few prompts by the record are scored on the whole of dev,
-and the board decides; DSPy's own choice, which some of its optimizers get wrong
-or lose, is one candidate of them.
+DSPy's class is given a student whose every run a recorder answers (:mod:`jurist.optimizers.recorder`), and what its
+parameters are for by their names; whatever else its constructor and ``compile`` take are settings. The meter ends it,
+with calls kept back for the end. Then, however the search ended, the best few prompts by the record are scored on the
+whole of dev, and the board decides; DSPy's own choice, which some of its optimizers get wrong or lose, is one of them.
 """
 
 from __future__ import annotations

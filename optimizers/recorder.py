@@ -46,7 +46,7 @@ def unswallowed() -> Iterator[None]:
     """Turn an ``Exception`` of the block into :class:`CarriedError`."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # whichever it is, DSPy would count it as a wrong answer and go on paying
         raise CarriedError(error) from error
 
 

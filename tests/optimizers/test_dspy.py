@@ -8,19 +8,17 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Request
-from dspy.teleprompt import InferRules
-from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMServerError
+from dspy.utils.exceptions import ContextWindowExceededError
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from optimizer_runs import Run, judged, proposed, split
 from scripted_runs import FECT, ScriptedRun, hashed
 
 from jurist.cases import Case
-from jurist.engines.adapters import adapter
 from jurist.engines.meter import Budget
 from jurist.errors import OptimizerError
 from jurist.evaluation.votes import Sampling
@@ -33,7 +31,6 @@ from jurist.optimizers.registry import make, settings_of
 from jurist.optimizers.setting import Setting
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
-from jurist.programs.judge import Judge
 
 Answers = Callable[[Request], Any]
 
@@ -276,162 +273,3 @@ def test_a_good_proposal_in_between_counts_and_is_kept() -> None:
     assert any(
         "quality=70" in one.state.predictors["self"].instructions for one in run.board.candidates.values()
     )
-
-
-# -- what DSPy gets wrong --------------------------------------------------------------------------------
-
-
-def parity() -> Judge:
-    """Return a judge with a signature class of its own: some of DSPy's optimizers change it."""
-
-    class Parity(dspy.Signature):
-        """Say whether the number is even."""
-
-        number: str = dspy.InputField(desc="a number")
-        even: Literal["yes", "no"] = dspy.OutputField(desc="yes or no")
-
-    return Judge(name="parity", signature=Parity, positive=frozenset({"no"}), metric="accuracy")
-
-
-def numbers(first: int, count: int) -> tuple[Case, ...]:
-    return tuple(
-        Case(inputs={"number": str(n)}, group=f"g{n}", gold=(("yes", "no")[n % 2],))
-        for n in range(first, first + count)
-    )
-
-
-def even(request: Request, right: bool) -> str:
-    number = int(re.findall(r"\[\[ ## number ## \]\]\n(\d+)", user_of(request))[-1])
-    return reply("chat", even="no" if bool(number % 2) == right else "yes")
-
-
-def examples(judge: Judge, count: int = 8) -> list[dspy.Example]:
-    return [dspy.Example(**judge.demo(case)).with_inputs("number") for case in numbers(0, count)]
-
-
-def score(example: dspy.Example, prediction: Any, trace: Any = None) -> float:
-    return float(example.even == prediction.even)
-
-
-def run_on(
-    name: str, options: Any, judged: Answers, proposed: Answers, judge: Judge | None = None
-) -> ScriptedRun:
-    parts = {"judge": judge or parity(), "train": numbers(0, 12), "dev": numbers(100, 8)}
-    return ScriptedRun(name, options, judged=judged, proposed=proposed, budget=Budget(calls=400), **parts)
-
-
-def rules() -> Answers:
-    count = iter(range(1, 1000))
-    return lambda request: reply("chat", reasoning="so", natural_language_rules=f"rule {next(count)}.")
-
-
-def under_rule_1(request: Request) -> str:
-    return even(request, "rule 1." in system_of(request))
-
-
-def test_upstream_infer_rules_returns_the_last_rules_and_changes_the_judge() -> None:
-    judge, propose = parity(), rules()
-    lm = lm_of(
-        Scripted(lambda r: under_rule_1(r) if "`even`" in system_of(r) else propose(r)), context_with()
-    )
-    optimizer = InferRules(num_candidates=3, metric=score, num_threads=1, max_labeled_demos=0)
-    with dspy.context(lm=lm, adapter=adapter("chat")):
-        best = optimizer.compile(judge.basic(), trainset=examples(judge), valset=examples(judge))
-    assert "rule 3." in best.signature.instructions  # the first was the only good one
-    assert "rule 3." in judge.signature.instructions
-
-
-def test_infer_rules_keeps_the_best_rules_and_the_judge() -> None:
-    judge = parity()
-    before = judge.signature.instructions
-    options = {"num_candidates": 3, "max_labeled_demos": 0}
-    result = run_on("infer-rules", options, under_rule_1, rules(), judge).result
-    assert "rule 1." in result.best.state.predictors["self"].instructions
-    texts = [one.state.predictors["self"].instructions for one in result.board.candidates.values()]
-    assert [re.findall(r"rule (\d)", text) for text in texts] == [[], ["1"], ["2"], ["3"]]
-    assert judge.signature.instructions == before
-
-
-def saying() -> Answers:
-    count = iter(range(1000))
-
-    def answers(request: Request) -> str:
-        asked = re.findall(r"`(\w+)` \(str", system_of(request).partition("Your output fields are:")[2])
-        return reply("chat", **dict.fromkeys(asked, f"say {next(count)}"))
-
-    return answers
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "why"),
-    [
-        ("copro", {"breadth": 10, "depth": 16, "sample": 1}, "RecursionError"),
-        ("mipro", {"num_candidates": 3, "num_trials": 60, "max_bootstrapped_demos": 0, "max_labeled_demos": 0,
-                   "minibatch": "true", "minibatch_size": 2}, "ValueError: No valid program"),
-    ],
-)  # fmt: skip
-def test_what_was_found_before_dspy_failed_is_kept(name: str, options: Any, why: str) -> None:
-    """COPRO wraps its signatures until Python gives up; MIPROv2 runs out of combinations."""
-    run = run_on(name, options, lambda r: even(r, bool(re.search(r"say [2-9]", system_of(r)))), saying())
-    assert any(f"{name} ended early: {why}" in note for note in run.notes)
-    assert run.result.ending == "finished"
-    assert run.value() == 1.0
-
-
-def test_upstream_one_unusable_proposal_loses_all() -> None:
-    lm = lm_of(
-        Scripted(["nothing of use", *["[[ ## b ## ]]\nfine\n\n[[ ## completed ## ]]"] * 2]), context_with()
-    )
-    with dspy.context(lm=lm, adapter=adapter("chat")), pytest.raises(AdapterParseError):
-        dspy.Predict("a -> b", n=3)(a="x")
-
-
-@pytest.mark.parametrize(("given", "used"), [(0, 9), (3, 3)])
-def test_upstream_mipro_ignores_the_seed_0_of_its_run(
-    given: int, used: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Seen(Exception):  # noqa: N818
-        pass
-
-    def seen(self: Any, seed: int) -> None:
-        raise Seen(seed)
-
-    monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", seen)
-    judge, lm = parity(), lm_of(Scripted([]), context_with())
-    optimizer = dspy.MIPROv2(metric=score, prompt_model=lm, task_model=lm, auto="light", seed=9)
-    with pytest.raises(Seen) as caught:
-        optimizer.compile(judge.basic(), trainset=examples(judge), seed=given)
-    assert caught.value.args == (used,)
-
-
-def test_upstream_bootstrapping_takes_any_truthy_score() -> None:
-    judge = parity()
-
-    def scored(example: Any, prediction: Any, trace: Any = None) -> dspy.Prediction:
-        return dspy.Prediction(score=0.0, feedback="wrong")
-
-    with dspy.context(lm=lm_of(Scripted(lambda r: even(r, False)), context_with()), adapter=adapter("chat")):
-        best = dspy.BootstrapFewShot(metric=scored, max_labeled_demos=0).compile(
-            judge.basic(), trainset=examples(judge)
-        )
-    assert len(best.demos) == 4  # all of them wrong
-
-
-@pytest.mark.parametrize("name", ["bootstrap", "mipro", "infer-rules"])
-def test_no_wrong_answer_becomes_a_demonstration(name: str) -> None:
-    run = run_on(name, {}, lambda r: even(r, False), saying())
-    gold = {case.inputs["number"]: dict(parity().demo(case)) for case in numbers(0, 12)}
-    demos = [demo for one in run.board.candidates.values() for demo in one.state.predictors["self"].demos]
-    assert demos
-    assert all(dict(demo) == gold[demo["number"]] for demo in demos)
-
-
-def test_upstream_evaluate_counts_a_failed_call_as_a_score_of_0(no_waiting: None) -> None:
-    judge = parity()
-    lm = lm_of(
-        Scripted(lambda r: LMServerError("busy") if "## number ## ]]\n2" in user_of(r) else even(r, True)),
-        context_with(),
-    )
-    with dspy.context(lm=lm, adapter=adapter("chat")):
-        found = dspy.Evaluate(devset=examples(judge, 4), metric=score, num_threads=1)(judge.basic())
-    assert found.score == 75.0  # three of the three that were answered
