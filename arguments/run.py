@@ -246,6 +246,9 @@ class ServeOptions(AskedOptions):
     max_body: int = option(
         1 << 20, type=whole, metavar="BYTES", help="length of one request (default: 1048576)"
     )
+    access_log: bool = flag(
+        help="write a line for each request to standard error; nothing of a case is in it"
+    )
 
 
 SERVE = Command(
@@ -254,7 +257,8 @@ SERVE = Command(
     options=ServeOptions,
     help="""\
 Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes them.
-/openapi.json describes both, made from the judge's typed fields; GET /health says who answers.
+/docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers, /ready whether
+a case could be judged now, /metrics what was judged, how fast and at what price (Prometheus).
 """,
     examples="""\
 examples:
@@ -263,7 +267,8 @@ examples:
   JURIST_TOKEN=... jurist serve fect@2 --host 0.0.0.0 --token-env JURIST_TOKEN
   curl -s localhost:8422/judge -H 'content-type: application/json' -d '{"conversation": "...", "claim": "..."}'
 
-Nothing of a case is kept or logged. Ctrl-C or SIGTERM ends it after what is in flight.
+Nothing of a case is kept or logged. A client that leaves is not judged for. Ctrl-C or SIGTERM ends it after what is in
+flight.
 Needs: pip install 'jurist[serve]'
 """,
 )

@@ -1,6 +1,6 @@
 """``jurist review`` and ``jurist serve``: what is served on a port until Ctrl-C."""
 
-import asyncio
+import logging
 import os
 import signal
 import socket
@@ -133,11 +133,20 @@ def serve(options: ServeOptions) -> Result:
     if loaded.note:
         remark(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
+    if options.access_log:
+        _log_to_stderr("jurist.access")
     listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
     spend = loaded.context.ledger.spend().to_json()
     return Result(
         data={"judge": loaded.name, "model": loaded.model.name, "spend": spend}, body=[spend_line(spend)]
     )
+
+
+def _log_to_stderr(name: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger(name).addHandler(handler)
+    logging.getLogger(name).setLevel(logging.INFO)
 
 
 def _token(options: ServeOptions) -> str:
@@ -153,14 +162,10 @@ def _token(options: ServeOptions) -> str:
     return token
 
 
-_DRAIN = 25
-"""Seconds that what is in flight may take after a signal, as for all paid work."""
-
-
 def listen(app: Any, host: str, port: int, what: str) -> None:
     """Serve an application until a signal, and say where it is."""
     try:
-        import uvicorn
+        from ..runs.listening import run_server
     except ImportError as error:
         raise JuristError("uvicorn is not installed", hint="pip install 'jurist[serve]'") from error
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -171,30 +176,12 @@ def listen(app: Any, host: str, port: int, what: str) -> None:
             f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
         ) from error
     remark(f"{what} http://{host}:{port}/ (Ctrl-C ends it)")
-    settings = uvicorn.Config(
-        _ending(app), lifespan="off", log_level="warning", timeout_graceful_shutdown=_DRAIN
-    )
-    server = uvicorn.Server(settings)
     # When all is drained uvicorn raises the signal again, and SIGTERM would then end us before the summing up.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with listening:
         try:
-            server.run(sockets=[listening])
+            run_server(app, listening)
         except KeyboardInterrupt:  # the way to end it
             return
         finally:
             signal.signal(signal.SIGTERM, before)
-
-
-def _ending(app: Any) -> Any:
-    """Return an application that says so to whoever is still waiting when the time after a signal is over."""
-
-    async def answered(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await app(scope, receive, send)
-        except asyncio.CancelledError:
-            head = [(b"content-type", b"application/json")]
-            await send({"type": "http.response.start", "status": 503, "headers": head})
-            await send({"type": "http.response.body", "body": b'{"detail": "the server was stopped"}'})
-
-    return answered

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 import secrets
-from collections.abc import Mapping, Sequence
+import time
+import uuid
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,17 +26,22 @@ from ..cases import Case
 from ..errors import BudgetExhausted, GoldError, JuristError
 from ..keeping.loading import LoadedJudge
 from ..programs.together import together
-from ..programs.verdicts import Verdict
 from .lines import said_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from fastapi.responses import JSONResponse
+    from prometheus_client import CollectorRegistry
 
+_LOG = logging.getLogger("jurist.access")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
 _REFUSED = "the token is missing or wrong"
 _FAILURES = {400: "not in UTF-8", 413: "too large", 503: "the model cannot be used, or a limit is reached"}
+_JUDGE, _BATCH, _METRICS = "/judge", "/judge/batch", "/metrics"
+_TROUBLED = 30.0  # seconds for which a model that failed is said to be not ready
+_LEFT = 499  # the status in the log of a request whose client has left; nobody receives it
+_REQUEST_ID = re.compile(r"[\w.-]{1,128}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,43 +88,132 @@ class Judged(pydantic.BaseModel, extra="allow"):
 
 
 def application(serving: Serving) -> FastAPI:
-    """Return the web application: ``POST /judge`` with a case, ``POST /judge/batch`` with a list, ``GET /health``."""
+    """Return the web application: cases come to ``/judge`` and ``/judge/batch``; other paths watch it."""
     try:
-        from fastapi import Body, FastAPI
+        from fastapi import Body, FastAPI, Request, Response
         from fastapi.exceptions import RequestValidationError
+        from fastapi.responses import JSONResponse
+        from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
     except ImportError as error:
         hint = "pip install 'jurist[serve]'"
-        raise JuristError("serving needs fastapi and uvicorn, which are not installed", hint=hint) from error
+        raise JuristError("serving needs packages that are not installed", hint=hint) from error
     case = Annotated[Case, _Row(serving)]
     cases = Annotated[list[case], pydantic.Field(min_length=1, max_length=serving.most)]
-    judging = _Judging(serving.loaded)
+    registry = CollectorRegistry()
+    judging = _Judging(serving.loaded, registry)
 
-    async def judge(asked: Any) -> dict[str, Any]:
-        return (await judging.said([asked]))[0]
+    async def judge(asked: Any, request: Any) -> Any:
+        lines = await _unless_left(request, judging.lines([asked]))
+        return Response(status_code=_LEFT) if lines is None else lines[0]
 
-    async def batch(asked: Any) -> list[dict[str, Any]]:
-        return await judging.said(asked)
+    async def batch(asked: Any, request: Any) -> Any:
+        lines = await _unless_left(request, judging.lines(asked))
+        return Response(status_code=_LEFT) if lines is None else lines
 
     def health() -> dict[str, str]:
         return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
 
+    def ready() -> Any:
+        trouble = "the server is ending" if getattr(app.state, "ending", False) else judging.trouble()
+        about = {"status": "not ready", "detail": trouble} if trouble else {"status": "ready"}
+        return JSONResponse(about, status_code=503 if trouble else 200)
+
+    def metrics() -> Any:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
-    judge.__annotations__["asked"] = Annotated[case, Body()]
-    batch.__annotations__["asked"] = Annotated[cases, Body()]
+    judge.__annotations__.update(asked=Annotated[case, Body()], request=Request)
+    batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
     guarded = _guarded(serving.token)
-    app = FastAPI(
-        title=f"jurist: {serving.loaded.name}", docs_url=None, redoc_url=None, max_body_size=serving.largest
-    )
-    app.add_api_route("/judge", judge, response_model=Judged, **guarded)
-    app.add_api_route("/judge/batch", batch, response_model=list[Judged], **guarded)
+    app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)
+    app.add_api_route(_JUDGE, judge, methods=["POST"], response_model=Judged, **guarded)
+    app.add_api_route(_BATCH, batch, methods=["POST"], response_model=list[Judged], **guarded)
     app.add_api_route("/health", health, methods=["GET"])
+    app.add_api_route("/ready", ready, methods=["GET"], responses={503: {"description": "not now, and why"}})
+    app.add_api_route(_METRICS, metrics, methods=["GET"], include_in_schema=False)
     app.add_exception_handler(JuristError, _unavailable)
     app.add_exception_handler(RequestValidationError, _refused)
     if not serving.token:
         # Another site's page could have a browser send requests here, but not under these names.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
+    app.add_middleware(_Front, serving=serving, registry=registry)
     return app
+
+
+async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:
+    """Return what comes of the work; ``None``, and no more of it is done, once the client has left."""
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    try:
+        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return await doing if doing.done() else None
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(doing, leaving, return_exceptions=True)
+
+
+class _Front:
+    """What every request meets first: its id, its token before its body is read, its place in log and metrics."""
+
+    def __init__(self, app: Any, serving: Serving, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter, Gauge, Histogram
+
+        self._app, self._serving = app, serving
+        self._requests = Counter("jurist_requests", "Requests", ("path", "status"), registry=registry)
+        self._seconds = Histogram("jurist_request_seconds", "Time of a request", ("path",), registry=registry)
+        self._open = Gauge("jurist_requests_open", "Requests under way", registry=registry)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)  # type: ignore[no-any-return]
+        headers, path, begun = dict(scope["headers"]), scope["path"], time.monotonic()
+        own = headers.get(b"x-request-id", b"").decode("latin-1")
+        number = own if _REQUEST_ID.fullmatch(own) else uuid.uuid4().hex
+        status = 500
+
+        async def answer(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                named = (b"x-request-id", number.encode())
+                message = {**message, "headers": [*message.get("headers", ()), named]}
+            await send(message)
+
+        self._open.inc()
+        try:
+            if self._bears(path, headers.get(b"authorization", b"")):
+                await self._app(scope, receive, answer)
+            else:
+                await _unauthorized()(scope, receive, answer)
+        finally:
+            self._open.dec()
+            seconds = time.monotonic() - begun
+            known = path if path in (_JUDGE, _BATCH, _METRICS, "/health", "/ready") else "other"
+            self._requests.labels(known, str(status)).inc()
+            self._seconds.labels(known).observe(seconds)
+            asked = json.dumps(f"{scope['method']} {path}"[:200])  # a path may hold line breaks
+            _LOG.info("%s %s %s %.0f ms", number, asked, status, 1000 * seconds)
+
+    def _bears(self, path: str, said: bytes) -> bool:
+        """Return whether a request may go on: what costs money, or tells what it cost, needs the token."""
+        if not self._serving.token or path not in (_JUDGE, _BATCH, _METRICS):
+            return True
+        scheme, _, token = said.partition(b" ")
+        right = secrets.compare_digest(token.strip(), self._serving.token.encode())
+        return scheme.lower() == b"bearer" and right
+
+
+def _unauthorized() -> JSONResponse:
+    from fastapi.responses import JSONResponse
+
+    return JSONResponse({"detail": _REFUSED}, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _unavailable(request: Request, error: Exception) -> JSONResponse:
@@ -132,20 +231,14 @@ def _refused(request: Request, error: Any) -> JSONResponse:
 
 
 def _guarded(token: str) -> dict[str, Any]:
-    """Return how what costs money is reached: by whom, and what else may come back."""
-    from fastapi import Depends, HTTPException
+    """Return how what costs money is described: what else may come back, and that a token is asked for."""
+    from fastapi import Security
     from fastapi.security import HTTPBearer
 
-    def bearing(given: Any = Depends(HTTPBearer(auto_error=False))) -> None:  # noqa: B008
-        said = given.credentials if given else ""
-        if not secrets.compare_digest(said.encode(), token.encode()):
-            raise HTTPException(401, _REFUSED, headers={"WWW-Authenticate": "Bearer"})
-
-    said = {**_FAILURES, **({401: _REFUSED} if token else {})}
+    failures = {**_FAILURES, **({401: _REFUSED} if token else {})}
     return {
-        "methods": ["POST"],
-        "responses": {code: {"description": words} for code, words in said.items()},
-        "dependencies": [Depends(bearing)] if token else [],
+        "responses": {code: {"description": words} for code, words in failures.items()},
+        "dependencies": [Security(HTTPBearer(auto_error=False))] if token else [],
     }
 
 
@@ -169,26 +262,52 @@ class _Row:
 
 
 class _Judging:
-    """Asks one judge for all requests, as many cases at once as it allows."""
+    """Asks one judge for all requests, as many cases at once as it allows, and knows how that went."""
 
-    def __init__(self, loaded: LoadedJudge) -> None:
+    def __init__(self, loaded: LoadedJudge, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter
+
         self._asker, self._free = loaded.asker(), asyncio.Semaphore(loaded.concurrency)
-        self._judge, self._stamp = loaded.judge, loaded.stamp()
+        self._judge, self._stamp, self._ledger = loaded.judge, loaded.stamp(), loaded.context.ledger
+        self._exhausted, self._failed, self._failed_at = "", "", 0.0
+        self._cases = Counter("jurist_cases", "Cases by what became of them", ("status",), registry=registry)
+        registry.register(self)
 
-    async def said(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
+    async def lines(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return what is said of cases, in their order."""
         try:
             with self._asker.ready():
-                verdicts = await together(cases, self._one, concurrency=len(cases))
+                return await together(cases, self._line, concurrency=len(cases))
         except BudgetExhausted as error:
+            self._exhausted = str(error)
             raise JuristError(str(error)) from error
-        return [
-            {"case": case.id, **said_of(self._judge, case, verdict), **self._stamp}
-            for case, verdict in zip(cases, verdicts, strict=True)
-        ]
+        except JuristError as error:
+            self._failed, self._failed_at = str(error), time.monotonic()
+            raise
 
-    async def _one(self, case: Case) -> Verdict:
+    async def _line(self, case: Case) -> dict[str, Any]:
         async with self._free:
             verdict = await self._asker.judged(case)
         self._asker.note(verdict)
-        return verdict
+        line = {"case": case.id, **said_of(self._judge, case, verdict), **self._stamp}
+        self._cases.labels(line["status"]).inc()
+        self._failed = line["error"] if line["status"] == "failed" else ""
+        self._failed_at = time.monotonic()
+        return line
+
+    def trouble(self) -> str:
+        """Return why the next case could hardly be judged; empty if nothing is known against it."""
+        failing = self._failed and time.monotonic() - self._failed_at < _TROUBLED
+        return self._exhausted or (self._failed if failing else "")
+
+    def collect(self) -> Iterable[Any]:
+        """Yield what was spent, as Prometheus reads it."""
+        from prometheus_client.metrics_core import CounterMetricFamily
+
+        spend = self._ledger.spend()
+        yield CounterMetricFamily("jurist_calls", "Requests to models, retries included", spend.calls)
+        tokens = CounterMetricFamily("jurist_tokens", "Tokens of models", labels=("kind",))
+        tokens.add_metric(("input",), spend.input_tokens)
+        tokens.add_metric(("output",), spend.output_tokens)
+        yield tokens
+        yield CounterMetricFamily("jurist_dollars", "US dollars where the price is known", spend.cost)

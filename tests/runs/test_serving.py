@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,7 @@ def ask(app: Any, path: str, body: Any = None, **headers: str) -> httpx.Response
 
 def waits(port: int) -> None:
     """Wait until somebody listens."""
-    for _ in range(600):
+    for _ in range(300):
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port)).close()
             return
@@ -180,33 +181,83 @@ def test_a_port_that_is_taken_is_one_line() -> None:
     assert "cannot be used" in done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
+def test_ids_metrics_and_readiness() -> None:
+    app = application(Serving(loaded=loaded(context=CallContext.fresh()), token="secret"))
+    bearing = {"authorization": "Bearer secret"}
+    assert ask(app, "/ready").json() == {"status": "ready"}
+    assert ask(app, "/judge", ROW, **bearing, **{"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    made = ask(app, "/judge", b"{", **bearing, **{"x-request-id": "no id"}).headers["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", made)
+    assert ask(app, "/metrics").status_code == 401
+    lines = ask(app, "/metrics", **bearing).text.splitlines()
+    for line in (
+        'jurist_cases_total{status="verdict"} 1.0',
+        'jurist_requests_total{path="/judge",status="200"} 1.0',
+        'jurist_requests_total{path="/judge",status="422"} 1.0',
+        'jurist_request_seconds_count{path="/judge"} 2.0',
+        "jurist_calls_total 1.0",
+    ):
+        assert line in lines
+    assert "swagger" in ask(app, "/docs").text
+
+
+def test_it_is_not_ready_while_the_model_fails(serve: Callable[..., Any]) -> None:
+    away = [True]
+    server = serve(faults=lambda index, body: "400" if away else None)
+    judge = loaded().with_model(Model(name="openai/x", api_base=server.url))
+    app = application(Serving(loaded=judge))
+    assert ask(app, "/judge", ROW).json()["status"] == "failed"
+    said = ask(app, "/ready")
+    assert (said.status_code, said.json()["status"]) == (503, "not ready")
+    assert "not valid" in said.json()["detail"]
+    away.clear()
+    ask(app, "/judge", ROW)
+    assert ask(app, "/ready").status_code == 200
+
+
+@contextlib.contextmanager
+def serving(
+    folder: Path, *options: str, settings: str = "pass", files: int = 0
+) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
+    """Serve fect's basic prompt in a process of its own, with settings of ``runs.listening``."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "jurist", "serve", "fect:basic", "--port", str(port)]
+    code = "import sys; from jurist.runs import listening as l; from jurist.cli import main; "
+    code += f"{settings}; sys.exit(main(sys.argv[1:]))"
+    limit = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); " if files else ""
+    )
+    command = [sys.executable, "-c", limit + code, "serve", "fect:basic", "--port", str(port), *options]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
-        waits(port)
-        said = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
+    with subprocess.Popen(command, cwd=folder, **pipes) as process:
+        try:
+            waits(port)
+            yield port, process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
+    with serving(tmp_path) as (port, process):
+        answered = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert said.json()["status"] == "verdict"
+    assert answered.json()["status"] == "verdict"
     assert out.startswith("spent: 1 call,")
     assert err.count("\n") == 1
     assert process.returncode == 0
 
 
 def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable[..., Any]) -> None:
-    model, code = serve(delay=5), "from jurist.console import pages as l; from jurist.cli import main; "
-    code += "l._DRAIN = 1; import sys; sys.exit(main(sys.argv[1:]))"
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    told = ["--port", str(port), "--model", "openai/m", "--api-base", model.url]
-    command = [sys.executable, "-c", code, "serve", "fect:basic", *told]
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process, ThreadPoolExecutor() as pool:
-        waits(port)
+    model = serve(delay=5)
+    with (
+        serving(tmp_path, "--model", "openai/m", "--api-base", model.url, settings="l.DRAIN = 1") as (
+            port,
+            process,
+        ),
+        ThreadPoolExecutor() as pool,
+    ):
         asked = pool.submit(httpx.post, f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
         while not model.count:
             time.sleep(0.05)
@@ -214,3 +265,85 @@ def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable
         out, err = process.communicate(timeout=60)
     assert (asked.result().status_code, asked.result().json()) == (503, {"detail": "the server was stopped"})
     assert (out.startswith("spent: 1 call,"), "Traceback" in err, process.returncode) == (True, False, 0)
+
+
+def request(path: str, body: bytes, *headers: str, length: int | None = None) -> bytes:
+    """Return a request as it is sent; ``length`` promises more of its body than there is."""
+    size = len(body) if length is None else length
+    lines = (f"POST {path} HTTP/1.1", "host: localhost", f"content-length: {size}", *headers, "", "")
+    return "\r\n".join(lines).encode() + body
+
+
+def answer(connection: socket.socket) -> str:
+    """Return what comes until the server closes the connection, or has said all."""
+    connection.settimeout(30)
+    with connection, connection.makefile("rb") as lines:
+        return lines.readline().decode()
+
+
+def test_requests_sent_before_a_signal_are_answered(tmp_path: Path, serve: Callable[..., Any]) -> None:
+    model = serve(delay=0.3)
+    sent = request("/judge", json.dumps(ROW).encode(), "content-type: application/json")
+    with serving(tmp_path, "--model", "openai/m", "--api-base", model.url) as (port, process):
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        late = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+        for connection in (*idle, *late):
+            connection.sendall(sent)
+        answers = [answer(connection) for connection in (*idle, *late)]
+        assert process.wait(60) == 0
+    assert answers == ["HTTP/1.1 200 OK\r\n"] * 40
+
+
+def test_clients_that_leave_are_not_judged_for(tmp_path: Path, serve: Callable[..., Any]) -> None:
+    model = serve(delay=0.2)
+    rows = [{**ROW, "claim": f"claim {number}"} for number in range(20)]
+    sent = request("/judge/batch", json.dumps(rows).encode(), "content-type: application/json")
+    told = ("--model", "openai/m", "--api-base", model.url, "--concurrency", "2")
+    with serving(tmp_path, *told) as (port, _):
+        for _ in range(6):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(sent)
+                time.sleep(0.05)
+        answered = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
+    assert answered.json()["status"] != "failed"
+    assert model.count < 30  # of 121
+
+
+def test_half_sent_requests_end_and_take_nobodys_place(tmp_path: Path) -> None:
+    with serving(tmp_path, settings="l.PATIENCE = 2", files=128) as (port, process):
+        half = [b"", b"POST /judge HT", request("/judge", b"{", length=100)]
+        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(150)]
+        for number, connection in enumerate(held):
+            with contextlib.suppress(OSError):  # the oldest make room
+                connection.sendall(half[number % 3])
+        assert httpx.get(f"http://127.0.0.1:{port}/health", timeout=30).status_code == 200
+        ended = []
+        for connection in held:
+            with contextlib.suppress(ConnectionError):
+                ended.append(answer(connection))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert set(ended) <= {""}
+    assert "Traceback" not in err
+
+
+def test_a_token_is_asked_for_before_a_body_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T", "secret")
+    with serving(tmp_path, "--token-env", "T") as (port, _):
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.sendall(request("/judge", b"{", "authorization: Bearer wrong", length=1000))
+        assert answer(connection) == "HTTP/1.1 401 Unauthorized\r\n"
+
+
+def test_the_access_log_names_requests_and_no_case(tmp_path: Path) -> None:
+    with serving(tmp_path, "--access-log") as (port, process):
+        httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, headers={"x-request-id": "r-7"}, timeout=60)
+        httpx.get(f"http://127.0.0.1:{port}/a%0Ab", timeout=60)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    lines = err.splitlines()[1:]
+    assert re.search(r' r-7 "POST /judge" 200 \d+ ms$', lines[0])
+    assert re.search(r' [0-9a-f]{32} "GET /a\\nb" 404 \d+ ms$', lines[1])
+    assert ROW["claim"] not in err
