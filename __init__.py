@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from .keeping.artifact_card import Artifact
     from .keeping.artifacts import Store
     from .keeping.loading import LoadedJudge
-    from .programs.answers.labels import OneLabel
-    from .programs.answers.preference import Preference
+    from .programs.answers.labels import OneLabel, Preference
     from .programs.answers.whole import LabelSet, ObjectSet, Score
     from .programs.frozen import frozen, verifier
     from .programs.generator import Generator
@@ -79,7 +78,7 @@ _HOMES = {
     "LabelSet": "programs.answers.whole",
     "ObjectSet": "programs.answers.whole",
     "OneLabel": "programs.answers.labels",
-    "Preference": "programs.answers.preference",
+    "Preference": "programs.answers.labels",
     "Score": "programs.answers.whole",
     "Sampling": "evaluation.votes",
     "Verdict": "programs.verdicts",

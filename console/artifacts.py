@@ -17,6 +17,7 @@ from ..arguments.artifacts import (
 )
 from ..arguments.groups import Printed, StoreOptions
 from ..errors import ArtifactError, GoldError, JuristError, UsageError
+from ..evaluation.classes import confused
 from ..evaluation.contrasts import Contrast
 from ..exports import export
 from ..gold.goldset import Gold
@@ -27,7 +28,6 @@ from ..keeping.loading import load_judge
 from ..keeping.moving import Received, pack, unpack
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
-from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
@@ -124,7 +124,7 @@ def show(options: ShowOptions) -> Result:
 def _confusion(artifact: Artifact, store: Store) -> dict[str, Mapping[str, Mapping[str, int]]]:
     """Return basic and compiled -> gold -> judged -> units; empty where answers are no classes or no proof is kept."""
     answer, proof = judge_of(artifact, store).answer, artifact.proof()
-    found = {name: confused(answer, rows_of(answer, proof, name)) for name in ("basic", "compiled")}
+    found = {name: confused(answer.scale, rows_of(answer, proof, name)) for name in ("basic", "compiled")}
     return {name: counts for name, counts in found.items() if counts}
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import pydantic
 
 from ..cases import Case, Value, Values
+from ..errors import UsageError
 from .metrics import Metric, pair_sums
 from .ratios import Ratio
 from .scale import SHOWN, Lack, Scale
@@ -92,6 +93,16 @@ class CheckedItems(Scale):
     items: int = 1  # how many are wanted from a document
 
     noun = "checks"
+
+    def __post_init__(self) -> None:
+        if not self.checks or len(set(self.checks)) < len(self.checks) or not all(self.checks):
+            raise UsageError(
+                f"checks={list(self.checks)} names no checks, or one twice",
+                hint='name each check once, such as checks=("supported", "answerable")',
+            )
+        if self.items < 1:
+            raise UsageError(f"{self.items} items are none", hint="give items=1 or more")
+
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
 
     @property

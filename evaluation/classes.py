@@ -1,5 +1,6 @@
-"""Scores per class, and the confusion matrix, as values for tables."""
+"""Scores per class, and what gold was taken for, as values for tables."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from .closed_labels import ClosedLabels
 from .comparisons import Comparison
 from .measured import Score, score
 from .rows import Row
+from .scale import Scale
 from .units import encode
 
 
@@ -90,3 +92,29 @@ def confusion(rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[
             for label, place in zip(chosen, places, strict=True)
         ),
     )
+
+
+UNANSWERED = "no answer"
+"""What a missing answer is called."""
+_FEW = 12
+"""Gold or judged values above which nobody would read a table of what was taken for what."""
+
+
+def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many values.
+
+    Both sides stand in the order of the scale's own values, then by name.
+    """
+    pairs = [
+        (scale.category(gold), UNANSWERED if judged is None else scale.category(judged))
+        for row in rows
+        for gold, judged in zip(row.gold, row.predicted, strict=True)
+        if gold is not None
+    ]
+    counts, own = Counter(pairs), map(scale.category, scale.domain)
+    names = dict.fromkeys([*own, *sorted({name for pair in pairs for name in pair} - {UNANSWERED})])
+    if len(names) > _FEW:
+        return {}
+    columns = [*names, *([UNANSWERED] if any(judged == UNANSWERED for _, judged in counts) else [])]
+    golds = {gold for gold, _ in counts}
+    return {gold: {judged: counts[gold, judged] for judged in columns} for gold in names if gold in golds}

@@ -21,7 +21,7 @@ import pydantic
 from scipy.optimize import linear_sum_assignment
 
 from ..cases import Value
-from ..errors import JuristError
+from ..errors import JuristError, UsageError
 from .metrics import Metric, pair_sums
 from .ratios import Ratio
 from .scale import Members
@@ -78,6 +78,13 @@ class ObjectSets(Members):
     _combining: ClassVar[str] = (
         "the one given by more than half counts, else the one most similar to all others"
     )
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.key) - set(self.names):
+            raise UsageError(
+                f"{self.model.__name__} has no fields {', '.join(sorted(unknown))}",
+                hint="name fields of the model as key",
+            )
 
     @property
     def default(self) -> str:

@@ -85,16 +85,23 @@ def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from ..programs.answers.rendering import CUSTOM, RULES
+    from ..programs.answers.sentences import Numbered, PerSentence
+    from ..programs.answers.spans import Listed
+    from ..programs.answers.tags import Tagged
 
     safe = defuse(dict(inputs), content["tags"])
-    if any(spec["render"] == CUSTOM for spec in content["inputs"]):
+    if any(spec["render"] == "custom" for spec in content["inputs"]):
         raise UsageError(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
         )
+    forms = {form.rendering: form for form in (Numbered(), Tagged(), Listed())}
+    answer = PerSentence(labels=content["labels"])
     return {
-        spec["name"]: RULES[spec["render"]](safe[spec["name"]], content["labels"])
+        spec["name"]: forms[spec["render"]].show(answer, texts, range(len(texts)))
+        if spec["render"] in forms
+        else texts
         for spec in content["inputs"]
+        for texts in [safe[spec["name"]]]
     }
 
 

@@ -179,7 +179,7 @@ def _example(
     judge, signature = loaded.judge, predictor.signature
     assert case.gold is not None
     asked = adapter.format(signature, predictor.demos, judge.values(case.inputs))
-    value = judge.answer_about(case.inputs).example(case.gold)
+    value = judge.said(case.gold, case.inputs)
     said = adapter.format_assistant_message_content(signature, {judge.answer.field: value}).strip()
     try:
         again = judge.read(dspy.Prediction(**adapter.parse(signature, said)), case.inputs)

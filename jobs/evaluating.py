@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..cases import Case
-from ..evaluation.classes import ClassScores, class_scores
+from ..evaluation.classes import ClassScores, class_scores, confused
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure, narrow
 from ..optimizers.objective import Objective
-from ..programs.answers.confusion import confused
 from ..programs.verdicts import Verdict
 from ..report.document import flat
 from ..report.views import evaluation_sections, html_of
@@ -54,7 +53,7 @@ class Evaluation:
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
     classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
-    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.programs.answers.confusion.confused`
+    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.classes.confused`
     # the worst first; of equals, those that the judge's own samples agreed on most
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, Any]  # calls, tokens and cost
@@ -95,7 +94,7 @@ def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
         opening=work.look.opening,
         measured=measure(rows, judge.metric, judge.comparison),
         classes=class_scores(rows, judge.comparison),
-        confusion=confused(judge.answer, rows),
+        confusion=confused(judge.answer.scale, rows),
         disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
         spend=answers.spend.to_json(),
         references=work.references().to_card(),

@@ -198,7 +198,7 @@ def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> 
     judge = work.judge.judge
     answer, said = judge.answer, [value for value in verdict.values if value is not None]
     wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
-    reply = judge.answer_about(case.inputs).example((wanted,) * len(verdict.values))
+    reply = judge.said((wanted,) * len(verdict.values), case.inputs)
     names = {
         "wanted": answer.scale.text(wanted),
         "reply": json.dumps(reply, ensure_ascii=False, default=str),

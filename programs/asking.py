@@ -26,7 +26,7 @@ from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..text.replies import ContradictionError
-from .answers.reading import Reading
+from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
 from .together import Gathered, asking_of, collect, together
@@ -195,10 +195,10 @@ class Asker:
             return reading
         log.reasked += 1
         try:
-            reply = await self._call(judge.values_partial(case.inputs, missing))
+            reply = await self._call(judge.values(case.inputs, missing))
         except AdapterParseError as bad:
             return replace(reading, problem=reading.problem or _unreadable(bad))
-        return reading.completed(judge.read_partial(reply, case.inputs, missing))
+        return reading.completed(judge.read(reply, case.inputs, places=missing))
 
     @property
     def _wanted(self) -> dict[str, Any]:

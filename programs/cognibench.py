@@ -6,16 +6,16 @@ its tier.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeVar
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import pydantic
 
 from ..cases import Case, Label, text_hash
 from ..signatures.cognibench import LABELS, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
-from .answers.sentences import PerSentence, Sentences
-from .answers.tags import Echoed
+from .answers.sentences import Form, Numbered, PerSentence
+from .answers.tags import Tagged
 from .judge import Judge
 from .strictness import BELOW, DEFAULT
 
@@ -33,9 +33,6 @@ def verdict_word(label: Label, hallucinated: Collection[Label] = HALLUCINATED) -
     if label in hallucinated:
         return "hallucinated"
     return "irrelevant" if label == "irrelevant" else "faithful"
-
-
-Kind = TypeVar("Kind", bound=PerSentence)
 
 
 class Turn(pydantic.BaseModel):
@@ -117,36 +114,26 @@ def _case(row: CogniBenchRow) -> Case:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentenceDetails:
-    """What a sentence's label says besides: ``verdict``, ``type`` and ``tier``."""
-
-    hallucinated: frozenset[Label] = HALLUCINATED  # the labels below the strictness that was chosen
-
-    def __call__(self, label: Label) -> dict[str, str | None]:
-        """Return the details of one label."""
-        kind = statement_type(label)
-        return {
-            "verdict": verdict_word(label, self.hallucinated),
-            "type": kind,
-            "tier": label if kind == "cognitive" else None,
-        }
-
-    def under(self, hallucinated: frozenset[Label]) -> "SentenceDetails":
-        """Return the same for other hallucinated labels."""
-        return replace(self, hallucinated=hallucinated)
+def sentence_details(label: Label, hallucinated: frozenset[Label]) -> dict[str, str | None]:
+    """Return what a sentence's label says besides: ``verdict``, ``type`` and ``tier``."""
+    kind = statement_type(label)
+    return {
+        "verdict": verdict_word(label, hallucinated),
+        "type": kind,
+        "tier": label if kind == "cognitive" else None,
+    }
 
 
-def sentence_labels(kind: type[Kind]) -> Kind:
-    """Return CogniBench's labels of every sentence, as a reply of this kind names them."""
-    return kind(
+def sentence_labels(form: Form) -> PerSentence:
+    """Return CogniBench's labels of every sentence, asked for in this form."""
+    return PerSentence(
         field="labels",
         unit="sentences",
         labels=LABELS,
         positive=HALLUCINATED,
-        strictness=DEFAULT,
         tiers=BELOW,
-        details=SentenceDetails(),
+        details=sentence_details,
+        form=form,
     )
 
 
@@ -155,7 +142,7 @@ COGNIBENCH = Judge(
     variant="basic",
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
     signature=TagResponse,
-    answer=sentence_labels(Sentences),
+    answer=sentence_labels(Numbered()),
     metric="f1",
     rows=CogniBenchRow,
     to_case=_case,
@@ -168,6 +155,6 @@ COGNIBENCH_TAGS = replace(
     variant="tags",
     description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
     signature=EchoResponse,
-    answer=sentence_labels(Echoed),
+    answer=sentence_labels(Tagged()),
 )
 """The paper's own form; the same rows, labels and rules, so that both can be compared (``benchmarks/shapes.py``)."""

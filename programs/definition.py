@@ -18,8 +18,7 @@ from dspy.signatures.signature import make_signature
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer
-from .answers.labels import OneLabel
-from .answers.preference import Preference
+from .answers.labels import OneLabel, Preference
 from .answers.whole import LabelSet, Score
 from .judge import Judge
 from .state import PromptState
@@ -114,7 +113,8 @@ def defined(data: Mapping[str, Any]) -> Judge:
         kept = _Definition.model_validate(dict(data))
         fields = {one.name: (_type(one.type, one), _info(one)) for one in kept.fields}
         signature = make_signature(fields, kept.instructions, kept.signature)
-        answer = {name: _given(value) for name, value in kept.answers.items()}
+        # versions of 2026 kept their strictness by name; it follows from the labels
+        answer = {name: _given(value) for name, value in kept.answers.items() if name != "strictness"}
         settings: dict[str, Any] = {
             name: tuple(value) if name in _TUPLES and value is not None else value
             for name, value in kept.settings.items()

@@ -13,7 +13,8 @@ import pydantic
 from ..cases import Case, Label, Labels
 from ..signatures.cognibench import SentenceLabel
 from ..signatures.detector import DetectHallucinations
-from .answers.spans import Spans
+from .answers.sentences import PerSentence
+from .answers.spans import Listed
 from .cognibench import COGNIBENCH, HALLUCINATED, CogniBenchRow
 from .judge import Judge
 
@@ -53,12 +54,19 @@ def _one(label: Label | None) -> Label | None:
     return FOUND if label == FOUND or label in HALLUCINATED else CLEAR
 
 
+LISTED = PerSentence(
+    field="hallucinated",
+    unit="sentences",
+    labels=(CLEAR, FOUND),
+    positive=frozenset({FOUND}),
+    form=Listed(),
+)
 DETECTOR = Judge(
     name="detector",
     variant="basic",
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
     signature=DetectHallucinations,
-    answer=Spans(field="hallucinated", unit="sentences", found=FOUND, clear=CLEAR),
+    answer=LISTED,
     metric="f1",
     rows=DetectorRow,
     to_case=detector_case,

@@ -117,7 +117,7 @@ def frozen(module: dspy.Module) -> Frozen:
 def verifier(module: dspy.Module) -> Verifier:
     """Return a frozen step that checks what a generator wrote.
 
-    What it returns is given to :class:`~jurist.programs.answers.checks.Checked` as it is: ``verdict`` (yes, no or
+    What it returns is given to :class:`~jurist.programs.answers.whole.Checked` as it is: ``verdict`` (yes, no or
     uncertain) and ``reason``. A reply that cannot be parsed makes the check ``unusable``: it is counted, and the
     item does not pass.
     """

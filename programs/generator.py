@@ -1,7 +1,7 @@
 """A generator: a program that writes items from documents, and verifies them.
 
 It is a judge in everything that commands, optimizers and artifacts do with it: what it gives is a
-:class:`~jurist.programs.answers.checks.Checked` answer, and what is wanted of it needs no labels, so plain documents
+:class:`~jurist.programs.answers.whole.Checked` answer, and what is wanted of it needs no labels, so plain documents
 are its gold. Its program wires steps that write (and are tuned) with verifiers that are left as they are
 (:func:`~jurist.programs.frozen.frozen`) and checks by code.
 """
@@ -18,7 +18,7 @@ from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from ..evaluation.checked_items import CheckedItem
 from .answers.base import Answer
-from .answers.checks import Checked
+from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
 

@@ -16,14 +16,13 @@ from typing import Any
 import dspy
 import pydantic
 
-from ..cases import Case, Label
+from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
 from ..errors import GoldError, JudgeError
 from ..evaluation.comparisons import Comparison, resolve
 from ..text.escaping import defuse
-from .answers.base import Answer
+from .answers.base import Answer, Reading
 from .answers.infer import answer_for
-from .answers.reading import Reading
 from .frozen import VerifierPrompt, all_predictors, frozen_id
 from .state import Demo
 
@@ -180,9 +179,14 @@ class Judge:
             metric = self.metric
         return replace(self, verifiers=given or self.verifiers, common=common, metric=metric)
 
-    def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the program is called with: rendered, and defused of headers of prompt formats."""
-        rendered = self.answer.render(defuse(dict(inputs)))
+    def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+        """Return what the program is called with: rendered, and defused of headers of prompt formats.
+
+        Args:
+            inputs: of the case.
+            places: the units that are asked for, from 0; default: all.
+        """
+        rendered = self.answer.render(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
 
     @cached_property
@@ -196,6 +200,7 @@ class Judge:
         prediction: dspy.Prediction,
         inputs: Mapping[str, Any],
         said: Sequence[Mapping[str, float]] = (),
+        places: Sequence[int] | None = None,
     ) -> Reading:
         """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why.
 
@@ -203,27 +208,15 @@ class Judge:
             prediction: the program's.
             inputs: of the case.
             said: label -> probability for each label in the reply's answer field, in its order, where that is known.
+            places: the units that were asked for, from 0; default: all.
         """
-        answer, reply = self.answer_about(inputs), dict(prediction.items())
-        count = len(answer.units(inputs))
-        reading = answer.read(reply, count)
-        return replace(reading, probabilities=answer.probabilities(reply, said, count)) if said else reading
+        answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
+        reading = answer.read(reply, shown, places)
+        return replace(reading, probabilities=answer.probabilities(reply, said, shown)) if said else reading
 
-    def values_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-        """Return what the program is called with to ask for the units at these places (from 0) only."""
-        rendered = self.answer.render_partial(defuse(dict(inputs)), places)
-        return {name: rendered[name] for name in self.input_fields}
-
-    def read_partial(
-        self, prediction: dspy.Prediction, inputs: Mapping[str, Any], places: Sequence[int]
-    ) -> Reading:
-        """Return what a prediction says that was asked for the units at these places only."""
-        answer = self.answer_about(inputs)
-        return answer.read_partial(dict(prediction.items()), len(answer.units(inputs)), places)
-
-    def answer_about(self, inputs: Mapping[str, Any]) -> Answer:
-        """Return the answer about one row: one that reads by the row's text gets it as it is shown."""
-        return self.answer.bound(defuse(dict(inputs)))
+    def said(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+        """Return what the answer's field of a reply says that gives these values to a row."""
+        return self.answer.example(values, defuse(dict(inputs)))
 
     def demo(self, case: Case) -> Demo:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
@@ -235,8 +228,7 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        said = self.answer_about(case.inputs).example(case.gold)
-        return {**self.values(case.inputs), self.answer.field: said}
+        return {**self.values(case.inputs), self.answer.field: self.said(case.gold, case.inputs)}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
         """Return a labelled case as a few-shot demonstration of each predictor, by its path.

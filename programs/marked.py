@@ -1,12 +1,12 @@
-"""Replies that mark spans: FAVA's tagged text, and RAGTruth's list in JSON."""
+"""Replies that mark spans: FAVA's tagged text, and RAGTruth's list in JSON.
+
+What they say has the fields that :class:`~jurist.programs.answers.spans.Marked` reads.
+"""
 
 import re
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ..text.replies import data, without_drafts
-
-Marked: TypeAlias = dict[str, Any]
-"""The fields of a reply as :class:`~jurist.programs.answers.spans.Passage` reads them."""
 
 _CORRECTION: Final = "mark"
 TAGS: Final = (
@@ -18,7 +18,7 @@ _TAG: Final = re.compile(rf"<\s*(?:(/)\s*)?({'|'.join(TAGS)})\s*>", re.IGNORECAS
 _LIST: Final = ("hallucination list", "hallucination_list", "hallucinations")
 
 
-def tagged(reply: str) -> Marked:
+def tagged(reply: str) -> dict[str, Any]:
     """Return the outermost marked spans of a text, and the text as it was: without tags and corrections.
 
     Where a tag has no partner, nobody knows what is marked, and nothing is returned.
@@ -42,7 +42,7 @@ def tagged(reply: str) -> Marked:
     return {} if opened else {"hallucinated": spans, "text": text + reply[at:]}
 
 
-def listed(reply: str) -> Marked:
+def listed(reply: str) -> dict[str, Any]:
     """Return the strings of the list in a reply: a JSON list, or the value of one of RAGTruth's keys.
 
     An item may be an object with the key ``text``, as in RAGTruth's own labels.

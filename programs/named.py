@@ -13,6 +13,7 @@ Spans become labels of sentences as :mod:`.answers.spans` says. Rows are those o
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -23,13 +24,13 @@ from ..signatures.cognibench import TagResponse
 from ..signatures.detector import CompareWithSample, ListSpans, MarkErrors, RespondAnew
 from ..text.escaping import defuse
 from .answers.base import Answer
-from .answers.sentences import numbered
-from .answers.spans import Passage
-from .detector import CLEAR, FOUND, DetectorRow, detector_case
+from .answers.sentences import Bare, numbered
+from .answers.spans import Marked
+from .detector import LISTED, DetectorRow, detector_case
 from .frozen import frozen
 from .judge import Judge
-from .marked import TAGS, Marked, listed, tagged
-from .nli import AsTheyAre, Entailment
+from .marked import TAGS, listed, tagged
+from .nli import Entailment
 from .stepwise import Making, Steps, Stepwise
 
 SAMPLES: Mapping[str, int] = {"selfcheck": 5}
@@ -39,7 +40,9 @@ SAMPLES: Mapping[str, int] = {"selfcheck": 5}
 class Marking(dspy.Module):
     """Ask a language model in one plain message, as detectors are trained that answer with marked text."""
 
-    def __init__(self, signature: type[dspy.Signature], read: Callable[[str], Marked], ends: str) -> None:
+    def __init__(
+        self, signature: type[dspy.Signature], read: Callable[[str], Mapping[str, Any]], ends: str
+    ) -> None:
         super().__init__()
         self.signature, self.read, self.ends = signature, read, ends
 
@@ -116,8 +119,8 @@ def named_judge(named: Named) -> Judge:
     )
 
 
-_SPANS = Passage(field="hallucinated", unit="sentences", found=FOUND, clear=CLEAR)
-_LABELS = AsTheyAre(field="labels", unit="sentences", labels=(CLEAR, FOUND), positive=frozenset({FOUND}))
+_SPANS = replace(LISTED, form=Marked())
+_LABELS = replace(_SPANS, field="labels", form=Bare())
 
 
 def _parts(named: Named) -> tuple[str, Answer, Making]:

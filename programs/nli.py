@@ -5,14 +5,12 @@
 (appendix A.8.1). There is no prompt, so there is nothing to compile.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import dspy
 
 from ..engines.local import Relation, said_of
-from .answers.sentences import Sentences
 from .detector import CLEAR, FOUND
 
 
@@ -48,14 +46,3 @@ def _is_told(said: Any) -> bool:
         and isinstance(one.get("entailment"), int | float)
         for one in said
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AsTheyAre(Sentences):
-    """One label for each sentence, for a program that takes the sentences themselves and is asked once."""
-
-    repeatable: ClassVar[bool] = False
-
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs unchanged."""
-        return dict(inputs)

@@ -15,7 +15,7 @@ import dspy
 
 from ..cases import Case, Label
 from ..signatures.cognibench import TIERS, TagStatements, TierStatements
-from .answers.reading import by_number, member
+from .answers.base import by_number, member
 from .cognibench import COGNIBENCH
 from .state import Demo
 from .stepwise import Steps, Stepwise

@@ -12,6 +12,7 @@ from typing import Final, Literal, get_args
 
 from ..cases import Label
 from ..errors import UsageError
+from .answers.infer import closed
 from .judge import Judge
 
 Strictness = Literal["rational", "grounded", "irrefutable"]
@@ -41,4 +42,5 @@ def with_strictness(judge: Judge, strictness: str) -> Judge:
         raise UsageError(
             f"{strictness!r} is no strictness of judge {judge.name}", hint=f"use one of {', '.join(levels)}"
         )
-    return replace(judge, answer=judge.answer.at_strictness(strictness))
+    answer = closed(judge.answer)
+    return replace(judge, answer=replace(answer, positive=answer.tiers[strictness]))

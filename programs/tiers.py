@@ -82,7 +82,7 @@ def _line(step: str, prediction: Any) -> str:
     return f"{step}: {word}" + (f": {why}" if why else "")
 
 
-def _details(tier: Label) -> dict[str, bool | None]:
+def _details(tier: Label, hallucinated: frozenset[Label]) -> dict[str, bool | None]:
     made = decisions(tier)
     return {step: made.get(step) for step in STEPS}
 
@@ -109,7 +109,6 @@ TIER = Judge(
         unit="sentence",
         values={tier: tier for tier in TIERS},
         positive=_BELOW[DEFAULT],
-        strictness=DEFAULT,
         tiers=_BELOW,
         details=_details,
     ),

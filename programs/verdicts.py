@@ -14,7 +14,7 @@ from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
 from ..evaluation.votes import tally
-from .answers.reading import Reading
+from .answers.base import Reading
 
 Status = Literal["verdict", "abstained", "failed"]
 

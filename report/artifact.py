@@ -12,14 +12,13 @@ from typing import Any
 
 from ..cases import Case
 from ..errors import JuristError, plural
-from ..evaluation.classes import class_scores
+from ..evaluation.classes import class_scores, confused
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from .differing import against_before, prompt_changes
 from .document import Document, Facts, Lines, Part, Section, Tone
@@ -177,7 +176,7 @@ class ArtifactReport:
         rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
         parts: list[Part] = []
         for system, own in rows.items():
-            parts += confusion_counts(system, confused(self.judge.answer, own))
+            parts += confusion_counts(system, confused(self.judge.answer.scale, own))
         for system, own in rows.items():
             found = [one.to_json() for one in class_scores(own, self.judge.comparison)]
             parts += class_table(f"each class against the rest, {system}", found)

@@ -1,25 +1,57 @@
-"""A kind of answer: a scale, and the form in which its values are asked for and read, as one base class.
+"""A kind of answer: a scale, and the form in which its values are asked for and read.
 
 An :class:`Answer` holds its :class:`~jurist.evaluation.scale.Scale`, which owns the values: how they are spelled, voted
 on, described and scored. The answer itself renders questions, reads replies, writes demonstrations from gold, and says
-how output lines and exports hold it. Whoever uses it never asks which kind it is. What is not abstract is what most
-forms do: one value for the whole case, written into the prompt as it is, and asked once.
+how output lines and exports hold it. Whoever uses it never asks which kind it is. What stands here is what most do: one
+value for the whole case, written into the prompt as it is, asked once, and read as its scale reads JSON.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 from ...cases import Value, Values
-from ...errors import JudgeError
-from ...evaluation.scale import Scale
-from .reading import Reading
+from ...errors import JudgeError, UsageError
+from ...evaluation.scale import SHOWN, Scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What one reply says."""
+
+    values: Values  # one value per judged unit, ``None`` where the reply gives none that can be used
+    reasoning: str = ""  # what the reply gives as its reasons, or nothing
+    inconsistent: bool = False  # whether its parts contradict each other, whatever was made of it
+    problem: str = ""  # what in it cannot be used, if that is worth saying
+    extra: int = 0  # answers for what was not asked: a number that no sentence has, a text that is none
+    duplicated: int = 0  # units that were given two different labels, and so have none
+    # label -> probability of each unit, where the reply's tokens say it; empty where they do not
+    probabilities: tuple[Mapping[Any, float], ...] = ()
+    # what its kind of answer counts besides, by name; added up over samples and rows
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The places of the units without a value, from 0."""
+        return tuple(place for place, value in enumerate(self.values) if value is None)
+
+    def completed(self, second: "Reading") -> "Reading":
+        """Return this reading with the values that ``second``, asked for the missing units only, gives them."""
+        values = zip(self.values, second.values, strict=True)
+        return replace(
+            self,
+            values=tuple(again if value is None else value for value, again in values),
+            extra=self.extra + second.extra,
+            duplicated=self.duplicated + second.duplicated,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(ABC):
     """A kind of answer. Values are hashable, one for each unit of a case.
+
+    Inputs are a row's, as the prompt shows them; ``places`` (from 0) are the units that are asked for, default all.
 
     Attributes:
         field: the output field that holds the answer.
@@ -28,7 +60,6 @@ class Answer(ABC):
         has_examples: whether gold makes demonstrations.
         proposer_note: what a proposer has to know besides, where being wrong is not to disagree with people.
         presentations: how many times one sample asks a case.
-        repeatable: whether units that a reply leaves out can be asked for again, alone.
         per_unit: whether a row holds a list with a value for each unit.
     """
 
@@ -39,7 +70,6 @@ class Answer(ABC):
     has_examples: ClassVar[bool] = True
     proposer_note: ClassVar[str] = ""
     presentations: ClassVar[int] = 1
-    repeatable: ClassVar[bool] = False
     per_unit: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,43 +88,50 @@ class Answer(ABC):
         """The input fields whose texts get the answer; every other input is evidence."""
         return (self.unit,)
 
-    def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse settings that do not fit each other, or the judge of that name with these inputs.
+    @property
+    def repeatable(self) -> bool:
+        """Whether units that a reply leaves out can be asked for again, alone."""
+        return False
 
-        Raises:
-            JudgeError: they do not.
-        """
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse settings that do not fit each other, or the judge of that name with these inputs."""
         if self.unit not in inputs:
             raise JudgeError(
                 f"judge {judge}: {self.unit!r} is none of its inputs {', '.join(inputs)}",
                 hint="let unit name the input whose text gets the answer",
             )
+        try:
+            _ = self.scale
+        except UsageError as error:
+            raise JudgeError(f"judge {judge}: {error.message}", hint=error.hint) from error
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the texts that get a value each."""
         return (str(inputs[self.unit]),)
 
-    def bound(self, inputs: Mapping[str, Any]) -> Self:
-        """Return the answer about one row, given as the prompt shows it."""
-        return self
-
     def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         """Return the inputs of each presentation of a case, the row's own first."""
         return (inputs,)
 
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def render(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return the values of the signature's input fields."""
         return dict(inputs)
 
-    @abstractmethod
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return what a reply (output field -> value) says about ``count`` units."""
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return what a reply (output field -> value) says: a value for each unit, none for what was not asked."""
+        try:
+            value = self.scale.of_json(reply.get(self.field))
+        except ValueError as error:
+            return Reading(values=(None,), problem=str(error)[:SHOWN])
+        return Reading(values=(value,), reasoning=reasoning_of(reply))
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
     ) -> tuple[Mapping[Any, float], ...]:
-        """Return label -> probability of each of ``count`` units, from what the tokens of :attr:`field` say of each
-        label in a reply, in its order (:mod:`jurist.engines.probabilities`); empty where that says nothing.
+        """Return label -> probability of each unit, from what the tokens of :attr:`field` say of each label in a
+        reply, in its order (:mod:`jurist.engines.probabilities`); empty where that says nothing.
         """
         return ()
 
@@ -102,17 +139,9 @@ class Answer(ABC):
         """Return what the readings of all presentations say together."""
         return readings[0]
 
-    def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-        """Return the values of the input fields that ask for the units at these places (from 0) only."""
-        raise TypeError(f"{type(self).__name__} has one unit")
-
-    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
-        """Return what a reply says that was asked for these places of ``count``; the others get ``None``."""
-        raise TypeError(f"{type(self).__name__} has one unit")
-
-    @abstractmethod
-    def example(self, values: Values) -> Any:
+    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""
+        return self.scale.to_json(values[0])
 
     # How gold's rows give it.
 
@@ -124,8 +153,8 @@ class Answer(ABC):
 
     def spell(self, given: Any) -> Any:
         """Return what a file gives as a row's field has it; what it does not know stays as it is."""
-        found = self.scale.cell(given) if isinstance(given, str) else None
-        return given if found is None else found
+        spelled = self.scale.cell(given) if isinstance(given, str) else None
+        return given if spelled is None else spelled
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
         """Return what can be answered without reading a row by what it is called: what it says of a row's inputs."""
@@ -147,10 +176,6 @@ class Answer(ABC):
         """Which of the levels it is at; empty without any."""
         return ""
 
-    def at_strictness(self, level: str) -> Self:
-        """Return the same at one of its levels."""
-        raise TypeError(f"{type(self).__name__} has no levels")
-
     def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of the scale's identity in which a card must be the same."""
         return self.scale.identity()
@@ -160,11 +185,7 @@ class Answer(ABC):
         return {self.part: self.scale.to_json(value)}
 
     def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
-        """Return the value of a unit of an output line, as :meth:`unit_parts` wrote it.
-
-        Raises:
-            ValueError: it is none of this answer's.
-        """
+        """Return the value of a unit of an output line, as :meth:`unit_parts` wrote it. Raises ``ValueError``."""
         data = unit.get(self.part)
         return None if data is None else self.scale.of_json(data)
 
@@ -177,9 +198,29 @@ class Answer(ABC):
         return {self.part: self.scale.to_json(values[0])}
 
     def render_rule(self, name: str) -> str:
-        """Return how an input is written into the prompt: a name of :data:`.rendering.RULES`, or ``custom``."""
+        """Return how an input is written into the prompt: ``as-is``, the name of a form, or ``custom``."""
         return "as-is" if type(self).render is Answer.render else "custom"
 
     @abstractmethod
     def parser_rule(self) -> dict[str, Any]:
         """Return how another system reads the answer from a reply, as JSON values."""
+
+
+def reasoning_of(reply: Mapping[str, Any]) -> str:
+    """Return what a reply gives as its reasoning."""
+    return str(reply.get("reasoning") or "")
+
+
+def member(item: Any, name: str) -> Any:
+    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
+    """Return number -> the item of a reply that has it; a number that got two labels has none."""
+    found: dict[int, dict[str, Any]] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        number, label = member(item, "n"), member(item, "label")
+        if isinstance(number, int) and isinstance(label, str) and (not labels or label in labels):
+            found.setdefault(number, {})[label] = item
+    return {number: one for number, said in found.items() if len(said) == 1 for one in said.values()}

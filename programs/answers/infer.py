@@ -1,6 +1,6 @@
 """Which kind of answer a signature asks for: read from the annotation of its output field."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,9 +12,8 @@ from ...cases import Label
 from ...errors import JudgeError
 from ...evaluation.preferences import FIRST, SECOND, TIE
 from .base import Answer
-from .labels import ClosedLabel, OneLabel
-from .preference import Preference
-from .sentences import Sentences
+from .labels import ClosedLabel, OneLabel, Preference
+from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
 
 SUPPORTED = (
@@ -43,7 +42,10 @@ def answer_for(
             raise JudgeError(
                 f"judge {judge}: positive= and labels= go with closed labels only", hint="leave them out"
             )
-        answer = _named(answer, tuple(labels), frozenset(positive))
+        names = tuple(labels) or answer.labels
+        if isinstance(answer, OneLabel) and len(answer.values) == len(names):
+            answer = replace(answer, values=dict(zip(names, answer.values.values(), strict=True)))
+        answer = replace(answer, labels=names, positive=frozenset(positive) or answer.positive)
     answer.check(judge, inputs)
     return answer
 
@@ -56,106 +58,91 @@ def closed(answer: Answer) -> ClosedLabel:
 
 
 def _complete(judge: str, signature: Any, given: Answer | None, unit: str) -> Answer:
+    """Return what was given, with what it leaves open as the signature says it."""
     if given is not None and given.field:
         return given
-    found = _of_signature(judge, signature, unit)
-    if isinstance(given, OneLabel) and isinstance(found, OneLabel):
-        return replace(given, field=found.field, unit=given.unit or unit, values=given.values or found.values)
-    if isinstance(given, ObjectSet) and isinstance(found, ObjectSet):
-        return replace(given, field=found.field, unit=given.unit or unit, model=found.model)
-    if given is not None:
-        raise JudgeError(
-            f"judge {judge}: the output field {found.field} is of another kind than its answer",
-            hint="give the answer its field=",
-        )
-    return found
+    read = _of_signature(judge, signature, unit)
+    if given is None:
+        return read
+    known: dict[str, Any] = {"field": read.field, "unit": given.unit or unit}
+    if isinstance(given, OneLabel) and isinstance(read, OneLabel):
+        return replace(given, **known, values=given.values or read.values)
+    if isinstance(given, ObjectSet) and isinstance(read, ObjectSet):
+        return replace(given, **known, model=read.model)
+    raise JudgeError(
+        f"judge {judge}: the output field {read.field} is of another kind than its answer",
+        hint="give the answer its field=",
+    )
 
 
 def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
     """Return the answer of the one output field that holds one; closed labels come before other kinds."""
-    found = [
-        kind
-        for name, info in signature.output_fields.items()
-        if (kind := _of_field(name, info, unit)) is not None
-    ]
-    chosen = [kind for kind in found if isinstance(kind, ClosedLabel)] or found
-    if len(chosen) == 1:
-        return _pairwise(chosen[0], signature)
+    fields = signature.output_fields.items()
+    kinds = [kind for name, info in fields if (kind := _of_field(name, info, unit)) is not None]
+    chosen = [kind for kind in kinds if isinstance(kind, ClosedLabel)] or kinds
     name = signature.__name__
-    if chosen:
-        fields = " and ".join(kind.field for kind in chosen)
+    if not chosen:
+        shown = (
+            f"{field}: {getattr(info.annotation, '__name__', None) or info.annotation}"
+            for field, info in fields
+        )
         raise JudgeError(
-            f"judge {judge}: {len(chosen)} output fields of {name} hold an answer: {fields}",
+            f"judge {judge}: no output field of {name} holds an answer ({', '.join(shown)})",
+            hint=f"give one the type {SUPPORTED}",
+        )
+    if len(chosen) > 1:
+        raise JudgeError(
+            f"judge {judge}: {len(chosen)} output fields of {name} hold an answer: "
+            + " and ".join(kind.field for kind in chosen),
             hint="give one of them another type, or say which with answer=",
         )
-    fields = ", ".join(f"{name}: {_shown(info.annotation)}" for name, info in signature.output_fields.items())
-    raise JudgeError(
-        f"judge {judge}: no output field of {name} holds an answer ({fields})",
-        hint=f"give one the type {SUPPORTED}",
-    )
-
-
-def _pairwise(answer: Answer, signature: Any) -> Answer:
-    """Return labels first, second (and tie) of two inputs called so as the preference that they are."""
-    if not isinstance(answer, OneLabel) or not {FIRST, SECOND} <= set(answer.values) <= {FIRST, SECOND, TIE}:
-        return answer
-    if not {FIRST, SECOND} <= set(signature.input_fields):
-        return answer
-    return Preference(field=answer.field, values=answer.values)
+    (answer,) = chosen
+    pair = {FIRST, SECOND}
+    if (
+        isinstance(answer, OneLabel)
+        and pair <= set(answer.values) <= {*pair, TIE}
+        and pair <= set(signature.input_fields)
+    ):
+        return Preference(field=answer.field, values=answer.values)
+    return answer
 
 
 def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
-    kind = info.annotation
-    options = get_args(kind) if get_origin(kind) is Literal else ()
+    kind, about = info.annotation, {"field": name, "unit": unit}
     if kind is bool:
-        return OneLabel(field=name, unit=unit, values={"true": True, "false": False})
-    if options and all(isinstance(value, str) for value in options):
-        return OneLabel(field=name, unit=unit, values={value: value for value in options})
-    if options and all(type(value) is int for value in options) and _gapless(options):
-        return Score(field=name, unit=unit, low=min(options), high=max(options))
-    bounds = _bounds(info)
-    if kind in (int, float) and bounds is not None:
-        return Score(field=name, unit=unit, low=bounds[0], high=bounds[1], whole=kind is int)
+        return OneLabel(**about, values={"true": True, "false": False})  # type: ignore[arg-type]
+    if labels := _texts(kind):
+        return OneLabel(**about, values={label: label for label in labels})  # type: ignore[arg-type]
+    ends = _ends(info)
+    if ends is not None:
+        return Score(**about, low=ends[0], high=ends[1], whole=kind is not float)
     inner = get_args(kind)[0] if get_origin(kind) is list and get_args(kind) else None
-    if get_origin(inner) is Literal and all(isinstance(value, str) for value in get_args(inner)):
-        return LabelSet(field=name, unit=unit, labels=get_args(inner))
-    if isinstance(inner, type) and issubclass(inner, BaseModel):
-        labels = _numbered_labels(inner)
-        if labels:
-            return Sentences(field=name, unit=unit, labels=labels)
-        return ObjectSet(field=name, unit=unit, model=inner)
-    return None
+    if labels := _texts(inner):
+        return LabelSet(**about, labels=labels)
+    if not isinstance(inner, type) or not issubclass(inner, BaseModel):
+        return None
+    kinds = {key: one.annotation for key, one in inner.model_fields.items()}
+    if set(kinds) == {"n", "label"} and kinds["n"] is int and (labels := _texts(kinds["label"])):
+        return PerSentence(**about, labels=labels)  # type: ignore[arg-type]
+    return ObjectSet(**about, model=inner)  # type: ignore[arg-type]
 
 
-def _numbered_labels(model: type[BaseModel]) -> tuple[Label, ...]:
-    """Return the labels of items that hold the number ``n`` of a unit and its closed ``label``, else nothing."""
-    kinds = {name: info.annotation for name, info in model.model_fields.items()}
-    label = kinds.get("label")
-    options = get_args(label) if get_origin(label) is Literal else ()
-    whole = set(kinds) == {"n", "label"} and kinds["n"] is int
-    return options if whole and all(isinstance(one, str) for one in options) else ()
+def _texts(kind: Any) -> tuple[Label, ...]:
+    """Return the texts of a ``Literal`` of nothing else."""
+    options = get_args(kind) if get_origin(kind) is Literal else ()
+    return options if all(isinstance(value, str) for value in options) else ()
 
 
-def _gapless(options: Collection[int]) -> bool:
-    return sorted(options) == list(range(min(options), max(options) + 1))
-
-
-def _bounds(info: FieldInfo) -> tuple[float, float] | None:
-    """Return the lowest and the highest number that a field may hold; ``None`` if one of the two is open."""
+def _ends(info: FieldInfo) -> tuple[float, float] | None:
+    """Return the lowest and the highest number that a field may hold; ``None`` if one is open, or some are left out."""
+    if get_origin(info.annotation) is Literal:
+        options = sorted(value for value in get_args(info.annotation) if type(value) is int)
+        whole = (
+            len(options) == len(get_args(info.annotation)) == options[-1] - options[0] + 1
+            if options
+            else False
+        )
+        return (options[0], options[-1]) if whole else None
     low = [one.ge for one in info.metadata if isinstance(one, annotated_types.Ge)]
     high = [one.le for one in info.metadata if isinstance(one, annotated_types.Le)]
-    return (low[0], high[0]) if low and high else None  # type: ignore[return-value]
-
-
-def _named(answer: Any, labels: tuple[Label, ...], positive: frozenset[Label]) -> Any:
-    if labels and labels != answer.labels:
-        values: Mapping[Label, str | bool] = getattr(answer, "values", {})
-        if values and len(values) == len(labels):
-            answer = replace(answer, labels=labels, values=dict(zip(labels, values.values(), strict=True)))
-        else:
-            answer = replace(answer, labels=labels)
-    return replace(answer, positive=positive or answer.positive)
-
-
-def _shown(annotation: Any) -> str:
-    return getattr(annotation, "__name__", None) or str(annotation)
+    return (low[0], high[0]) if info.annotation in (int, float) and low and high else None  # type: ignore[return-value]

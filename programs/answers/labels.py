@@ -1,39 +1,36 @@
-"""Closed labels: what the forms of naming them share, and one label for the whole case, alone or with its grounds."""
+"""Closed labels: what the forms of naming them share, and one label for the whole case: alone, with its grounds, or
+as a preference.
+"""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, Self, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from ...cases import Label, Value, Values
 from ...errors import JudgeError
 from ...evaluation.closed_labels import ClosedLabels
+from ...evaluation.preferences import FIRST, SECOND, SIDES, TIE, Preferences
 from ...text.escaping import one_line
-from .base import Answer
-from .reading import Reading, member, reasoning_of
+from .base import Answer, Reading, member, reasoning_of
 
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
-
-_SETTLE: Final[Mapping[Policy, Callable[[Label, Label], Label | None]]] = {
-    "abstain": lambda said, shown: None,
-    "units": lambda said, shown: shown,
-    "label": lambda said, shown: said,
-}
-_BOOLS: Final = {"true": True, "false": False}
-_RULE: Final = (
-    "the label must be all_verified if there is an item and every item's verified is true, and otherwise the "
-    "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
-)
-_POLICIES: Final = {
+_POLICIES: Final[Mapping[Policy, str]] = {
     "abstain": "the reply has no usable answer",
     "units": "the label that follows from the items",
     "label": "the label as it was given",
 }
+_RULE: Final = (
+    "the label must be all_verified if there is an item and every item's verified is true, and otherwise the "
+    "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
+)
+_BOOLS: Final = {"true": True, "false": False}
+_OTHER: Final[Mapping[Value | None, Value]] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
-
-Details = Callable[[Label], Mapping[str, Any]]
-"""What else a label says about its unit."""
+Details = Callable[[Label, frozenset[Label]], Mapping[str, Any]]
+"""(a label, the positive ones) -> what else the label says about its unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +40,6 @@ class ClosedLabel(Answer):
     labels: tuple[Label, ...] = ()  # the closed set, in a fixed order
     # the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1
     positive: frozenset[Label] = frozenset()
-    strictness: str = ""  # which of them ``positive`` is; empty without tiers
     # what else a label says about its unit, for the output of ``jurist run``
     details: Details | None = field(default=None, repr=False)
     # strictness -> the labels that fall below it; empty without tiers
@@ -66,22 +62,20 @@ class ClosedLabel(Answer):
         """The names of the tiers."""
         return tuple(self.tiers)
 
+    @property
+    def strictness(self) -> str:
+        """The tier below which the positive labels fall."""
+        return next((name for name, below in self.tiers.items() if below == self.positive), "")
+
     def check(self, judge: str, inputs: Sequence[str]) -> None:
         """Refuse positive labels that are not some of the labels."""
-        super().check(judge, inputs)
         unknown = self.positive - set(self.labels)
         if unknown or not self.positive or self.positive == set(self.labels):
             raise JudgeError(
                 f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
                 hint="name at least one of the labels, and not all of them",
             )
-
-    def at_strictness(self, level: str) -> Self:
-        """Return the answer with everything below ``level`` as its positive labels."""
-        positive = self.tiers[level]
-        under = getattr(self.details, "under", None)
-        details = under(positive) if under else self.details
-        return replace(self, positive=positive, strictness=level, details=details)
+        super().check(judge, inputs)
 
     def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
         """Return all; the same labels under another strictness are the same: the prompt asks for the tier."""
@@ -96,7 +90,7 @@ class ClosedLabel(Answer):
 
     def unit_details(self, value: Value) -> Mapping[str, Any]:
         """Return what the judge says about the label."""
-        return {} if self.details is None else self.details(str(value))
+        return {} if self.details is None else self.details(str(value), self.positive)
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         """Return the label of a case with one unit."""
@@ -119,19 +113,27 @@ class OneLabel(ClosedLabel):
             object.__setattr__(self, "labels", tuple(self.values))
         super().__post_init__()
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return the label whose value was answered."""
-        return Reading(values=(self._label(reply),), reasoning=reasoning_of(reply))
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return the label whose value was answered; 1 is equal to True, and not what it says."""
+        said = reply.get(self.field)
+        alike = (
+            label
+            for label, value in self.values.items()
+            if value == said and isinstance(value, bool) == isinstance(said, bool)
+        )
+        return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
     ) -> tuple[Mapping[Any, float], ...]:
         """Return those of the one label."""
         if len(said) != 1:
             return ()
         return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
 
-    def example(self, values: Values) -> Any:
+    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
         """Return the value of the one label; nothing for a label that no reply can say."""
         return self.values.get(str(values[0]))
 
@@ -147,15 +149,6 @@ class OneLabel(ClosedLabel):
         reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code
         return {"field": self.field, "label_of_value": dict(self.values), **reader}
 
-    def _label(self, reply: Mapping[str, Any]) -> Label | None:
-        said = reply.get(self.field)
-        return next((label for label, value in self.values.items() if _is(value, said)), None)
-
-
-def _is(value: str | bool, said: Any) -> bool:
-    """Whether a reply says a value; 1 is equal to True, and not what it says."""
-    return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Verified(OneLabel):
@@ -167,8 +160,7 @@ class Verified(OneLabel):
     parts as not supplied.
     """
 
-    # the output field with the parts, a list of items with ``text``, ``kind``, ``reasoning`` and
-    # ``verified``
+    # the output field with the parts, a list of items with ``text``, ``kind``, ``reasoning`` and ``verified``
     parts: str
     holds: Label  # the label that says that everything was verified
     fails: Label  # the label that says that something was not
@@ -177,7 +169,7 @@ class Verified(OneLabel):
     def __post_init__(self) -> None:
         """Refuse what would only come out in the middle of a run."""
         super().__post_init__()
-        if self.policy not in _SETTLE:
+        if self.policy not in get_args(Policy):
             raise JudgeError(
                 f"{self.policy!r} is no policy for replies that contradict themselves",
                 hint=f"use one of {', '.join(get_args(Policy))}",
@@ -188,18 +180,24 @@ class Verified(OneLabel):
                 hint="name two of the labels",
             )
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
         """Return the label if it agrees with the parts, else what the policy makes of the two.
 
         A reply whose parts cannot be read says nothing that can be checked: it gives no label.
         """
-        parts, said = _parts(reply.get(self.parts)), self._label(reply)
-        if parts is None or said is None:
+        items, said = reply.get(self.parts), super().read(reply, inputs).values[0]
+        verdicts = [member(item, "verified") for item in items] if isinstance(items, list | tuple) else [None]
+        if said is None or not all(isinstance(one, bool) for one in verdicts):
             return Reading(values=(None,))
-        shown = self.holds if parts and all(part["verified"] for part in parts) else self.fails
-        label = said if said == shown else _SETTLE[self.policy](said, shown)
-        reasoning = "\n".join(map(_rendered, parts))
-        return Reading(values=(label,), reasoning=reasoning, inconsistent=said != shown)
+        shown = self.holds if verdicts and all(verdicts) else self.fails
+        settled = {"abstain": None, "units": shown, "label": said}[self.policy]
+        return Reading(
+            values=(said if said == shown else settled,),
+            reasoning="\n".join(map(_part_line, items or ())),
+            inconsistent=said != shown,
+        )
 
     def parser_rule(self) -> dict[str, Any]:
         """Return also how the label is checked against the parts."""
@@ -214,18 +212,106 @@ class Verified(OneLabel):
         return {**super().parser_rule(), "check": check}
 
 
-def _parts(items: Any) -> list[dict[str, Any]] | None:
-    """Return the parts of a reply as plain values, or ``None`` if one has no verdict that can be read."""
-    if not isinstance(items, list | tuple):
-        return None
-    parts = [
-        {name: member(item, name) for name in ("text", "kind", "reasoning", "verified")} for item in items
-    ]
-    return parts if all(isinstance(part["verified"], bool) for part in parts) else None
-
-
-def _rendered(part: Mapping[str, Any]) -> str:
+def _part_line(part: Any) -> str:
     """Return a part on one line: ``verified: concrete "the plan": the agent names it``."""
-    verdict = "verified" if part["verified"] else "not verified"
-    why = one_line(str(part["reasoning"] or ""))
-    return f'{verdict}: {part["kind"]} "{one_line(str(part["text"]))}"' + (f": {why}" if why else "")
+    verdict = "verified" if member(part, "verified") else "not verified"
+    why = one_line(str(member(part, "reasoning") or ""))
+    text = one_line(str(member(part, "text")))
+    return f'{verdict}: {member(part, "kind")} "{text}"' + (f": {why}" if why else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preference(OneLabel):
+    """Which of two inputs is better: ``first``, ``second`` or, if the output field has it, ``tie``.
+
+    A model that likes the first place says "first" in both orders. So each sample asks twice, with the two inputs
+    exchanged, and counts only if both replies prefer the same one; replies that differ are counted as contradictions,
+    and are a tie where the output field has one, else no usable answer. The share of replies that chose the first
+    place is the position bias: 0.5 without any.
+
+    Attributes:
+        first: the input field with the first of the two.
+        second: the one with the second.
+    """
+
+    first: str = FIRST
+    second: str = SECOND
+
+    presentations: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        """The labels are those that the output field has, in one order."""
+        kept = tuple(label for label in SIDES if not self.values or label in self.values)
+        object.__setattr__(self, "labels", kept)
+        super().__post_init__()
+
+    @cached_property
+    def scale(self) -> Preferences:
+        """Which of the two is better."""
+        return Preferences(self.labels, first=self.first, second=self.second)
+
+    @property
+    def unit_fields(self) -> tuple[str, ...]:
+        """Both fields."""
+        return self.first, self.second
+
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse fields that are no two inputs, and replies that are no preference."""
+        if self.first == self.second or not {self.first, self.second} <= set(inputs):
+            raise JudgeError(
+                f"judge {judge}: {self.first!r} and {self.second!r} are not two of its inputs {', '.join(inputs)}",
+                hint='name the two that are compared: answer=Preference(first="reply_a", second="reply_b")',
+            )
+        if not {FIRST, SECOND} <= set(self.values) <= {FIRST, SECOND, TIE}:
+            raise JudgeError(
+                f"judge {judge}: a preference is first, second or tie, not {', '.join(self.values)}",
+                hint='give the output field the type Literal["first", "second", "tie"]',
+            )
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the pair as one text."""
+        return (f"{FIRST}: {inputs[self.first]}\n{SECOND}: {inputs[self.second]}",)
+
+    def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+        """Return the row as it is, and with the two exchanged."""
+        return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
+
+    def join(self, readings: Sequence[Reading]) -> Reading:
+        """Return what both orders say; a tie, or nothing usable, if they contradict each other."""
+        said, exchanged = (reading.values[0] for reading in readings)
+        again = None if exchanged is None else _OTHER[exchanged]
+        differ = None not in (said, again) and said != again
+        chosen = Counter((said, exchanged))
+        unusable = differ and not self.scale.undecided
+        problem = "the replies in the two orders contradict each other" if unusable else ""
+        return replace(
+            readings[0],
+            values=(None if None in (said, again) else self.scale.undecided if differ else said,),
+            inconsistent=differ,
+            problem=readings[0].problem or readings[1].problem or problem,
+            counts={
+                "first_place": chosen[FIRST],
+                "places": chosen[FIRST] + chosen[SECOND],
+                "contradictions": int(differ),
+            },
+        )
+
+    unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
+
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
+        """Return these, and to prefer the longer of the two."""
+        return {**super().constants(known), "always the longer one": self._longer}
+
+    def _longer(self, inputs: Mapping[str, Any]) -> Value:
+        first, second = (len(str(inputs[name])) for name in self.unit_fields)
+        if first == second:
+            return TIE if TIE in self.values else FIRST
+        return FIRST if first > second else SECOND
+
+    def parser_rule(self) -> dict[str, Any]:
+        """Return the values, and how the two orders become one preference."""
+        return {
+            **super().parser_rule(),
+            "orders": f"fill it twice: as it is, and with {self.first} and {self.second} exchanged; where both replies "
+            f"prefer the same of the two, it is preferred; otherwise it is {self.scale.outcome}",
+        }

@@ -1,101 +1,165 @@
-"""One closed label for each sentence of a response, given by its number; and what its relatives share."""
+"""One closed label for each of several texts, such as the sentences of a response: in a form, by default by number."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
+from .base import Reading, member, reasoning_of
 from .labels import ClosedLabel
-from .reading import Reading, member, reasoning_of
+
+
+class Form(ABC):
+    """How texts are shown that get a label each, and how a reply says which label is for which text."""
+
+    rendering: ClassVar[str] = "custom"  # what exports call the way in which the texts are shown
+    repeatable: ClassVar[bool] = False  # whether some of the texts can be asked for alone
+
+    @abstractmethod
+    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return the texts at these places as the prompt shows them."""
+
+    @abstractmethod
+    def read(
+        self, answer: "PerSentence", reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+    ) -> Reading:
+        """Return the label of each text; ``None`` where there is none, or where it was given two."""
+
+    def probabilities(
+        self, answer: "PerSentence", reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return label -> probability of each text, as :meth:`Answer.probabilities` does."""
+        return ()
+
+    @abstractmethod
+    def example(self, answer: "PerSentence", values: Values, texts: Sequence[str]) -> Any:
+        """Return what a reply says that gives these labels."""
+
+    @abstractmethod
+    def rule(self, answer: "PerSentence") -> dict[str, Any]:
+        """Return for other systems what a reply means."""
+
+
+@dataclass(frozen=True)
+class Numbered(Form):
+    """Texts are numbered, and a reply is a list of items with the number ``n`` of a text and its ``label``."""
+
+    rendering: ClassVar[str] = "numbered"
+    repeatable: ClassVar[bool] = True
+
+    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return some of the texts, each with the number it has among all."""
+        return numbered(texts, places)
+
+    def read(
+        self, answer: "PerSentence", reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+    ) -> Reading:
+        """Return the labels of the texts that were asked for."""
+        asked, extra = {place + 1 for place in places}, 0
+        given: dict[int, set[Label]] = {}
+        items = _items(reply.get(answer.field))
+        for item in items:
+            number, label = member(item, "n"), member(item, "label")
+            if not isinstance(number, int) or label not in answer.labels:
+                continue
+            if number in asked:
+                given.setdefault(number, set()).add(label)
+            else:
+                extra += 1
+        sure = {number: next(iter(labels)) for number, labels in given.items() if len(labels) == 1}
+        evidence = [
+            f"{member(item, 'n')}. {member(item, 'label')}: {why}"
+            for item in items
+            if (why := member(item, "evidence"))
+        ]
+        return Reading(
+            values=tuple(sure.get(number) for number in range(1, len(texts) + 1)),
+            reasoning=reasoning_of(reply) or "\n".join(evidence),
+            extra=extra,
+            duplicated=len(given) - len(sure),
+        )
+
+    def probabilities(
+        self, answer: "PerSentence", reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return those of each text, by the number of its item."""
+        items = _items(reply.get(answer.field))
+        if len(items) != len(said):
+            return ()
+        shares = {member(item, "n"): one for item, one in zip(items, said, strict=True)}
+        return tuple(shares.get(number, {}) for number in range(1, count + 1))
+
+    def example(self, answer: "PerSentence", values: Values, texts: Sequence[str]) -> Any:
+        """Return the items of the labelled texts."""
+        return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]
+
+    def rule(self, answer: "PerSentence") -> dict[str, Any]:
+        """Return what the numbers mean."""
+        meaning = "each item's label belongs to the sentence with its number n; numbers start at 1"
+        return {"labels": meaning, "reader": "numbered", "set": list(answer.labels)}
+
+
+@dataclass(frozen=True)
+class Bare(Numbered):
+    """The same for a program that takes the texts themselves, and is asked once."""
+
+    rendering: ClassVar[str] = "custom"
+    repeatable: ClassVar[bool] = False
+
+    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return the texts unchanged."""
+        return texts
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerSentence(ClosedLabel):
-    """One closed label for each of the sentences in the list ``unit``."""
+    """One closed label for each of the texts in the list ``unit``."""
+
+    form: Form = Numbered()
 
     per_unit: ClassVar[bool] = True
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the form allows it."""
+        return self.form.repeatable
+
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the sentences."""
+        """Return the texts."""
         return tuple(inputs[self.unit])
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return each sentence's label; ``None`` where there is none, or where it was given two."""
-        return self.read_partial(reply, count, range(count))
+    def render(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+        """Return the inputs with the texts, or some of them, as the form shows them."""
+        texts = inputs[self.unit]
+        asked = range(len(texts)) if places is None else places
+        return {**inputs, self.unit: self.form.show(self, texts, asked)}
 
-
-@dataclass(frozen=True, kw_only=True)
-class Sentences(PerSentence):
-    """One label for each sentence of a response, given by number."""
-
-    repeatable: ClassVar[bool] = True
-
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs with the sentences numbered."""
-        return {**inputs, self.unit: numbered(inputs[self.unit])}
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return the labels as the form reads them."""
+        texts = self.units(inputs)
+        return self.form.read(self, reply, texts, range(len(texts)) if places is None else places)
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
     ) -> tuple[Mapping[Any, float], ...]:
-        """Return those of each sentence, by the number of its item."""
-        items = reply.get(self.field)
-        if not isinstance(items, list | tuple) or len(items) != len(said):
-            return ()
-        found = {_pair(item)[0]: shares for item, shares in zip(items, said, strict=True)}
-        return tuple(found.get(number, {}) for number in range(1, count + 1))
+        """Return what the form reads of them."""
+        return self.form.probabilities(self, reply, said, len(self.units(inputs)))
 
-    def example(self, values: Values) -> Any:
-        """Return the items of the labelled sentences."""
-        return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]
-
-    def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-        """Return the inputs with some of the sentences only, each with the number it had."""
-        return {**inputs, self.unit: numbered(inputs[self.unit], places)}
-
-    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
-        """Return the labels of the sentences that were asked for, by number."""
-        asked, extra = {place + 1 for place in places}, 0
-        found: dict[int, set[Label]] = {}
-        items = reply.get(self.field)
-        for item in items if isinstance(items, list | tuple) else ():
-            number, label = _pair(item)
-            if number is None or label not in self.labels:
-                continue
-            if number in asked:
-                found.setdefault(number, set()).add(label)
-            else:
-                extra += 1
-        sure = {number: next(iter(said)) for number, said in found.items() if len(said) == 1}
-        return Reading(
-            values=tuple(sure.get(number) for number in range(1, count + 1)),
-            reasoning=reasoning_of(reply) or _evidence(items),
-            extra=extra,
-            duplicated=len(found) - len(sure),
-        )
+    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+        """Return what the form says."""
+        return self.form.example(self, values, self.units(inputs))
 
     def render_rule(self, name: str) -> str:
-        """Return ``numbered`` for the sentences."""
-        if type(self).render is not Sentences.render:
-            return "custom"
-        return "numbered" if name == self.unit else "as-is"
+        """Return the form's for the texts."""
+        return self.form.rendering if name == self.unit else "as-is"
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return what the numbers mean."""
-        meaning = "each item's label belongs to the sentence with its number n; numbers start at 1"
-        reader = {"reader": "numbered", "set": list(self.labels)} if type(self) is Sentences else {}
-        return {"field": self.field, "label_of_value": None, "labels": meaning, **reader}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quoted(PerSentence):
-    """What answers share that tell by its text which sentence of a response a label is for."""
-
-    sentences: tuple[str, ...] = ()  # those of the row in hand; see :meth:`bound`
-
-    def bound(self, inputs: Mapping[str, Any]) -> Self:
-        """Return the answer that reads and writes replies about one row, given as the prompt shows it."""
-        return replace(self, sentences=tuple(inputs[self.unit]))
+        """Return what a reply means."""
+        return {"field": self.field, "label_of_value": None, **self.form.rule(self)}
 
 
 def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
@@ -109,14 +173,5 @@ def shown(sentence: str) -> str:
     return one_line(sentence) or "(blank)"
 
 
-def _evidence(items: Any) -> str:
-    """Return a line for each item that gives its evidence."""
-    given = [item for item in items if member(item, "evidence")] if isinstance(items, list | tuple) else []
-    return "\n".join(
-        f"{member(one, 'n')}. {member(one, 'label')}: {member(one, 'evidence')}" for one in given
-    )
-
-
-def _pair(item: Any) -> tuple[int | None, Any]:
-    number, label = member(item, "n"), member(item, "label")
-    return (number if isinstance(number, int) else None), label
+def _items(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) else ()

@@ -21,12 +21,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from ...cases import Label, Values
+from ...cases import Values
 from ...text.escaping import one_line
-from .reading import Reading, reasoning_of
-from .sentences import Quoted, shown
+from .base import Reading, reasoning_of
+from .sentences import Form, PerSentence, shown
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
@@ -36,49 +36,42 @@ _SHOWN: Final = 60
 _ECHO: Final = "text"  # of a reply: the text in which spans have places
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spans(Quoted):
-    """One label for each sentence of a response, by the list of those that were found."""
+@dataclass(frozen=True)
+class Listed(Form):
+    """Texts stand on a line each, and a reply lists those that were found; all others have the other label.
 
-    found: Label = "hallucinated"  # the label of a returned sentence
-    clear: Label = "faithful"  # the label of every other sentence
+    ``labels`` of the answer are that of every other text, then that of a listed one.
+    """
 
-    def __post_init__(self) -> None:
-        """The two labels are all there are."""
-        object.__setattr__(self, "labels", (self.clear, self.found))
-        object.__setattr__(self, "positive", frozenset({self.found}))
+    rendering: ClassVar[str] = "lines"
 
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs with one sentence to a line."""
-        return {**inputs, self.unit: "\n".join(lines_of(inputs[self.unit]))}
+    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return the texts one to a line."""
+        return "\n".join(lines_of(texts))
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return each sentence's label; without a list there is none, after an unusable string only the named."""
-        items = reply.get(self.field)
+    def read(
+        self, answer: PerSentence, reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+    ) -> Reading:
+        """Return each text's label; without a list there is none, after an unusable string only the named."""
+        items, (clear, found) = reply.get(answer.field), answer.labels
         if not isinstance(items, list | tuple):
-            return Reading(values=(None,) * count, problem=f"{self.field} is no list")
-        text = _Text(self.sentences)
+            return Reading(values=(None,) * len(texts), problem=f"{answer.field} is no list")
+        text = _Text(texts)
         named, lost = text.find(items, reply.get(_ECHO))
         heard = text.echoed(reply.get(_ECHO)) if not lost else frozenset()
-        rest = (self.clear if place in heard else None for place in range(count))
-        labels = tuple(self.found if place in named else label for place, label in enumerate(rest))
-        return Reading(values=labels, reasoning=reasoning_of(reply), problem=_said(lost, len(items)))
+        rest = (clear if place in heard else None for place in range(len(texts)))
+        labels = tuple(found if place in named else label for place, label in enumerate(rest))
+        return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
 
-    def example(self, values: Values) -> list[str]:
-        """Return the lines of the found sentences; :meth:`read` gives the labels back.
+    def example(self, answer: PerSentence, values: Values, texts: Sequence[str]) -> list[str]:
+        """Return the lines of the found texts.
 
-        An unlabelled sentence is not in the list, which says that it is not hallucinated: do not train on such rows.
+        An unlabelled text is not in the list, which says that it is not found: do not train on such rows.
         """
-        lines = lines_of(self.sentences)
-        return [line for line, label in zip(lines, values, strict=True) if label == self.found]
+        _, found = answer.labels
+        return [line for line, label in zip(lines_of(texts), values, strict=True) if label == found]
 
-    def render_rule(self, name: str) -> str:
-        """Return ``lines`` for the sentences."""
-        if type(self).render is not Spans.render:
-            return "custom"
-        return "lines" if name == self.unit else "as-is"
-
-    def parser_rule(self) -> dict[str, Any]:
+    def rule(self, answer: PerSentence) -> dict[str, Any]:
         """Return what it means that a line is listed."""
         meaning = (
             "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; "
@@ -86,21 +79,23 @@ class Spans(Quoted):
             "is counted, and lines that nothing names have no usable label then; jurist.programs.answers.spans has "
             "the rule for parts and runs"
         )
-        about = {"labels": meaning, "listed": self.found, "not_listed": self.clear}
-        return {"field": self.field, "label_of_value": None, **about}
+        clear, found = answer.labels
+        return {"labels": meaning, "listed": found, "not_listed": clear}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Passage(Spans):
+@dataclass(frozen=True)
+class Marked(Listed):
     """The same for programs that take the response as one text, in which spans have places.
 
     An item of the list is a string, or the (start, end) of a span in the text that the reply gives as ``text``.
     That text repeats the response; a sentence that it does not repeat has no label, unless a span names it.
     """
 
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs with the response as one text."""
-        return {**inputs, self.unit: joined(inputs[self.unit])}
+    rendering: ClassVar[str] = "custom"
+
+    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return the response as one text."""
+        return joined(texts)
 
 
 def joined(sentences: Sequence[str]) -> str:
@@ -207,7 +202,7 @@ class _Text:
         return {place for place, share in covered.items() if share >= 0.5 or place == most}
 
 
-def _said(lost: Sequence[str], count: int) -> str:
+def _problem(lost: Sequence[str], count: int) -> str:
     if not lost:
         return ""
     first = one_line(lost[0])

@@ -13,97 +13,87 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from ...cases import Label, Values
-from .reading import Reading, reasoning_of
-from .sentences import Quoted, shown
+from .base import Reading, reasoning_of
+from .sentences import Form, PerSentence, shown
 
 _SPACES = re.compile(r"\s+")
 _AMPERSANDS = re.compile(
     r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+"
 )  # escaped, however often
-_Found: TypeAlias = tuple[list[Label | None], int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Echoed(Quoted):
-    """One label for each sentence of a response, given as tags around its copy."""
+@dataclass(frozen=True)
+class Tagged(Form):
+    """Texts stand in empty tags, and a reply copies each into tags of its label."""
 
+    rendering: ClassVar[str] = "tagged"
     repeatable: ClassVar[bool] = True
 
-    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs with every sentence in empty tags."""
-        return self.render_partial(inputs, range(len(inputs[self.unit])))
+    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return some of the texts in empty tags, one to a line."""
+        return "\n".join(f"<>{_harmless(texts[place], answer.labels)}</>" for place in places)
 
-    def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-        """Return the inputs with some of the sentences only."""
-        lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in places)
-        return {**inputs, self.unit: "\n".join(lines)}
-
-    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
-        """Return the labels of the sentences that were asked for, matched by their text and order."""
-        spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in places]
-        if any(map(self._tag.search, wanted)) and [text for _, text in spans] != wanted:
+    def read(
+        self, answer: PerSentence, reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+    ) -> Reading:
+        """Return the labels of the texts that were asked for, matched by text and order."""
+        spans = _spans(reply.get(answer.field), answer.labels)
+        wanted = [_plain(shown(texts[place])) for place in places]
+        tag, _ = _patterns(answer.labels)
+        if any(map(tag.search, wanted)) and [text for _, text in spans] != wanted:
             problem = "the judged text holds tags, and the reply is not an exact echo of it"
-            return Reading(values=(None,) * count, problem=problem)
-        found = _aligned(spans, wanted)
-        labels = dict(zip(places, found[0], strict=True))
+            return Reading(values=(None,) * len(texts), problem=problem)
+        aligned, extra, duplicated = _aligned(spans, wanted)
+        labels = dict(zip(places, aligned, strict=True))
         return Reading(
-            values=tuple(labels.get(place) for place in range(count)),
+            values=tuple(map(labels.get, range(len(texts)))),
             reasoning=reasoning_of(reply),
-            extra=found[1],
-            duplicated=found[2],
+            extra=extra,
+            duplicated=duplicated,
         )
 
-    def example(self, values: Values) -> str:
-        """Return the labelled sentences in their tags, one to a line."""
-        pairs = zip(values, self.sentences, strict=True)
+    def example(self, answer: PerSentence, values: Values, texts: Sequence[str]) -> str:
+        """Return the labelled texts in their tags, one to a line."""
+        pairs = zip(values, texts, strict=True)
         return "\n".join(
-            f"<{label}>{self._harmless(text)}</{label}>" for label, text in pairs if label is not None
+            f"<{label}>{_harmless(text, answer.labels)}</{label}>"
+            for label, text in pairs
+            if label is not None
         )
 
-    def render_rule(self, name: str) -> str:
-        """Return ``tagged`` for the sentences."""
-        if type(self).render is not Echoed.render:
-            return "custom"
-        return "tagged" if name == self.unit else "as-is"
-
-    def parser_rule(self) -> dict[str, Any]:
+    def rule(self, answer: PerSentence) -> dict[str, Any]:
         """Return what the tags mean."""
         meaning = (
             "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a "
             "sentence holds such a tag itself, only a reply that echoes every sentence once and in order counts"
         )
-        return {"field": self.field, "label_of_value": None, "labels": meaning}
+        return {"labels": meaning}
 
-    @cached_property
-    def _tag(self) -> re.Pattern[str]:
-        """A tag of this answer, wherever it stands: ``<>``, ``</>``, ``<faithful>``, ``</faithful>``."""
-        names = "|".join(map(re.escape, self.labels))
-        return re.compile(rf"<(?=\s*(?:/\s*)?(?:(?:{names})\s*)?>)", re.IGNORECASE)
 
-    @cached_property
-    def _mark(self) -> re.Pattern[str]:
-        """An opening or a closing tag that may end an echo."""
-        names = "|".join(map(re.escape, self.labels))
-        return re.compile(rf"<\s*(?:({names})\s*|(/)\s*(?:({names})\s*)?)>", re.IGNORECASE)
+@lru_cache(maxsize=64)
+def _patterns(labels: tuple[Label, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a tag of these labels, wherever it stands (``<>``, ``</>``, ``<faithful>``), and one that ends an echo."""
+    names = "|".join(map(re.escape, labels))
+    tag = rf"<(?=\s*(?:/\s*)?(?:(?:{names})\s*)?>)"
+    mark = rf"<\s*(?:({names})\s*|(/)\s*(?:({names})\s*)?)>"
+    return re.compile(tag, re.IGNORECASE), re.compile(mark, re.IGNORECASE)
 
-    def _harmless(self, sentence: str) -> str:
-        return self._tag.sub("‹", shown(sentence))
 
-    def _spans(self, reply: Mapping[str, Any]) -> list[tuple[Label, str]]:
-        """Return (label, plain text) of each echo in a reply, in its order."""
-        text, known = reply.get(self.field), {label.lower(): label for label in self.labels}
-        if not isinstance(text, str):
-            return []
-        spans = list[tuple[Label, str]]()
-        for name, body in _between(list(self._mark.finditer(text))):
-            # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
-            if (label := known.get(name.lower())) is not None:
-                spans.append((label, _plain(body)))
-        return spans
+def _harmless(sentence: str, labels: tuple[Label, ...]) -> str:
+    return _patterns(labels)[0].sub("‹", shown(sentence))
+
+
+def _spans(text: Any, labels: tuple[Label, ...]) -> list[tuple[Label, str]]:
+    """Return (label, plain text) of each echo in a reply, in its order."""
+    if not isinstance(text, str):
+        return []
+    # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
+    known, marks = {label.lower(): label for label in labels}, list(_patterns(labels)[1].finditer(text))
+    return [(known[name.lower()], _plain(body)) for name, body in _between(marks) if name.lower() in known]
 
 
 def _between(marks: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
@@ -132,7 +122,9 @@ def _plain(text: str) -> str:
     return _SPACES.sub(" ", text.replace("‹", "<")).strip()
 
 
-def _aligned(spans: Sequence[tuple[Label, str]], wanted: Sequence[str]) -> _Found:
+def _aligned(
+    spans: Sequence[tuple[Label, str]], wanted: Sequence[str]
+) -> tuple[list[Label | None], int, int]:
     """Give each span to the next sentence of the same text."""
     labels: list[Label | None] = [None] * len(wanted)
     torn: set[int] = set()

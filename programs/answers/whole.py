@@ -1,24 +1,23 @@
-"""One value for the whole case, given in one field: a score, several labels, or a set of objects."""
+"""One value for the whole case that is no label: a score, several labels, a set of objects, or items with checks."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import pydantic
 
 from ...cases import Label, Values
 from ...errors import JudgeError
-from ...evaluation.label_sets import LabelSets, of_labels
+from ...evaluation.checked_items import CheckedItems, items_of
+from ...evaluation.label_sets import LabelSets
 from ...evaluation.object_sets import ObjectSets
-from ...evaluation.scale import SHOWN
 from ...evaluation.scores import Scores
 from ...text.wording import normalised
-from .base import Answer
-from .reading import Reading, reasoning_of
+from ..state import jsonable
+from .base import Answer, Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,29 +36,10 @@ class Score(Answer):
     whole: bool = True
     top: str = ""
 
-    def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse a scale without two values."""
-        super().check(judge, inputs)
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise JudgeError(
-                f"judge {judge}: there is no scale from {self.low} to {self.high}",
-                hint="give a lowest and a higher highest score",
-            )
-
     @cached_property
     def scale(self) -> Scores:
         """The numbers."""
         return Scores(self.low, self.high, step=1 if self.whole else None, top=self.top)
-
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return the number; nothing if it is none, or off the scale."""
-        value = self.scale.number(reply.get(self.field))
-        problem = "" if value is not None else f"{reply.get(self.field)!r} is not {self.scale.expects}"
-        return Reading(values=(value,), reasoning=reasoning_of(reply), problem=problem[:SHOWN])
-
-    def example(self, values: Values) -> Any:
-        """Return the number."""
-        return values[0]
 
     def parser_rule(self) -> dict[str, Any]:
         """Return the scale."""
@@ -77,33 +57,10 @@ class LabelSet(Answer):
 
     labels: tuple[Label, ...] = ()
 
-    def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse a set of which nothing can be chosen."""
-        super().check(judge, inputs)
-        if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise JudgeError(
-                f"judge {judge}: {list(self.labels)} is no set of labels",
-                hint="give list[Literal[...]] different labels",
-            )
-
     @cached_property
     def scale(self) -> LabelSets:
         """The labels."""
         return LabelSets(self.labels)
-
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return the labels of the list; without a list, or with another label in it, nothing."""
-        given = reply.get(self.field)
-        if not isinstance(given, list | tuple | set | frozenset):
-            return Reading(values=(None,), problem=f"{self.field} is no list")
-        extra = [item for item in given if item not in self.labels]
-        if extra:
-            return Reading(values=(None,), problem=f"there is no label {extra[0]!r}", extra=len(extra))
-        return Reading(values=(of_labels(given),), reasoning=reasoning_of(reply))
-
-    def example(self, values: Values) -> Any:
-        """Return the labels in the order of the set."""
-        return self.scale.to_json(values[0])
 
     def parser_rule(self) -> dict[str, Any]:
         """Return that the list holds the labels."""
@@ -127,53 +84,91 @@ class ObjectSet(Answer):
     model: type[pydantic.BaseModel] = pydantic.BaseModel
     key: tuple[str, ...] = ()
 
-    def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse fields that the objects do not have."""
-        super().check(judge, inputs)
-        unknown = set(self.key) - set(self.model.model_fields)
-        if unknown or not self.model.model_fields:
-            raise JudgeError(
-                f"judge {judge}: {self.model.__name__} has no fields {', '.join(sorted(unknown))}".rstrip(),
-                hint="name fields of the model as key",
-            )
-
     @cached_property
     def scale(self) -> ObjectSets:
         """The objects."""
         return ObjectSets(same=self._alike, model=self.model, key=self.key)
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return the objects; without a list, or with an object that is not whole, nothing."""
-        try:
-            value = self.scale.of_json(reply.get(self.field))
-        except ValueError as error:
-            return Reading(values=(None,), problem=str(error))
-        return Reading(values=(value,), reasoning=reasoning_of(reply))
-
-    def example(self, values: Values) -> Any:
-        """Return the objects."""
-        return self.scale.to_json(values[0])
-
     def parser_rule(self) -> dict[str, Any]:
         """Return that the list holds the objects."""
         return {"field": self.field, "objects": "the list holds every object, in any order"}
 
-    def _alike(self, one: str, two: str) -> float:
-        left, right = _fields(one), _fields(two)
+    def _alike(self, first: str, second: str) -> float:
+        left, right = _fields(first), _fields(second)
         names = self.key or tuple(self.model.model_fields)
         return sum(_same(left.get(name), right.get(name)) for name in names) / len(names)
 
 
 @lru_cache(maxsize=4096)
 def _fields(text: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(text)
-    return found
+    fields: Mapping[str, Any] = json.loads(text)
+    return fields
 
 
-def _same(one: Any, two: Any) -> float:
+def _same(first: Any, second: Any) -> float:
     """Return how far two fields agree: the F1 of the words of texts, else whether they are equal."""
-    if not isinstance(one, str) or not isinstance(two, str):
-        return float(one == two)
-    left, right = (Counter(normalised(text).split()) for text in (one, two))
+    if not isinstance(first, str) or not isinstance(second, str):
+        return float(first == second)
+    left, right = (Counter(normalised(text).split()) for text in (first, second))
     total = left.total() + right.total()
     return 2 * (left & right).total() / total if total else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked(Answer):
+    """The items that a generator wrote from a document, with what every check (verifiers, code) says of each.
+
+    The program returns ``dspy.Prediction(items=[...], checks=[...])``: the items, and for each of them a mapping from
+    the name of every check to what it says: yes, no or uncertain, with a reason (HaluAgent section 3.1). Only an item
+    on which all of them say yes passes. What is wanted is always yes, so documents need no labels.
+    """
+
+    checks: tuple[str, ...] = ()  # the names of the checks, in the order in which they are shown
+    items: int = 1  # how many items are wanted from a document
+
+    part: ClassVar[str] = "items"
+    has_examples: ClassVar[bool] = False
+    proposer_note: ClassVar[str] = (
+        "This judge is a program that writes items from documents and has them checked. Nobody labelled them: a case "
+        "is wrong if an item fails a check, and what is said of it is what was written, which check failed, and why. "
+        "The score is the share of items that pass all checks. Write an instruction after which they pass; do not "
+        "name the checks or tell the writer to claim that they hold."
+    )
+
+    @cached_property
+    def scale(self) -> CheckedItems:
+        """The items with their checks."""
+        return CheckedItems(self.checks, self.items)
+
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return the items with their checks; nothing if there is no item."""
+        items, checks = reply.get(self.field), reply.get("checks")
+        if not isinstance(items, list | tuple) or not items:
+            return Reading(values=(None,), problem="no item was written")
+        if not isinstance(checks, list | tuple) or len(checks) != len(items):
+            raise JudgeError(
+                f"the program gave {len(items)} items and checks={str(checks)[:80]}",
+                hint="return dspy.Prediction(items=[...], checks=[{check: verdict, ...}, ...]), one for each item",
+            )
+        try:
+            value = tuple(
+                self.scale.item(jsonable(item), said) for item, said in zip(items, checks, strict=True)
+            )
+        except ValueError as error:
+            hint = 'give every check of an item; one that was not asked is "uncertain" and says why'
+            raise JudgeError(str(error), hint=hint) from error
+        counts = Counter(verdict for item in value for verdict in item.verdicts)
+        return Reading(
+            values=(value,),
+            counts={name: counts[name] for name in ("uncertain", "unusable") if counts[name]},
+        )
+
+    def row_parts(self, values: Values) -> dict[str, Any]:
+        """Return how many items passed."""
+        return {"passed": sum(item.passed for item in items_of(values[0]))}
+
+    def parser_rule(self) -> dict[str, Any]:
+        """Return where the items are."""
+        return {"field": self.field, "checks": list(self.checks)}

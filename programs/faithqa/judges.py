@@ -25,8 +25,8 @@ from ...signatures.faithqa import (
     ScoreResponse,
 )
 from ...text.escaping import defuse
-from ..answers.reading import by_number, member
-from ..answers.sentences import Sentences
+from ..answers.base import by_number, member
+from ..answers.sentences import PerSentence
 from ..answers.whole import Score
 from ..judge import Judge
 from ..stepwise import Making, Steps, Stepwise
@@ -250,7 +250,7 @@ SATISFACTION: Final = Judge(
     name="satisfaction",
     description="FAITHQA: which constraints of a query a response satisfies, omits or misinterprets",
     signature=SatisfiedConstraints,
-    answer=Sentences(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
+    answer=PerSentence(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
     metric="f1",
     program=Satisfaction,
     rows=MarkRow,

@@ -3,10 +3,10 @@
 What comes back is refused where no words of the query support it: such constraints are left out and counted.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import dspy
 import pydantic
@@ -15,7 +15,7 @@ from ...cases import Case
 from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import Constraint, CoreElements, ExtractConstraints, MissingInputs
-from ..answers.reading import Reading, reasoning_of
+from ..answers.base import Reading, reasoning_of
 from ..answers.whole import ObjectSet
 from ..state import Demo
 from ..stepwise import Steps, Stepwise
@@ -38,21 +38,17 @@ class ConstraintSets(ObjectSets):
 class ConstraintSet(ObjectSet):
     """The constraints of a query, or what it lacks; several samples combine to their medoid."""
 
-    query: str = ""  # the query of the row in hand, in which anchors are looked up; see :meth:`bound`
-
-    def bound(self, inputs: Mapping[str, Any]) -> Self:
-        """Return the answer about one query."""
-        return replace(self, query=str(inputs[self.unit]))
-
     @cached_property
     def scale(self) -> ConstraintSets:
         """The constraints."""
         same = lambda one, two: similarity(_item(one), _item(two))  # noqa: E731
         return ConstraintSets(same=same, model=self.model, key=self.key)
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
-        items, rejected = items_of(reply, self.query)
+        items, rejected = items_of(reply, str(inputs[self.unit]))
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
         value = self.scale.of_json([item.model_dump() for item in items])

@@ -13,7 +13,7 @@ from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.checks import Checked
+from jurist.programs.answers.whole import Checked
 
 ONE = Checked(field="items", unit="document", checks=("true", "short"))
 TWO = Checked(field="items", unit="document", checks=("true", "short"), items=2)
@@ -26,7 +26,7 @@ def read(answer: Checked, *items: tuple[Any, Any, Any]) -> Any:
         "items": [item for item, _, _ in items],
         "checks": [{"true": true, "short": short} for _, true, short in items],
     }
-    return answer.read(reply, 1)
+    return answer.read(reply, {})
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_a_reply_is_read_and_written_back() -> None:
 )
 def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, Any], said: str) -> None:
     with pytest.raises(JudgeError, match=said):
-        ONE.read(reply, 1)
+        ONE.read(reply, {})
 
 
 @pytest.mark.parametrize("items", [None, [], "text", {"a": 1}])
 def test_no_item_is_no_usable_answer(items: Any) -> None:
-    reading = ONE.read({"items": items, "checks": []}, 1)
+    reading = ONE.read({"items": items, "checks": []}, {})
     assert (reading.values, reading.problem) == ((None,), "no item was written")
 
 

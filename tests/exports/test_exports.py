@@ -206,7 +206,7 @@ def test_fill_names_missing_inputs() -> None:
 class Shouting(OneLabel):
     """An answer with its own rendering."""
 
-    def render(self, inputs: Any) -> dict[str, Any]:
+    def render(self, inputs: Any, places: Any = None) -> dict[str, Any]:
         return {name: str(value).upper() for name, value in inputs.items()}
 
 

@@ -20,7 +20,7 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import narrow
 from jurist.evaluation.rows import Row
 from jurist.jobs.references import NAMES, References, references, references_beside
-from jurist.programs.answers.preference import Preference
+from jurist.programs.answers.labels import Preference
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import dspy
 import pytest
 from fakes import context_with
 from small import cli, ok
@@ -46,8 +47,7 @@ def said(judge: Judge, case: Case, demos: dict[str, Any]) -> tuple[str | None, .
         tiers = {item["n"]: item["label"] for item in demos.get("tier", {"labels": []})["labels"]}
         assert set(tiers) == {n for n, label in first.items() if label == "cognitive"}
         return tuple({**first, **tiers}.get(n) for n in range(1, len(case.gold or ()) + 1))
-    count = len(judge.answer.units(case.inputs))
-    return judge.answer_about(case.inputs).read(demos["self"], count).values
+    return judge.read(dspy.Prediction(**demos["self"]), case.inputs).values
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -15,8 +15,7 @@ from jurist import Judge
 from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.labels import OneLabel
-from jurist.programs.answers.preference import Preference
+from jurist.programs.answers.labels import OneLabel, Preference
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 
 
@@ -138,7 +137,7 @@ def test_positive_labels_go_with_closed_labels_only() -> None:
 )
 def test_a_reply_is_read_or_gives_nothing(kind: str, said: Any, value: Any) -> None:
     answer = KINDS[kind]
-    assert answer.read({answer.field: said}, 1).values == (value,)
+    assert answer.read({answer.field: said}, {}).values == (value,)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,7 +146,7 @@ def test_what_is_written_reads_back(kind: str) -> None:
     model = pydantic.TypeAdapter(answer.row_type)
     for value in VALUES[kind]:
         assert hash(value) is not None
-        assert answer.read({answer.field: answer.example((value,))}, 1).values == (value,)
+        assert answer.read({answer.field: answer.example((value,), {})}, {}).values == (value,)
         assert answer.scale.of_json(answer.scale.to_json(value)) == value
         assert answer.scale.of_json(model.validate_python(answer.scale.to_json(value))) == value
         assert answer.scale.of_json(answer.scale.cell(answer.scale.text(value))) == value
@@ -227,8 +226,8 @@ def test_the_medoid_of_sets_is_the_one_most_like_the_others() -> None:
 @given(st.sampled_from(["first", "second", "tie", "?"]), st.sampled_from(["first", "second", "tie", "?"]))
 def test_both_orders_must_agree(said: str, exchanged: str) -> None:
     other = {"first": "second", "second": "first", "tie": "tie", "?": "?"}
-    joined = PAIR.join([PAIR.read({"better": one}, 1) for one in (said, exchanged)])
-    swapped = PAIR.join([PAIR.read({"better": one}, 1) for one in (exchanged, said)])
+    joined = PAIR.join([PAIR.read({"better": one}, {}) for one in (said, exchanged)])
+    swapped = PAIR.join([PAIR.read({"better": one}, {}) for one in (exchanged, said)])
     value = joined.values[0]
     assert swapped.values[0] == (None if value is None else other[value])
     if "?" in (said, exchanged):
@@ -249,7 +248,7 @@ def test_a_preference_without_ties_offers_and_says_none() -> None:
     scale = answer.scale
     assert "tie" not in f"{scale.expects} {scale.task_words()} {scale.identity()} {scale.listing()}"
     assert "tie" not in f"{answer.parser_rule()} {scale.voting_rule} {scale.totals({})} {scale.describe([])}"
-    differ = answer.join([answer.read({"answer": "first"}, 1)] * 2)
+    differ = answer.join([answer.read({"answer": "first"}, {})] * 2)
     assert (differ.values, differ.inconsistent) == ((None,), True)
     assert "contradict each other" in differ.problem
     with pytest.raises(GoldError, match="'first' or 'second', got 'tie'"):

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError
+from jurist.programs.answers.base import Reading
 from jurist.programs.answers.labels import OneLabel, Verified
-from jurist.programs.answers.reading import Reading
-from jurist.programs.answers.sentences import Sentences, numbered
+from jurist.programs.answers.sentences import PerSentence, numbered
 
 ONE = OneLabel(field="factual", values={"factual": True, "non_factual": False}, unit="claim")
-MANY = Sentences(field="labels", unit="sentences", labels=("x", "y"))
+MANY = PerSentence(field="labels", unit="sentences", labels=("x", "y"))
 BOTH = Verified(
     field="factual",
     values={"factual": True, "non_factual": False},
@@ -24,6 +24,12 @@ BOTH = Verified(
     holds="factual",
     fails="non_factual",
 )
+
+
+def rows(count: int) -> dict[str, list[str]]:
+    return {"sentences": ["A."] * count}
+
+
 POLICIES = ("abstain", "units", "label")
 
 
@@ -59,7 +65,7 @@ json_values = st.recursive(
     ],
 )
 def test_one_label(answer: Any, label: str | None) -> None:
-    assert ONE.read({"factual": answer}, 1).values == (label,)
+    assert ONE.read({"factual": answer}, {}).values == (label,)
 
 
 @pytest.mark.parametrize(
@@ -80,25 +86,25 @@ def test_one_label(answer: Any, label: str | None) -> None:
     ],
 )
 def test_sentences(answer: Any, labels: tuple[str | None, ...]) -> None:
-    assert MANY.read({"labels": answer}, 3).values == labels
+    assert MANY.read({"labels": answer}, rows(3)).values == labels
 
 
 @given(json_values, st.integers(0, 5))
 def test_reading_anything_gives_known_labels_or_none(answer: Any, count: int) -> None:
-    labels = MANY.read({"labels": answer}, count).values
+    labels = MANY.read({"labels": answer}, rows(count)).values
     assert len(labels) == count
     assert set(labels) <= {"x", "y", None}
-    assert set(ONE.read({"factual": answer}, 1).values) <= {"factual", "non_factual", None}
+    assert set(ONE.read({"factual": answer}, {}).values) <= {"factual", "non_factual", None}
 
 
 @given(st.lists(st.sampled_from(["x", "y", None]), max_size=8).map(tuple))
 def test_reading_undoes_writing(labels: tuple[str | None, ...]) -> None:
-    assert MANY.read({"labels": MANY.example(labels)}, len(labels)).values == labels
+    assert MANY.read({"labels": MANY.example(labels, rows(len(labels)))}, rows(len(labels))).values == labels
 
 
 @pytest.mark.parametrize("label", ["factual", "non_factual"])
 def test_reading_undoes_writing_one(label: str) -> None:
-    assert ONE.read({"factual": ONE.example((label,))}, 1).values == (label,)
+    assert ONE.read({"factual": ONE.example((label,), {})}, {}).values == (label,)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=6))
@@ -129,7 +135,7 @@ def test_numbers_cannot_be_forged(forged: str) -> None:
 )
 @pytest.mark.parametrize("policy", POLICIES)
 def test_units_against_label(units: list[Any], said: bool, shown: str, consistent: bool, policy: Any) -> None:
-    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
+    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, {})
     kept = "factual" if said else "non_factual"
     settled = {"abstain": None, "units": shown, "label": kept}[policy]
     assert answer.values == (kept if consistent else settled,)
@@ -154,13 +160,13 @@ def test_units_against_label(units: list[Any], said: bool, shown: str, consisten
     ],
 )
 def test_what_cannot_be_checked_is_no_label_and_no_contradiction(reply: dict[str, Any], policy: Any) -> None:
-    answer = replace(BOTH, policy=policy).read(reply, 1)
+    answer = replace(BOTH, policy=policy).read(reply, {})
     assert (answer.values, answer.inconsistent) == ((None,), False)
 
 
 @given(json_values, json_values, st.sampled_from(POLICIES))
 def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> None:
-    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
+    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, {})
     assert set(answer.values) <= {"factual", "non_factual", None}
     if answer.values != (None,):
         assert isinstance(units, list)
@@ -173,7 +179,7 @@ def test_the_units_are_the_reasoning_on_a_line_each() -> None:
         part(False, kind="relation", text="a\n\nb", reasoning="x\ny"),
         part(True, reasoning=""),
     ]
-    assert BOTH.read({"units": units, "factual": False}, 1).reasoning.split("\n") == [
+    assert BOTH.read({"units": units, "factual": False}, {}).reasoning.split("\n") == [
         'verified: concrete "plan": named',
         'not verified: relation "a b": x y',
         'verified: concrete "plan"',
@@ -182,8 +188,8 @@ def test_the_units_are_the_reasoning_on_a_line_each() -> None:
 
 @pytest.mark.parametrize("shape", [ONE, MANY], ids=["one", "many"])
 def test_free_reasoning_is_kept(shape: Any) -> None:
-    assert shape.read({"reasoning": "because"}, 1).reasoning == "because"
-    assert shape.read({"reasoning": None}, 1).reasoning == ""
+    assert shape.read({"reasoning": "because"}, rows(1)).reasoning == "because"
+    assert shape.read({"reasoning": None}, rows(1)).reasoning == ""
 
 
 @pytest.mark.parametrize("wrong", [{"policy": "guess"}, {"holds": "true"}, {"fails": "false"}])
@@ -212,14 +218,14 @@ def test_numbers_are_those_of_the_whole(
     extra: int,
     duplicated: int,
 ) -> None:
-    answer = MANY.read_partial({"labels": [{"n": n, "label": label} for n, label in items]}, 3, units)
+    answer = MANY.read({"labels": [{"n": n, "label": label} for n, label in items]}, rows(3), units)
     assert (answer.values, answer.extra, answer.duplicated) == (labels, extra, duplicated)
 
 
 def test_a_part_is_shown_under_its_own_numbers() -> None:
     inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
-    assert MANY.render_partial(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
-    assert MANY.render_partial(inputs, range(4)) == MANY.render(inputs)
+    assert MANY.render(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
+    assert MANY.render(inputs, range(4)) == MANY.render(inputs)
     assert MANY.repeatable
     assert not ONE.repeatable
     assert not BOTH.repeatable
@@ -242,7 +248,7 @@ def test_a_second_answer_fills_in_and_changes_nothing(
 
 def test_a_probability_is_the_same_whatever_the_order_in_which_a_set_has_its_labels() -> None:
     """A set has another order in every process; sums would differ in their last digits, and choices with them."""
-    answer = Sentences(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
+    answer = PerSentence(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
     found = {
         answer.scale.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
         for shares in permutations((0.1, 0.2, 0.3))

@@ -15,14 +15,13 @@ from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold, import_gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.answers.spans import Spans, folded, lines_of
+from jurist.programs.answers.spans import folded, lines_of
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
 
 DETECTOR, COGNIBENCH = find("detector"), find("cognibench")
-SHAPE = Spans(field="hallucinated", unit="sentences")
 TEXT = [
     "The mill was built in 1798.",
     "It stood on the “north” bank.",
@@ -42,8 +41,7 @@ words = st.lists(
 
 
 def read(items: Any, sentences: list[str] = TEXT) -> Any:
-    shape = SHAPE.bound({"sentences": sentences})
-    return shape.read({"hallucinated": items}, len(sentences))
+    return DETECTOR.answer.read({"hallucinated": items}, {"sentences": sentences})
 
 
 @pytest.mark.parametrize(
@@ -116,9 +114,8 @@ def test_no_list_is_no_answer(value: Any) -> None:
 @given(words, st.data())
 def test_reading_is_the_inverse_of_writing(sentences: list[str], data: st.DataObject) -> None:
     labels = tuple(data.draw(st.sampled_from([H, F])) for _ in sentences)
-    shape = SHAPE.bound({"sentences": sentences})
-    said = json.loads(json.dumps(shape.example(labels)))
-    assert shape.read({"hallucinated": said}, len(sentences)).values == labels
+    said = json.loads(json.dumps(DETECTOR.answer.example(labels, {"sentences": sentences})))
+    assert read(said, sentences).values == labels
 
 
 @given(words, st.lists(st.text(max_size=20) | st.none(), max_size=5))

@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from loopback import Loopback, field_of
 from small import cli
 
+from jurist.engines.detectors import Named
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.answers.spans import Passage, folded, joined
+from jurist.programs.answers.spans import folded, joined
 from jurist.programs.marked import TAGS, listed, tagged
+from jurist.programs.named import named_judge
 
 H, F = "hallucinated", "faithful"
-SHAPE = Passage(field="hallucinated", unit="sentences")
+MARKED = named_judge(Named(kind="fava", model="openai/m")).answer
 TEXT = [
     "The mill was built in 1798.",
     "It stood in ﬁne “Ａ” Street.",
@@ -34,7 +36,7 @@ sentences = st.lists(
 
 
 def read(marked: dict[str, Any], text: list[str] = TEXT) -> tuple[Any, ...]:
-    return tuple(SHAPE.bound({"sentences": text}).read(marked, len(text)).values)
+    return MARKED.read(marked, {"sentences": text}).values
 
 
 def labels(places: str) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ def test_a_whole_sentence_is_named_and_no_other(text: list[str], data: st.DataOb
 @pytest.mark.parametrize("span", [(-1, 3), (3, 3), (5, 2), (0, 10_000), (27, 28)])
 def test_a_span_outside_of_the_text_is_unusable(span: tuple[int, int]) -> None:
     marked = {"hallucinated": [span, (0, 8)], "text": joined(TEXT)}
-    reading = SHAPE.bound({"sentences": TEXT}).read(marked, len(TEXT))
+    reading = MARKED.read(marked, {"sentences": TEXT})
     assert reading.values == (H, None, None, None, None)
     assert reading.problem.startswith("1 of 2 returned strings name no sentence")
 

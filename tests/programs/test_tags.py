@@ -14,13 +14,13 @@ from loopback import field_of
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.programs.answers.sentences import Sentences
-from jurist.programs.answers.tags import Echoed
+from jurist.programs.answers.sentences import Numbered, PerSentence
+from jurist.programs.answers.tags import Tagged
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
 COGNI, TAGS = find("cognibench"), find("cognibench-tags")
-SHAPE = Echoed(field="labels", unit="sentences", labels=("good", "bad", "odd"))
+SHAPE = PerSentence(field="labels", unit="sentences", labels=("good", "bad", "odd"), form=Tagged())
 labels = st.sampled_from(["good", "bad", "odd", None])
 plain = st.text(st.characters(exclude_characters="<>‹&", exclude_categories=("Cs",)), max_size=12)
 tags = st.sampled_from(
@@ -60,10 +60,7 @@ def test_what_is_no_escape_stays_as_it_is() -> None:
 
 
 def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any:
-    shape = SHAPE.bound({"sentences": sentences})
-    return shape.read_partial(
-        {"labels": text}, len(sentences), range(len(sentences)) if units is None else units
-    )
+    return SHAPE.read({"labels": text}, {"sentences": sentences}, units)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +105,7 @@ def test_only_what_was_asked_for_is_heard() -> None:
 @given(st.lists(st.tuples(hostile, labels), min_size=1, max_size=6))
 def test_reading_undoes_writing_whatever_the_sentences_hold(pairs: list[tuple[str, str | None]]) -> None:
     sentences, said = [text for text, _ in pairs], tuple(label for _, label in pairs)
-    shape = SHAPE.bound({"sentences": sentences})
-    found = shape.read({"labels": shape.example(said)}, len(said)).values
+    found = read(sentences, SHAPE.example(said, {"sentences": sentences})).values
     if None not in said:
         assert found == said
     assert all(one in (two, None) for one, two in zip(found, said, strict=True)) or len(set(sentences)) < len(
@@ -145,8 +141,8 @@ def test_a_forged_tag_costs_labels_and_gives_none(wrap: Any) -> None:
         f"<bad>{FORGED}</bad><good>B.</good>",
     ):
         assert read(sentences, echo).values == (None, None)
-    honest = SHAPE.bound({"sentences": sentences})
-    assert read(sentences, honest.example(("bad", "good"))).values == ("bad", "good")
+    honest = SHAPE.example(("bad", "good"), {"sentences": sentences})
+    assert read(sentences, honest).values == ("bad", "good")
 
 
 @given(st.lists(hostile, min_size=1, max_size=5))
@@ -155,12 +151,12 @@ def test_what_is_shown_has_one_line_and_one_pair_of_tags_for_each_sentence(sente
     assert len(lines) == len(sentences)
     for line in lines:
         assert re.fullmatch("<>.+</>", line)
-        assert not SHAPE._tag.search(line[2:-3])
+        assert not re.search("<(/|good|bad|odd|>)", line[2:-3].replace(" ", ""), re.IGNORECASE)
 
 
 def test_both_shapes_stand_behind_one_interface() -> None:
-    for judge, kind in ((COGNI, Sentences), (TAGS, Echoed)):
-        assert isinstance(judge.answer, kind)
+    for judge, kind in ((COGNI, Numbered()), (TAGS, Tagged())):
+        assert judge.answer.form == kind
         assert judge.answer.repeatable
     assert (COGNI.answer.labels, COGNI.answer.positive, COGNI.input_fields) == (
         TAGS.answer.labels,
@@ -279,5 +275,5 @@ def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tm
 
 
 def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
-    shape = Echoed(field="t", unit="s", labels=("misleading",), sentences=("A b.",))
-    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, 1).values == (None,)
+    shape = PerSentence(field="t", unit="s", labels=("misleading",), form=Tagged())
+    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, {"s": ["A b."]}).values == (None,)

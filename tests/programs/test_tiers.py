@@ -57,8 +57,7 @@ def test_the_first_no_ends_it_and_every_reason_is_kept(tier: str, adapter: str) 
         f"{step}: {'yes' if said else 'no'}: why {step}" for step, said in PATHS[tier].items()
     ]
     assert decisions(tier) == PATHS[tier]
-    assert TIER.answer.details is not None
-    assert TIER.answer.details(tier) == {step: PATHS[tier].get(step) for step in STEPS}
+    assert TIER.answer.unit_details(tier) == {step: PATHS[tier].get(step) for step in STEPS}
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -147,15 +146,8 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
     strict = with_strictness(judge, "irrefutable")
     assert ("invented" in strict.answer.positive) == (name != "tier")
     if name != "tier":
-        assert strict.answer.details is not None
-        assert judge.answer.details is not None
-        assert (
-            judge.answer.details("reliable")["verdict"],
-            strict.answer.details("reliable")["verdict"],
-        ) == (
-            "faithful",
-            "hallucinated",
-        )
+        words = [one.answer.unit_details("reliable")["verdict"] for one in (judge, strict)]
+        assert words == ["faithful", "hallucinated"]
 
 
 def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
