@@ -21,9 +21,9 @@ licence (GPL) would be one that jurist's users have to take on.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +32,11 @@ from ..cases import Value
 from ..errors import JuristError, UsageError
 from .closed_labels import cohen_kappa
 from .comparisons import Comparison
-from .intervals import Estimate, estimated, summed
+from .intervals import Estimate, estimated
 from .ratios import Ratio, mean
-from .units import MISSING, Bools, Floats, Ints
+from .units import MISSING, Floats, Ints
 
-Group: TypeAlias = NDArray[Any]  # the name of the group of each unit
+Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,74 +97,73 @@ def rater_agreement(
 ) -> Agreement:
     """Compare raters, unit by unit."""
     labels, every, named = encode_ratings(ratings, comparison, groups=groups)
-    closed = comparison is None or bool(comparison.domain)
-    alike = np.eye(len(labels))
-    if comparison is not None and not closed:
-        alike = np.array([[comparison.similarity(one, two) for two in labels] for one in labels])
     compared = (every != MISSING).sum(axis=1) >= 2
     codes, group = every[compared], np.array(named)[compared]
     counts = _counts(codes, len(labels))
-    found = Agreement(
+    sizes = counts.sum(axis=1)
+    alike, fleiss, ordinal = np.eye(len(labels)), None, None
+    table: list[LabelAgreement] = []
+    closed = comparison is None or bool(comparison.domain)
+    if comparison is not None and not closed:
+        alike = np.array([[comparison.similarity(one, two) for two in labels] for one in labels])
+    else:
+        numbers, units = np.unique(sizes, return_counts=True)
+        n = numbers[units == units.max()].max()
+        same = sizes == n
+
+        def kappa(some: Ints) -> Estimate:
+            return _beyond_chance(some[same], group[same], less=0)
+
+        fleiss = FleissAgreement(
+            kappa=kappa(counts), ratings=int(n), units=int(same.sum()), left_out=int((~same).sum())
+        )
+        ordinal = estimated(_coincidences(counts), group, _ordinal, low=-1.0) if ordered else None
+        for code, label in enumerate(labels):
+            own = counts[:, code]
+            against = np.stack([own, sizes - own], axis=1)
+            pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
+            given = (codes == code).sum(axis=0).tolist()
+            table.append(
+                LabelAgreement(
+                    label=str(label),
+                    given=dict(zip(ratings, given, strict=True)),
+                    specific=estimated(pairs, group, mean),
+                    fleiss=kappa(against),
+                    alpha=_beyond_chance(against, group),
+                )
+            )
+    return Agreement(
         raters=tuple(ratings),
         raw=_similarity(counts, group, alike),
         pairs=_pairs(tuple(ratings), codes, group, alike, tuple(map(str, labels)) if closed else ()),
-        fleiss=None,
-        alpha=_beyond_chance(counts, group, (1.0 - alike) ** 2, less=1),
-        ordinal=None,
-        table=(),
+        fleiss=fleiss,
+        alpha=_beyond_chance(counts, group, (1.0 - alike) ** 2),
+        ordinal=ordinal,
+        table=tuple(table),
         units=len(codes),
         skipped=len(every) - len(codes),
         groups=len(set(group.tolist())),
     )
-    if not closed:
-        return found
-    sizes = counts.sum(axis=1)
-    n, units = max(zip(*np.unique(sizes, return_counts=True), strict=True), key=lambda one: (one[1], one[0]))
-    same, apart = sizes == n, 1.0 - np.eye(2)
-    kappa = _beyond_chance(counts[same], group[same], 1.0 - alike, less=0)
-    table = []
-    for code, label in enumerate(labels):
-        own = counts[:, code]
-        against = np.stack([own, sizes - own], axis=1)
-        pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
-        given = (codes == code).sum(axis=0).tolist()
-        table.append(
-            LabelAgreement(
-                label=str(label),
-                given=dict(zip(ratings, given, strict=True)),
-                specific=estimated(summed(pairs, group), mean),
-                fleiss=_beyond_chance(against[same], group[same], apart, less=0),
-                alpha=_beyond_chance(against, group, apart, less=1),
-            )
-        )
-    return replace(
-        found,
-        fleiss=FleissAgreement(
-            kappa=kappa, ratings=int(n), units=int(units), left_out=len(codes) - int(units)
-        ),
-        ordinal=estimated(summed(_coincidences(counts), group), _ordinal, low=-1.0) if ordered else None,
-        table=tuple(table),
-    )
 
 
 def _pairs(
-    raters: Sequence[str], codes: Ints, group: Group, alike: Floats, labels: Sequence[str]
+    raters: Sequence[str], codes: Ints, group: Groups, alike: Floats, labels: Sequence[str]
 ) -> tuple[PairAgreement, ...]:
     """Return each pair of raters with a unit in common; kappa where there are labels."""
     result = []
-    for one, two in combinations(range(len(raters)), 2):
-        both = (codes[:, [one, two]] != MISSING).all(axis=1)
+    for first, second in combinations(range(len(raters)), 2):
+        both = (codes[:, [first, second]] != MISSING).all(axis=1)
         if not both.any():
             continue
-        left, right, own = codes[both, one], codes[both, two], group[both]
-        by_label = {label: _cohen(left == code, right == code, 2, own) for code, label in enumerate(labels)}
+        pair, own = codes[both][:, [first, second]], group[both]
+        by_label = {label: _cohen((pair == code).astype(int), 2, own) for code, label in enumerate(labels)}
         result.append(
             PairAgreement(
-                first=raters[one],
-                second=raters[two],
-                units=len(left),
-                raw=_similarity(_counts(codes[both][:, [one, two]], len(alike)), own, alike),
-                kappa=_cohen(left, right, len(labels), own) if labels else None,
+                first=raters[first],
+                second=raters[second],
+                units=len(pair),
+                raw=_similarity(_counts(pair, len(alike)), own, alike),
+                kappa=_cohen(pair, len(labels), own) if labels else None,
                 by_label=by_label,
             )
         )
@@ -176,27 +175,36 @@ def _counts(codes: Ints, size: int) -> Ints:
     return np.asarray((codes[:, :, np.newaxis] == np.arange(size)).sum(axis=1))
 
 
-def _similarity(counts: Ints, group: Group, alike: Floats) -> Estimate:
+def _similarity(counts: Ints, group: Groups, alike: Floats) -> Estimate:
     """Return the mean similarity of two ratings of a unit."""
     sizes = counts.sum(axis=1)
     near = ((counts @ alike) * counts).sum(axis=1) - sizes
-    return estimated(summed(np.stack([near, sizes * (sizes - 1.0)], axis=1), group), mean)
+    return estimated(np.stack([near, sizes * (sizes - 1.0)], axis=1), group, mean)
 
 
-def _beyond_chance(counts: Ints, group: Group, distance: Floats, *, less: int) -> Estimate:
-    """Return 1 - observed / expected distance (K, K): alpha with one rating less, else Fleiss' kappa."""
-    others = np.maximum(counts.sum(axis=1) - 1, 1)
-    within = ((counts @ distance) * counts).sum(axis=1) / others
+def _cohen(pair: Ints, size: int, group: Groups) -> Estimate:
+    first, second = np.eye(size)[pair.T]
+    no_side = np.zeros(0, dtype=np.bool_)
     return estimated(
-        summed(np.column_stack([within, counts]), group), _distances.given(distance, less), low=-1.0
+        first[:, :, np.newaxis] * second[:, np.newaxis, :], group, cohen_kappa.given(no_side), low=-1.0
     )
 
 
-@Ratio
-def _distances(sums: Floats, distance: Floats, less: int) -> tuple[Floats, Floats]:
-    within, sizes = sums[..., 0], sums[..., 1:]
-    chance = ((sizes @ distance) * sizes).sum(axis=-1)
-    return chance - within * (sizes.sum(axis=-1) - less), chance
+def _beyond_chance(
+    counts: Ints, group: Groups, distance: Floats | None = None, *, less: int = 1
+) -> Estimate:
+    """Return 1 - observed / expected distance (K, K): alpha with one rating less, else Fleiss' kappa."""
+    distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
+    others = np.maximum(counts.sum(axis=1) - 1, 1)
+    within = ((counts @ distance) * counts).sum(axis=1) / others
+
+    @Ratio
+    def coefficient(sums: Floats) -> tuple[Floats, Floats]:
+        observed, sizes = sums[..., 0], sums[..., 1:]
+        chance = ((sizes @ distance) * sizes).sum(axis=-1)
+        return chance - observed * (sizes.sum(axis=-1) - less), chance
+
+    return estimated(np.column_stack([within, counts]), group, coefficient, low=-1.0)
 
 
 def _coincidences(counts: Ints) -> Floats:
@@ -216,64 +224,39 @@ def _ordinal(table: Floats) -> tuple[Floats, Floats]:
     return chance - observed, chance
 
 
-def _cohen(first: Ints | Bools, second: Ints | Bools, size: int, group: Group) -> Estimate:
-    names = np.arange(size)
-    confusions = (first[:, np.newaxis] == names)[:, :, np.newaxis] & (second[:, np.newaxis] == names)[
-        :, np.newaxis
-    ]
-    none = np.zeros(0, dtype=np.bool_)
-    return estimated(summed(confusions, group), cohen_kappa.given(none), low=-1.0)
-
-
-class Ratings(NamedTuple):
-    """What several raters said of the same units."""
-
-    labels: tuple[Value, ...]  # all values, in their order
-    codes: Ints  # shape (N, R): the place of each rating in ``labels``
-    groups: tuple[str, ...]  # of each unit
-
-
 def encode_ratings(
     ratings: Mapping[str, Sequence[Value | None]],
     comparison: Comparison | None = None,
     *,
     groups: Sequence[str] | None = None,
-) -> Ratings:
-    """Turn labels by rater into an array; units without a group are each one of their own."""
+) -> tuple[tuple[Value, ...], Ints, tuple[str, ...]]:
+    """Return all values in their order, the place of each rating among them (N, R), and each unit's group."""
     lengths = sorted({len(given) for given in ratings.values()})
     if len(ratings) < 2:
         raise UsageError(f"there are the labels of {len(ratings)} raters", hint="give those of two or more")
-    places = [f"{place:09d}" for place in range(lengths[0])] if groups is None else list(groups)
-    if lengths != [len(places)]:
+    named = [f"{unit:09d}" for unit in range(lengths[0])] if groups is None else list(groups)
+    if lengths != [len(named)]:
         counts = ", ".join(str(len(given)) for given in ratings.values())
         raise UsageError(
-            f"the raters gave {counts} labels for units of {len(places)} groups",
+            f"the raters gave {counts} labels for units of {len(named)} groups",
             hint="give one label, or None, per unit and rater, in the same order",
         )
     for rater, given in ratings.items():
-        for place, value in enumerate(given):
+        for unit, value in enumerate(given):
             if comparison is not None and value is not None and (problem := comparison.check(value)):
                 raise JuristError(
-                    f"unit {place} by rater {rater!r}: the {problem}",
+                    f"unit {unit} by rater {rater!r}: the {problem}",
                     hint="correct it, or use None where the rater gave none",
                 )
-    known = comparison.domain if comparison is not None else ()
-    if not known:
+    values = comparison.domain if comparison is not None else ()
+    if not values:  # numbers by size, labels by their letters
         seen = {value for given in ratings.values() for value in given if value is not None}
-        known = tuple(sorted(seen, key=_order))
-    place_of = {value: code for code, value in enumerate(known)}
-    codes = np.array(
-        [[MISSING if value is None else place_of[value] for value in given] for given in ratings.values()],
-        dtype=np.int64,
-    ).T
+        values = tuple(sorted(seen, key=lambda one: one if isinstance(one, int | float) else str(one)))
+    code_of: dict[Value | None, int] = {None: MISSING, **{value: code for code, value in enumerate(values)}}
+    codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
         raise JuristError(
             f"none of the {lengths[0]} units is labelled by two raters",
             hint="let two raters label the same units",
         )
-    return Ratings(labels=known, codes=codes, groups=tuple(places))
-
-
-def _order(value: Value) -> tuple[str, str] | tuple[str, float]:
-    """Labels by their letters, numbers by size."""
-    return ("", float(value)) if isinstance(value, int | float) else ("s", str(value))
+    return values, codes, tuple(named)

@@ -9,6 +9,7 @@ are what the ceiling is about.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .measured import Measured, measure
 from .metrics import Metric
 from .ratios import Counted
 from .rows import Row
-from .units import Floats, Ints, Units, encode
+from .units import Units, encode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,73 +51,52 @@ def human_ceiling(
     groups: Sequence[str] | None = None,
 ) -> Ceiling | None:
     """Score each rater against what the others agree on."""
-    places = encode_ratings(ratings, comparison, groups=groups).groups
-    found: list[RaterScore] = []
-    encoded: list[Units] = []
-    every: list[list[str]] = []
-    for rater, given in ratings.items():
-        rest = [other for name, other in ratings.items() if name != rater]
-        rows = _rows(given, rest, places, comparison)
-        if not rows:
-            continue
-        labelled, units = sum(value is not None for value in given), len({row.id[:9] for row in rows})
-        measured = measure(rows, metric, comparison)
-        found.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
-        encoded.append(encode(comparison, rows))
-        every.append(sorted({row.group for row in rows}))
-    if not found:
+    _, _, named = encode_ratings(ratings, comparison, groups=groups)
+    by_rater = {rater: _rows(rater, ratings, named, comparison) for rater in ratings}
+    by_rater = {rater: rows for rater, rows in by_rater.items() if rows}
+    if not by_rater:
         return None
-    metrics = shown_metrics(comparison, metric)
-    return Ceiling(
-        metric=found[0].measured.metric,
-        raters=tuple(found),
-        mean=_means(_shared(encoded, every), metrics),
-    )
+    scores = []
+    for rater, rows in by_rater.items():
+        labelled, units = sum(value is not None for value in ratings[rater]), len({row.id[:9] for row in rows})
+        measured = measure(rows, metric, comparison)
+        scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
+    groups_of_all = sorted({row.group for row in chain.from_iterable(by_rater.values())})
+    encoded = [_encoded(rows, comparison, groups_of_all) for rows in by_rater.values()]
+    means = {one.name: _mean(encoded, one) for one in shown_metrics(comparison, metric)}
+    return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=means)
 
 
 def _rows(
-    given: Sequence[Value | None],
-    rest: Sequence[Sequence[Value | None]],
+    rater: str,
+    ratings: Mapping[str, Sequence[Value | None]],
     groups: Sequence[str],
     comparison: Comparison,
 ) -> list[Row]:
     rows = []
-    for place, (value, group) in enumerate(zip(given, groups, strict=True)):
-        said = [other[place] for other in rest if other[place] is not None]
-        agreed = comparison.consensus(said)
+    for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
+        others = [given[unit] for name, given in ratings.items() if name != rater]
+        rest = [other for other in others if other is not None]
+        agreed = comparison.consensus(rest)
         # one row for each of the others, so that a unit on which they are split weighs as much as any
-        for number, one in enumerate(said if value is not None else ()):
-            gold = one if agreed is None else agreed
-            rows.append(Row(id=f"{place:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
+        for number, other in enumerate(rest if value is not None else ()):
+            gold = other if agreed is None else agreed
+            rows.append(Row(id=f"{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
 
 
-def _shared(encoded: Sequence[Units], names: Sequence[Sequence[str]]) -> list[Units]:
-    """Each rater's units with their groups numbered as all raters' groups are."""
-    place = {name: code for code, name in enumerate(sorted({name for own in names for name in own}))}
-    codes = [np.array([place[name] for name in own], dtype=np.int64) for own in names]
-    return [
-        replace(units, group=code[units.group], groups=len(place))
-        for units, code in zip(encoded, codes, strict=True)
-    ]
+def _encoded(rows: Sequence[Row], comparison: Comparison, names: Sequence[str]) -> Units:
+    """Return a rater's units with their groups numbered as all raters' groups are."""
+    units, own = encode(comparison, rows), sorted({row.group for row in rows})
+    return replace(units, group=np.searchsorted(names, own)[units.group], groups=len(names))
 
 
-def _means(shared: Sequence[Units], metrics: Sequence[Metric]) -> dict[str, Estimate]:
-    """The mean of each metric over raters, each group left out for all of them together."""
-    groups = shared[0].groups
-    weights = leaving_out(groups)
-    result = {}
-    for metric in metrics:
-        value = float(np.mean([metric.of(units) for units in shared]))
-        counted = Counted.added([metric.counted(units) for units in shared])
-        found = Jackknife.of(value, _mean_left(shared, metric, weights), counted)
-        result[metric.name] = Estimate(value=value, interval=found.within(metric.low, metric.high))
-    return result
-
-
-def _mean_left(shared: Sequence[Units], metric: Metric, weights: Ints) -> Floats:
-    present = np.array(
-        [weights @ np.bincount(units.group, minlength=units.groups) > 0 for units in shared], dtype=np.float64
-    )
-    values = np.array([metric.resampled(units, weights) for units in shared]) * present
-    return np.asarray(values.sum(axis=0) / np.maximum(present.sum(axis=0), 1.0))
+def _mean(raters: Sequence[Units], metric: Metric) -> Estimate:
+    """Return the mean of a metric over raters, each group left out for all of them together."""
+    weights = leaving_out(raters[0].groups)
+    value = float(np.mean([metric.of(units) for units in raters]))
+    present = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
+    left = (np.array([metric.resampled(units, weights) for units in raters]) * present).sum(axis=0)
+    counted = Counted.added([metric.counted(units) for units in raters])
+    jackknife = Jackknife.of(value, left / np.maximum(present.sum(axis=0), 1.0), counted)
+    return Estimate(value=value, interval=jackknife.within(metric.low, metric.high))

@@ -8,13 +8,15 @@ one that is not the same.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from ..errors import JuristError
 from .comparisons import Comparison
-from .intervals import Estimate, estimated, summed
+from .intervals import Estimate, estimated
 from .ratios import mean
 from .rows import Row
 
@@ -35,16 +37,10 @@ class Flips:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts, and the rate with its interval."""
-        interval = self.rate.interval
+        ends = self.rate.interval
         return {
-            "cases": self.cases,
-            "flipped": self.flipped,
-            "silenced": self.silenced,
-            "failed": self.failed,
-            "rate": self.rate.value,
-            "low": interval.low,
-            "high": interval.high,
-            "shift": self.shift,
+            **{name: getattr(self, name) for name in ("cases", "flipped", "silenced", "failed")},
+            **{"rate": self.rate.value, "low": ends.low, "high": ends.high, "shift": self.shift},
             "answers": {name: list(counts) for name, counts in self.answers.items()},
         }
 
@@ -52,41 +48,32 @@ class Flips:
 def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str] = str) -> Flips:
     """Count what changed."""
     counted = [row for row in rows if row.labelled and not row.failed]
-    failed = sum(row.failed for row in rows)
     if not counted:
         raise JuristError(
             f"none of {len(rows)} cases was answered, so that no answer can change",
             hint="see with jurist evaluate why there are none",
         )
-    flags = np.array([[_flipped(row, comparison), 1.0] for row in counted])
-    rate = estimated(summed(flags, np.array([row.group for row in counted])), mean)
+    flags, silenced, shifts, every, flipped = [], 0, [], Counter[str](), Counter[str]()
+    for row in counted:
+        pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
+        changed = [not _same(comparison, before, value) for before, value in pairs]
+        moves = [1.0 if said is None else 1.0 - comparison.similarity(before, said) for before, said in pairs]
+        names = [named(before) for before, _ in pairs]
+        every.update(names)
+        flipped.update(compress(names, changed))
+        silenced += any(value is None for _, value in pairs)
+        flags.append((any(changed), 1.0))
+        shifts.append(fmean(moves))
+    rate = estimated(np.array(flags), np.array([row.group for row in counted]), mean)
     return Flips(
         cases=len(counted),
-        flipped=int(flags[:, 0].sum()),
-        silenced=sum(any(value is None for _, value in _units(row)) for row in counted),
-        failed=failed,
+        flipped=sum(changed for changed, _ in flags),
+        silenced=silenced,
+        failed=sum(row.failed for row in rows),
         rate=rate,
-        shift=float(np.mean([_shift(row, comparison) for row in counted])),
-        answers=_answers(counted, comparison, named),
+        shift=fmean(shifts),
+        answers={name: (flipped[name], every[name]) for name in sorted(every)},
     )
-
-
-def _answers(
-    rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str]
-) -> dict[str, tuple[int, int]]:
-    every, flipped = Counter[str](), Counter[str]()
-    for before, value in (pair for row in rows for pair in _units(row)):
-        every[named(before)] += 1
-        flipped[named(before)] += not _same(comparison, before, value)
-    return {name: (flipped[name], every[name]) for name in sorted(every)}
-
-
-def _units(row: Row) -> list[tuple[Any, Any]]:
-    return [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
-
-
-def _flipped(row: Row, comparison: Comparison) -> bool:
-    return not all(_same(comparison, before, value) for before, value in _units(row))
 
 
 def _same(comparison: Comparison, before: Any, value: Any) -> bool:
@@ -94,10 +81,3 @@ def _same(comparison: Comparison, before: Any, value: Any) -> bool:
         return False
     right = comparison.right(before, value)
     return comparison.similarity(before, value) >= 1.0 if right is None else right
-
-
-def _shift(row: Row, comparison: Comparison) -> float:
-    moves = [
-        1.0 if value is None else 1.0 - comparison.similarity(before, value) for before, value in _units(row)
-    ]
-    return sum(moves) / len(moves)

@@ -18,7 +18,7 @@ A metric that jumps when a little is left out, such as a median, has no trustwor
 """
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any, TypeAlias, TypeVar
@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
 from ..errors import UsageError
-from .metrics import Metric, weighted_sums
-from .ratios import Counted, Ratio
+from .metrics import Metric
+from .ratios import Counted, Ratio, mean
 from .units import Floats, Ints, Units
 
 LEVEL = 0.95
@@ -224,42 +224,19 @@ def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
     return likely / (sum((score.error / width) ** 2 for score in scores) + 1.0 / (units * groups))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sums:
-    """A table summed over all units, and with groups left out."""
-
-    total: Floats
-    left: Floats
-    each: Floats
-
-    @property
-    def groups(self) -> int:
-        """G."""
-        return len(self.each)
+def over_groups(sums: Floats, of: Ratio) -> Jackknife:
+    """A ratio of sums by group, (G, ...), with its standard error."""
+    left = np.tensordot(leaving_out(len(sums)).astype(np.float64), sums, axes=1)
+    return Jackknife.of(float(of(sums.sum(axis=0))), of(left), of.counted(sums))
 
 
-def summed(per_unit: NDArray[Any], group: NDArray[Any]) -> Sums:
-    """Sum tables (N, ...) of some units over all of them, and with each of the groups they are in left out."""
+def estimated(per_unit: NDArray[Any], group: NDArray[Any], of: Ratio, *, low: float = 0.0) -> Estimate:
+    """A ratio of sums of tables (N, ...), one a unit, with its interval by group; it lies in [``low``, 1]."""
     names, place = np.unique(group, return_inverse=True)
     sums = np.zeros((len(names), *per_unit.shape[1:]))
     np.add.at(sums, place, per_unit)
-    left = weighted_sums(leaving_out(len(names)), sums)
-    return Sums(total=sums.sum(axis=0), left=left, each=sums)
-
-
-def estimated(sums: Sums, of: Ratio, *, low: float = 0.0) -> Estimate:
-    """The value of a ratio (..., table) -> (...) with its interval; it lies in [``low``, 1]."""
-    value = float(of(sums.total))
-    found = Jackknife.of(value, of(sums.left), of.counted(sums.each))
-    return Estimate(value=value, interval=found.within(low, 1.0))
-
-
-K = TypeVar("K", bound=Hashable)
-Parts: TypeAlias = Iterable[tuple[str, float, float]]
-"""(group, part, whole) of every item; the share is the sum of parts over the sum of wholes."""
-R = TypeVar("R", bound=Hashable)
-Cell: TypeAlias = tuple[str, R, K, float, float]
-"""(group, row, column, part, whole) of what is counted in a cell of a table."""
+    found = over_groups(sums, of)
+    return Estimate(value=found.value, interval=found.within(low, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,37 +247,40 @@ class Share(Ranged):
     of: float  # the sum of the wholes
     groups: int  # groups with a whole above 0
 
+    @classmethod
+    def over(cls, items: Iterable[tuple[str, float, float]], most: float = 1.0) -> "Share":
+        """The sum of parts over that of wholes, from (group, part, whole) of every item; ``most`` is its limit."""
+        sums: dict[str, Floats] = {}
+        for group, part, whole in items:
+            if whole:
+                sums[group] = sums.get(group, np.zeros(2)) + (part, whole)
+        table = np.array([sums[group] for group in sorted(sums)]).reshape(-1, 2)
+        count, of = (float(total) for total in table.sum(axis=0))
+        if not of:
+            return cls(count=count, of=of, groups=0)
+        found = over_groups(table, mean)
+        ends = found.within(0.0, most) if len(table) > 1 else None
+        low, high = (ends.low, ends.high) if ends else (None, None)
+        return cls(value=found.value, low=low, high=high, count=count, of=of, groups=len(table))
+
     def of_scale(self, most: float) -> "Share":
         """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
         value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high, of=self.of / most)
 
 
-def shares(tables: Mapping[K, Parts], most: float = 1.0) -> dict[K, Share]:
-    """Return every ratio with its interval: both of its sums are taken without each whole group."""
-    return {name: _share(list(items), most) for name, items in tables.items()}
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R", bound=Hashable)
+Cell: TypeAlias = tuple[str, R, K, float, float]
+"""(group, row, column, part, whole) of what is counted in a cell of a table."""
 
 
 def breakdown(cells: Iterable[Cell[R, K]], most: float = 1.0) -> dict[R, dict[K, Share]]:
-    """Return row -> column -> ratio; rows and columns in the order of their first cells."""
+    """Return row -> column -> share; rows and columns in the order of their first cells."""
     table: dict[R, dict[K, list[tuple[str, float, float]]]] = {}
     for group, row, column, part, whole in cells:
         table.setdefault(row, {}).setdefault(column, []).append((group, part, whole))
-    return {row: shares(columns, most) for row, columns in table.items()}
-
-
-def _share(items: Sequence[tuple[str, float, float]], most: float) -> Share:
-    sums: dict[str, tuple[float, float]] = {}
-    for group, part, whole in items:
-        if whole:
-            before = sums.get(group, (0.0, 0.0))
-            sums[group] = before[0] + part, before[1] + whole
-    table = np.array([sums[group] for group in sorted(sums)], dtype=np.float64).reshape(-1, 2)
-    count, of = (float(total) for total in table.sum(axis=0))
-    value = count / of if of else None
-    low = high = None
-    if value is not None and len(table) > 1:
-        left = leaving_out(len(table)) @ table
-        ends = Jackknife.of(value, left[:, 0] / left[:, 1], Counted(each=table[:, 1:])).within(0.0, most)
-        low, high = ends.low, ends.high
-    return Share(value=value, low=low, high=high, count=count, of=of, groups=len(table))
+    return {
+        row: {name: Share.over(items, most) for name, items in columns.items()}
+        for row, columns in table.items()
+    }

@@ -116,11 +116,6 @@ class Metric:
         return np.asarray(np.mean(differences, axis=0))
 
 
-def weighted_sums(weights: Ints, sums: Floats) -> Floats:
-    """Sum (G, ...) tables with (B, G) weights into (B, ...)."""
-    return np.asarray(np.tensordot(weights.astype(np.float64), sums, axes=1))
-
-
 def _weighted(of: SumFunction, weights: Ints, sums: Sums) -> Floats:
     return np.concatenate([of(some) for some in _slices(weights, sums)])
 

@@ -14,7 +14,7 @@ from ..cases import Case
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..evaluation.disagreements import apart, fewest
-from ..evaluation.intervals import estimated, summed
+from ..evaluation.intervals import estimated
 from ..evaluation.proof import level_of
 from ..evaluation.ratios import mean
 from ..gold.goldset import Gold
@@ -253,7 +253,7 @@ def _survey(
             f"the model failed on all {failed} rows, so that nothing can be compared",
             hint="see with jurist run what it answers",
         )
-    rate = estimated(summed(np.array(flags), np.array(groups)), mean)
+    rate = estimated(np.array(flags), np.array(groups), mean)
     return units, {
         "cases": len(basic) - failed,
         "failed": failed,

@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from ...evaluation.intervals import Cell, Share, breakdown, shares
+from ...evaluation.intervals import Cell, Share, breakdown
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS, TIERS
 from ...text.json_lines import plain
@@ -68,17 +68,15 @@ def label_sets(positive: Collection[str]) -> dict[str, tuple[frozenset[str], fro
 
 def label_shares(answers: Sequence[Labelled], positive: Collection[str]) -> dict[str, Share]:
     """Return those shares of the labelled sentences of answers."""
-    return shares(
-        {
-            name: [
-                (one.answer.group, float(label in part), 1.0)
-                for one in answers
-                for label in one.labels
-                if label in whole
-            ]
-            for name, (part, whole) in label_sets(positive).items()
-        }
-    )
+    return {
+        name: Share.over(
+            (one.answer.group, float(label in part), 1.0)
+            for one in answers
+            for label in one.labels
+            if label in whole
+        )
+        for name, (part, whole) in label_sets(positive).items()
+    }
 
 
 def describe_labelled(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...cases import Case
-from ...evaluation.intervals import Share, breakdown, shares
+from ...evaluation.intervals import Share, breakdown
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...jobs.generation import Generated, Generation, generate, rejects_path
 from ...keeping.paying import Start
@@ -104,7 +104,7 @@ def _acceptance(checks: Sequence[str], verified: Path) -> dict[str, Share]:
         (block, "", name, float(passed * count), float(count))
         for (block, name, passed), count in sums.items()
     )
-    return breakdown(cells).get("", {}) or shares(dict.fromkeys(("overall", *checks), ()))
+    return breakdown(cells).get("", {}) or dict.fromkeys(("overall", *checks), Share.over(()))
 
 
 def _aggregated(verified: Path, topics: Mapping[str, str], seed: int) -> Statistics:

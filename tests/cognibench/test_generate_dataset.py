@@ -12,7 +12,7 @@ from small import cli, ok, read_jsonl, tree, write_jsonl
 from talks import docs
 
 from jurist.errors import GoldError
-from jurist.evaluation.intervals import shares
+from jurist.evaluation.intervals import Share
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
 from jurist.papers.cognibench.dataset import label_entries, write_dataset
@@ -222,7 +222,7 @@ def test_dynamics_by_turn_and_by_position() -> None:
 )
 @settings(max_examples=60)
 def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
-    found = shares({"x": items, "y": [(group, 1, 1) for group, _, _ in items]})["x"]
+    found = Share.over(items)
     whole = sum(of for _, _, of in items)
     assert found.value == (sum(part for _, part, _ in items) / whole if whole else None)
     assert (found.low is None) == (found.high is None)
