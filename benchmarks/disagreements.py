@@ -22,7 +22,7 @@ import numpy as np
 
 import jurist
 from jurist.engines.meter import Budget
-from jurist.evaluation.disagreements import sign_test
+from jurist.evaluation.paired import sign_test
 
 JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 LEVEL = 0.025

@@ -190,9 +190,7 @@ def _cohen(pair: Ints, size: int, group: Groups) -> Estimate:
     )
 
 
-def _beyond_chance(
-    counts: Ints, group: Groups, distance: Floats | None = None, *, less: int = 1
-) -> Estimate:
+def _beyond_chance(counts: Ints, group: Groups, distance: Floats | None = None, *, less: int = 1) -> Estimate:
     """Return 1 - observed / expected distance (K, K): alpha with one rating less, else Fleiss' kappa."""
     distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
     others = np.maximum(counts.sum(axis=1) - 1, 1)

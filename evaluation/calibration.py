@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, rankdata
+from scipy.stats import binom
 
 from ..errors import UsageError
-from .units import Bools, Floats
 
 BINS = 10
 """Ranges of probability of equal width, as in Guo et al. 2017."""
@@ -47,19 +46,31 @@ class Calibration:
 
 def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> Calibration:
     """Hold probabilities of being positive against gold."""
+    from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+
     said, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
     if not said.size or said.shape != gold.shape or not ((said >= 0) & (said <= 1)).all():
         raise UsageError(
             f"{said.size} probabilities do not fit {gold.size} labels", hint="give one in [0, 1] a unit"
         )
-    bins, both = _bins(said, gold), 0 < gold.sum() < gold.size
+    number, both = np.clip(np.ceil(said * BINS).astype(int) - 1, 0, BINS - 1), 0 < gold.sum() < gold.size
+    bins = tuple(
+        Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            said=float(said[number == place].mean()),
+            found=float(gold[number == place].mean()),
+            units=int((number == place).sum()),
+        )
+        for place in np.unique(number).tolist()
+    )
     return Calibration(
         units=gold.size,
         positive=int(gold.sum()),
         ece=sum(one.units * abs(one.said - one.found) for one in bins) / gold.size,
-        brier=float(((said - gold) ** 2).mean()),
-        auc=_auc(said, gold) if both else None,
-        average_precision=_average_precision(said, gold) if both else None,
+        brier=float(brier_score_loss(gold, said)),
+        auc=float(roc_auc_score(gold, said)) if both else None,
+        average_precision=float(average_precision_score(gold, said)) if both else None,
         bins=bins,
     )
 
@@ -73,32 +84,3 @@ def ece_by_luck(bins: Iterable[Mapping[str, float]]) -> float:
     above = np.floor(sizes * said) + 1
     deviations = 2 * above * (1 - said) * binom.pmf(above, sizes, said)
     return float(deviations.sum() / sizes.sum())
-
-
-def _bins(said: Floats, gold: Bools) -> tuple[Bin, ...]:
-    place = np.clip(np.ceil(said * BINS).astype(int) - 1, 0, BINS - 1)
-    return tuple(
-        Bin(
-            low=number / BINS,
-            high=(number + 1) / BINS,
-            said=float(said[place == number].mean()),
-            found=float(gold[place == number].mean()),
-            units=int((place == number).sum()),
-        )
-        for number in sorted(set(place.tolist()))
-    )
-
-
-def _auc(said: Floats, gold: Bools) -> float:
-    positive = int(gold.sum())
-    above = float(rankdata(said)[gold].sum()) - positive * (positive + 1) / 2
-    return above / (positive * (gold.size - positive))
-
-
-def _average_precision(said: Floats, gold: Bools) -> float:
-    """Return the mean over positive units of the precision among all that are at least as probable."""
-    values, place = np.unique(-said, return_inverse=True)
-    units = np.bincount(place, minlength=len(values))
-    found = np.bincount(place, weights=gold, minlength=len(values))
-    precision = found.cumsum() / units.cumsum()
-    return float((precision * found).sum() / gold.sum())

@@ -58,7 +58,10 @@ def human_ceiling(
         return None
     scores = []
     for rater, rows in by_rater.items():
-        labelled, units = sum(value is not None for value in ratings[rater]), len({row.id[:9] for row in rows})
+        labelled, units = (
+            sum(value is not None for value in ratings[rater]),
+            len({row.id[:9] for row in rows}),
+        )
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
     groups_of_all = sorted({row.group for row in chain.from_iterable(by_rater.values())})

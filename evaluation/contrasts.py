@@ -77,7 +77,7 @@ class Contrast(Paired):
             "groups": self.groups,
             "mcnemar": dict(self.mcnemar.__dict__) if self.mcnemar else None,
             "permutation": {**self.permutation.__dict__, "p": self.permutation.p},
-            "smallest": self.smallest.to_json(),
+            "smallest": dict(vars(self.smallest)),
         }
 
 

@@ -16,18 +16,21 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from scipy.special import betaincinv
+from scipy.stats import binomtest
 
 from ..cases import Value
-from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
 from .intervals import Ranged, t_quantile
+from .paired import fewest_groups, sign_test
 from .power import POWER
 from .rows import Row
 from .units import encode
 
+Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
+Verdict = Literal["better", "worse", "not shown to be better"]
 _UNITS = 1000
 """Units of the made-up set on which the judge's own metric is estimated."""
 
@@ -45,31 +48,20 @@ class Signs:
         """Of the one-sided test that the second prompt wins no more than it loses."""
         return sign_test(self.wins, self.losses)
 
-    @property
-    def p_worse(self) -> float:
-        """Of the test in the other direction."""
-        return sign_test(self.losses, self.wins)
+    def verdict(self, gain: float, level: float) -> Verdict:
+        """Return what is decided: the sign test at the level, and a gain that is not of the other sign.
 
-
-def sign_test(wins: int, losses: int) -> float:
-    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin."""
-    if wins < 0 or losses < 0:
-        raise UsageError(f"{wins} wins and {losses} losses", hint="give counts of 0 or more")
-    units = wins + losses
-    return sum(math.comb(units, won) for won in range(wins, units + 1)) / (1 << units)
-
-
-def fewest(level: float) -> int:
-    """Return the least number of labels of which all, if they are wins, are significant."""
-    units = 1
-    while sign_test(units, 0) >= level:
-        units += 1
-    return units
+        Where answers are near or far, many small wins may stand against a few large losses.
+        """
+        if self.p < level and gain > 0:
+            return "better"
+        worse = sign_test(self.losses, self.wins) < level and gain < 0
+        return "worse" if worse else "not shown to be better"
 
 
 def win_share_shown(labels: int, level: float) -> float | None:
     """Return the true share of wins that so many labels show with a power of .8; ``None`` where they show none."""
-    if labels < fewest(level):
+    if labels < fewest_groups(level):
         return None
     needed = next(wins for wins in range(labels + 1) if sign_test(wins, labels - wins) < level)
     return float(betaincinv(needed, labels - needed + 1, POWER))
@@ -91,63 +83,43 @@ def apart(comparison: Comparison, first: Value | None, second: Value | None) -> 
     return any(credit(comparison, gold, first) != credit(comparison, gold, second) for gold in golds)
 
 
-def gain_of(rate: Ranged, gains: Sequence[float], level: float) -> Ranged:
-    """Return the gain over all units, with its interval of ``1 - 2 * level``."""
-    whole = all(one in (-1.0, 0.0, 1.0) for one in gains)
-    return _product(rate, _decided_gain(gains, level) if whole else _mean_gain(gains, level))
-
-
-def _decided_gain(gains: Sequence[float], level: float) -> Ranged:
-    wins, losses = gains.count(1.0), gains.count(-1.0)
-    decided, labels = wins + losses, len(gains)
-    if not decided:
-        return Ranged(value=0.0, low=-1.0, high=1.0)
-    low = float(betaincinv(wins, losses + 1, level)) if wins else 0.0
-    high = float(betaincinv(wins + 1, losses, 1.0 - level)) if losses else 1.0
-    balance = Ranged(value=2.0 * wins / decided - 1.0, low=2.0 * low - 1.0, high=2.0 * high - 1.0)
-    if decided == labels:  # two labels leave no tie
-        return balance
-    return _product(_wilson(decided, labels, level), balance)
-
-
-def _wilson(count: int, of: int, level: float) -> Ranged:
-    square = statistics.NormalDist().inv_cdf(1.0 - level) ** 2
-    share = count / of
-    middle = (count + square / 2.0) / (of + square)
-    reach = math.sqrt(square * (share * (1.0 - share) * of + square / 4.0)) / (of + square)
-    return Ranged(value=share, low=min(share, middle - reach), high=max(share, middle + reach))
-
-
-def _mean_gain(gains: Sequence[float], level: float) -> Ranged:
-    mean = statistics.fmean(gains)
-    if len(gains) < 2:
-        return Ranged(value=mean, low=-1.0, high=1.0)
-    reach = t_quantile(1.0 - level, len(gains) - 1) * statistics.stdev(gains) / math.sqrt(len(gains))
-    return Ranged(value=mean, low=max(-1.0, mean - reach), high=min(1.0, mean + reach))
-
-
-def _product(share: Ranged, signed: Ranged) -> Ranged:
-    """Return the product of a share, 0 to 1, and a number from -1 to 1, whose sign the interval keeps."""
-    a, b = _known(share), _known(signed)
-    value = a[0] * b[0]
-
-    def reach(end: int) -> float:
-        # where the product is negative, a larger share makes it smaller
-        other = end if b[0] >= 0 else 3 - end
-        return math.hypot(b[0] * (a[other] - a[0]), a[0] * (b[end] - b[0]))
-
-    low, high = max(-a[2], value - reach(1)), min(a[2], value + reach(2))
-    if b[1] >= 0.0:
-        low = max(low, 0.0)
-    if b[2] <= 0.0:
-        high = min(high, 0.0)
+def gain_of(rate: Ends, gains: Sequence[float], level: float) -> Ranged:
+    """Return the gain over all units, with its interval of ``1 - 2 * level``, from the rate of units that differ."""
+    if all(gain in (-1.0, 0.0, 1.0) for gain in gains):
+        wins, labels = gains.count(1.0), len(gains)
+        decided = wins + gains.count(-1.0)
+        balance = (0.0, -1.0, 1.0)
+        if decided:
+            share = _binomial(wins, decided, level, "exact")
+            balance = (2.0 * share[0] - 1.0, 2.0 * share[1] - 1.0, 2.0 * share[2] - 1.0)
+        if 0 < decided < labels:  # two labels leave no tie
+            balance = _product(_binomial(decided, labels, level, "wilson"), balance)
+    else:
+        mean, reach = statistics.fmean(gains), 2.0
+        if len(gains) > 1:
+            error = statistics.stdev(gains) / math.sqrt(len(gains))
+            reach = t_quantile(1.0 - level, len(gains) - 1) * error
+        balance = (mean, max(-1.0, mean - reach), min(1.0, mean + reach))
+    value, low, high = _product(rate, balance)
     return Ranged(value=value, low=low, high=high)
 
 
-def _known(range_: Ranged) -> tuple[float, float, float]:
-    if range_.value is None or range_.low is None or range_.high is None:
-        raise UsageError("a factor of the gain is not known", hint="give rows of two groups or more")
-    return range_.value, range_.low, range_.high
+def _binomial(count: int, of: int, level: float, method: Literal["exact", "wilson"]) -> Ends:
+    ends = binomtest(count, of).proportion_ci(1.0 - 2.0 * level, method)
+    return count / of, float(ends.low), float(ends.high)
+
+
+def _product(share: Ends, signed: Ends) -> Ends:
+    """Return the product of a share, 0 to 1, and a number from -1 to 1, whose sign the interval keeps."""
+    value = share[0] * signed[0]
+
+    def reach(end: int) -> float:
+        # where the product is negative, a larger share makes it smaller
+        other = end if signed[0] >= 0 else 3 - end
+        return math.hypot(signed[0] * (share[other] - share[0]), share[0] * (signed[end] - signed[0]))
+
+    low, high = max(-share[2], value - reach(1)), min(share[2], value + reach(2))
+    return value, max(low, 0.0) if signed[1] >= 0.0 else low, min(high, 0.0) if signed[2] <= 0.0 else high
 
 
 def in_metric(
@@ -164,8 +136,9 @@ def in_metric(
     if not (agreeing and differing):
         return None
     apart_units = round(rate * _UNITS)
-    chosen = [*_spread([(gold, said, said) for gold, said in agreeing], _UNITS - apart_units)]
-    chosen += _spread(differing, apart_units)
+    # each unit as often as the others of its kind, give or take one
+    kinds = ([(gold, said, said) for gold, said in agreeing], _UNITS - apart_units), (differing, apart_units)
+    chosen: list[Any] = [units[place * len(units) // size] for units, size in kinds for place in range(size)]
     found = resolve(metric, comparison)
     first, second = (
         [
@@ -176,21 +149,3 @@ def in_metric(
     )
     filled = found.worst(encode(comparison, first, second))
     return found.of(filled.sets(slice(1))), found.of(filled.sets(slice(1, 2)))
-
-
-def _spread(units: Sequence[Any], size: int) -> list[Any]:
-    """Return ``size`` units, each as often as the others, give or take one."""
-    return [units[place * len(units) // size] for place in range(size)]
-
-
-Verdict = Literal["better", "worse", "not shown to be better"]
-
-
-def verdict_of(signs: Signs, gain: float, level: float) -> Verdict:
-    """Return what is decided: the sign test at the level, and a gain that is not of the other sign.
-
-    Where answers are near or far, many small wins may stand against a few large losses.
-    """
-    if signs.p < level and gain > 0:
-        return "better"
-    return "worse" if signs.p_worse < level and gain < 0 else "not shown to be better"

@@ -11,21 +11,32 @@ decide nothing.
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.special import betainc
 
 from ..errors import UsageError, plural
 from .intervals import Interval, Jackknife, difference_of
 from .metrics import Metric
-from .units import Bools, Floats, Units
+from .units import Floats, Units
 
 EXACT_GROUPS = 14
 FEW_GROUPS = 20
 SLICE = 1024  # swaps held in memory at once
 _ROUNDING = 1e-12
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin.
+
+    One too small for a float is given as the smallest normal one, so that it is never 0.
+    """
+    if wins < 0 or losses < 0:
+        raise UsageError(f"{wins} wins and {losses} losses", hint="give counts of 0 or more")
+    return max(float(betainc(wins, losses + 1, 0.5)), sys.float_info.min) if wins else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,21 +47,10 @@ class McNemar:
     c: int
     p: float
 
-
-def mcnemar(b: int, c: int) -> McNemar:
-    """Exact McNemar: the two-sided binomial test of b against c at 1/2, from whole numbers.
-
-    Values too small for a float are given as the smallest normal one, so that p is never 0.
-    """
-    if b < 0 or c < 0:
-        raise UsageError(f"McNemar's counts are b={b} and c={c}", hint="give counts of discordant units")
-    units, least = b + c, min(b, c)
-    term = below = 1
-    for successes in range(1, least + 1):
-        term = term * (units - successes + 1) // successes
-        below += term
-    ways = 1 << units
-    return McNemar(b=b, c=c, p=max(min(2 * below, ways) / ways, sys.float_info.min))
+    @classmethod
+    def of(cls, b: int, c: int) -> "McNemar":
+        """Test b against c at 1/2."""
+        return cls(b=b, c=c, p=min(1.0, 2.0 * sign_test(max(b, c), min(b, c))))
 
 
 Direction: TypeAlias = Literal["better", "worse"]
@@ -84,13 +84,18 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
     differing = np.unique(units.group[(first.predicted != second.predicted).any(axis=0)])
     exact = len(differing) <= EXACT_GROUPS
     count = 1 << len(differing) if exact else metric.draws
-    chosen = _all_swaps(len(differing)) if exact else _drawn_swaps(len(differing), count, seed)
     sign = 1.0 if metric.higher_is_better else -1.0
     observed = sign * (metric.of(second) - metric.of(first))
     values: list[Floats] = []
-    for some in chosen:
-        swaps = np.zeros((len(some), units.groups), dtype=np.bool_)
-        swaps[:, differing] = some
+    rng = np.random.default_rng(seed)
+    for start in range(0, count, SLICE):
+        codes = np.arange(start, min(start + SLICE, count))
+        swaps = np.zeros((len(codes), units.groups), dtype=np.bool_)
+        swaps[:, differing] = (
+            codes[:, np.newaxis] >> np.arange(len(differing)) & 1
+            if exact
+            else rng.integers(0, 2, size=(len(codes), len(differing)))
+        )
         values.append(sign * metric.swapped(filled, swaps))
     swapped = np.concatenate(values)
     shift = 2.0 * _unit_weight(filled, metric) if cautious else 0.0
@@ -141,18 +146,6 @@ def _unit_weight(filled: Units, metric: Metric) -> float:
             changed[0, unit] = filled.wrong[unit] if answers[0, unit] == label else label
             most = max(most, abs(metric.of(filled.answering(changed)) - value))
     return most
-
-
-def _all_swaps(groups: int) -> Iterator[Bools]:
-    for start in range(0, 1 << groups, SLICE):
-        codes = np.arange(start, min(start + SLICE, 1 << groups))
-        yield (codes[:, np.newaxis] >> np.arange(groups)) & 1 == 1
-
-
-def _drawn_swaps(groups: int, draws: int, seed: int) -> Iterator[Bools]:
-    rng = np.random.default_rng(seed)
-    for start in range(0, draws, SLICE):
-        yield rng.integers(0, 2, size=(min(SLICE, draws - start), groups)) == 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,12 +210,14 @@ class Paired:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What limits a decision, in words; empty if nothing is known to."""
-        return tuple(said for said in (limits(self.groups, self.tested),) if said)
+        return tuple(filter(None, [limits(self.groups, self.tested)]))
 
 
-def showable(groups: int, alpha: float) -> bool:
-    """Whether so many groups can show a difference at a one-sided level: else no permutation of groups is below it."""
-    return 2.0**-groups < alpha
+def fewest_groups(alpha: float) -> int:
+    """Return the fewest groups that can show a difference at a one-sided level: else no permutation is below it."""
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
+    return math.floor(-math.log2(alpha)) + 1
 
 
 def wide(groups: int) -> str:
@@ -236,14 +231,13 @@ def limits(groups: int, alpha: float) -> str:
     """What so few groups cannot show at a level, in words; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return f"{wide(groups)}, so nothing can be shown"
-    if not showable(groups, alpha):
-        needed = math.floor(-math.log2(alpha)) + 1
+    if groups < (needed := fewest_groups(alpha)):
         return (
             f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "
             f"has no p below {2.0**-groups:.3g}; it takes {needed} groups or more"
         )
-    said = wide(groups)
-    return f"{said}, and a difference is shown only if nearly all groups have it" if said else ""
+    words = wide(groups)
+    return f"{words}, and a difference is shown only if nearly all groups have it" if words else ""
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
@@ -252,7 +246,7 @@ def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> P
     right = units.right if half == 1 else None
     test = None
     if right is not None:
-        test = mcnemar(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
+        test = McNemar.of(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
     return Paired(
         metric=metric.name,
         higher_is_better=bool(metric.higher_is_better),

@@ -4,17 +4,14 @@ Not a verdict on a judge but on the experiment: a difference below these sizes w
 were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
 from .intervals import Jackknife, t_quantile
 from .metrics import Metric
-from .paired import showable
+from .paired import fewest_groups
 from .units import Floats, Ints, Units
 
 POWER = 0.8
@@ -24,7 +21,7 @@ _TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate,
 
 @dataclass(frozen=True, kw_only=True)
 class Smallest:
-    """What a paired comparison of this size can show."""
+    """What a paired comparison of this size can show; a size is ``None`` where judges that never differ say nothing."""
 
     alpha: float
     power: float
@@ -32,10 +29,6 @@ class Smallest:
     discordant: int
     correct: float | None
     metric: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return dict(self.__dict__)
 
 
 def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> Smallest:
@@ -46,14 +39,15 @@ def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> S
     apart = (
         (filled.predicted[:half] != filled.predicted[half:]).any(axis=0) if shares is None else shares != 0.0
     )
-    differing, errors = int(apart.sum()), noncentrality(gap, alpha)
+    error = 0.0 if shares is None else clustered_error(shares, units.group)
+    correct, own = (one * noncentrality(gap, alpha) for one in (error, gap.error))
     return Smallest(
         alpha=alpha,
         power=POWER,
         units=len(units.gold),
-        discordant=differing,
-        correct=None if shares is None else _finite(clustered_error(shares, units.group) * errors),
-        metric=_finite(gap.error * errors),
+        discordant=int(apart.sum()),
+        correct=correct if 0.0 < correct < math.inf else None,
+        metric=own if 0.0 < own < math.inf else None,
     )
 
 
@@ -95,19 +89,12 @@ def gains(sizes: Ints, alpha: float) -> Gains:
     )
 
 
-def fewest_groups(alpha: float) -> int:
-    """Return the fewest groups on which any difference can be shown at a level."""
-    _check(alpha)
-    return next(groups for groups in itertools.count(1) if showable(groups, alpha))
-
-
 def noncentrality(gap: Jackknife, alpha: float) -> float:
     """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``.
 
     Infinite where so few groups have no p below ``alpha`` in the permutation test.
     """
-    _check(alpha)
-    if not showable(gap.groups, alpha / 2.0):
+    if gap.groups < fewest_groups(alpha / 2.0):
         return math.inf
     return t_quantile(1.0 - alpha / 2.0, gap.degrees) + t_quantile(POWER, gap.degrees)
 
@@ -123,13 +110,3 @@ def clustered_error(values: Floats, group: Ints) -> float:
         return 0.0
     sums = np.bincount(np.searchsorted(groups, group), weights=values - values.mean())
     return math.sqrt(len(groups) / (len(groups) - 1) * float((sums**2).sum())) / len(values)
-
-
-def _finite(size: float) -> float | None:
-    """A size that says something: two judges that never differ say nothing about differences."""
-    return size if 0.0 < size < math.inf else None
-
-
-def _check(alpha: float) -> None:
-    if not 0.0 < alpha < 1.0:
-        raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")

@@ -61,7 +61,7 @@ def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
     """Correct the share that a judge found."""
-    found, right, spared = _Rate.of(apparent), _Rate.of(sensitivity), _Rate.of(specificity)
+    found, right, spared = _Rate(apparent), _Rate(sensitivity), _Rate(specificity)
     measured = Prevalence(
         raw=found.value,
         sensitivity=right.value,
@@ -81,7 +81,7 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
             problem=f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance",
         )
     value = (found.value + spared.value - 1) / (right.value + spared.value - 1)
-    low, high = _interval(found, right, spared, _moment(sensitivity, specificity))
+    low, high = _interval(found, right, spared)
     if high < 0 or low > 1:
         # Not a share of nothing: no share at all explains what the judge found here.
         side = "fewer" if high < 0 else "more"
@@ -91,55 +91,40 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
             f"it would find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
             "the calibration is of another kind",
         )
-    ends = (min(low, value), max(high, value))
-    inside = [min(1.0, max(0.0, end)) for end in (value, *ends)]
-    clipped = [value, *ends] != inside
-    return replace(measured, value=inside[0], low=inside[1], high=inside[2], clipped=clipped)
+    ends = value, min(low, value), max(high, value)
+    inside = [min(1.0, max(0.0, end)) for end in ends]
+    return replace(measured, value=inside[0], low=inside[1], high=inside[2], clipped=[*ends] != inside)
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Rate:
     """A clustered share: its value, size, groups, and its effective size (below the size where groups differ)."""
 
-    value: float | None
-    size: int
-    groups: int
-    effective: float
+    def __init__(self, counts: Tallies) -> None:
+        hits, size = (sum(column) for column in zip(*counts.values(), (0, 0), strict=True))
+        self.size, self.groups = size, sum(of > 0 for _, of in counts.values())
+        self.value = hits / size if size else None
+        if self.value is not None:
+            share, plain = self.value, self.value * (1 - self.value) / size
+            self.residuals = {group: (hit - share * of) / size for group, (hit, of) in counts.items() if of}
+            spread = self.covariance(self)
+            self.effective = size if plain == 0 or spread <= plain else size * plain / spread
 
-    @classmethod
-    def of(cls, counts: Tallies) -> "_Rate":
-        hits, size = sum(hit for hit, _ in counts.values()), sum(of for _, of in counts.values())
-        groups = sum(of > 0 for _, of in counts.values())
-        if not size:
-            return cls(value=None, size=0, groups=0, effective=0.0)
-        value = hits / size
-        plain = value * (1 - value) / size
-        spread = _moment(counts, counts)
-        effective = size if plain == 0 or spread <= plain else size * plain / spread
-        return cls(value=value, size=size, groups=groups, effective=effective)
+    def covariance(self, other: "_Rate") -> float:
+        """Return the clustered covariance with another share; with itself it is the variance."""
+        groups = sorted(self.residuals.keys() | other.residuals.keys())
+        if len(groups) < 2:
+            return 0.0
+        pairs = ((one.residuals.get(group, 0.0) for one in (self, other)) for group in groups)
+        return math.fsum(map(math.prod, pairs)) * len(groups) / (len(groups) - 1)
 
     def adjusted(self, successes: float, trials: float) -> tuple[float, float]:
         """Return (share, variance) after ``successes`` of ``trials`` more."""
-        assert self.value is not None
         size = self.effective + trials
-        share = (self.value * self.effective + successes) / size
+        share = ((self.value or 0.0) * self.effective + successes) / size
         return share, share * (1 - share) / size
 
 
-def _moment(first: Tallies, second: Tallies) -> float:
-    """Return the clustered covariance of two shares (of one with itself: its variance)."""
-    sides = []
-    for counts in (first, second):
-        hits, size = sum(hit for hit, _ in counts.values()), sum(of for _, of in counts.values())
-        sides.append({group: (hit - hits / size * of) / size for group, (hit, of) in counts.items() if of})
-    groups = sorted(sides[0].keys() | sides[1].keys())
-    if len(groups) < 2:
-        return 0.0
-    total = math.fsum(sides[0].get(group, 0.0) * sides[1].get(group, 0.0) for group in groups)
-    return total * len(groups) / (len(groups) - 1)
-
-
-def _interval(found: _Rate, right: _Rate, spared: _Rate, shared: float) -> tuple[float, float]:
+def _interval(found: _Rate, right: _Rate, spared: _Rate) -> tuple[float, float]:
     """Return the hull of all p in [0, 1] that the data do not reject; beyond it where the estimate lies outside."""
     least = min(found.groups, max(right.groups, spared.groups))
     if least < 2:
@@ -148,7 +133,8 @@ def _interval(found: _Rate, right: _Rate, spared: _Rate, shared: float) -> tuple
     q, var_q = found.adjusted(_Z2 / 2, _Z2)
     se, var_se = right.adjusted(1, 2)
     sp, var_sp = spared.adjusted(1, 2)
-    both = max(-1.0, min(1.0, shared / math.sqrt(var_se * var_sp))) * math.sqrt(var_se * var_sp)
+    most = math.sqrt(var_se * var_sp)
+    both = max(-most, min(most, right.covariance(spared)))
     gap, slope = q + sp - 1, se + sp - 1
     # (gap - p slope)^2 <= t2 (var_q + p^2 var_se + (1-p)^2 var_sp - 2 p (1-p) both), as a p^2 + b p + c <= 0
     a = slope**2 - t2 * (var_se + var_sp + 2 * both)
@@ -183,7 +169,12 @@ class Powered(Ranged):
 
 def powered(labelled: Labelled, others: Tallies, weight: float | None = None) -> Powered:
     """Return the share of all units that are so."""
-    sums = _by_group(labelled, others)
+    by_group: dict[str, list[float]] = {group: [0, 0, 0, 0, *counts] for group, counts in others.items()}
+    for group, truth, said in labelled:
+        row = by_group.setdefault(group, [0] * 6)
+        for place, one in enumerate((True, truth, said, truth and said)):
+            row[place] += one
+    sums = np.array([by_group[name] for name in sorted(by_group)], dtype=np.float64).reshape(-1, 6)
     labels, truly, found, both, judged, unlabelled = sums.T
     n, more = float(labels.sum()), float(unlabelled.sum())
     if not n:
@@ -214,16 +205,6 @@ def powered(labelled: Labelled, others: Tallies, weight: float | None = None) ->
         units=int(n + more),
         unlike=(float(ours), float(theirs)) if unlike else None,
     )
-
-
-def _by_group(labelled: Labelled, others: Tallies) -> Floats:
-    """Return what each group holds, shape (G, 6): labels, truly so, judged so, both; others judged so, others."""
-    sums: dict[str, list[float]] = {group: [0, 0, 0, 0, *counts] for group, counts in others.items()}
-    for group, truth, said in labelled:
-        row = sums.setdefault(group, [0] * 6)
-        for place, one in enumerate((True, truth, said, truth and said)):
-            row[place] += one
-    return np.array([sums[name] for name in sorted(sums)], dtype=np.float64).reshape(-1, 6)
 
 
 def _weight(sums: Floats, n: float, more: float) -> float:

@@ -70,8 +70,8 @@ def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
     tables = [{row.id: row.predicted for row in rows} for rows in repeats]
     if not tables[0] or any(table.keys() != tables[0].keys() for table in tables):
         raise UsageError("the repeats are of different cases", hint="ask the same rows in each")
-    count = len(repeats)
     by_case, pairwise, unanimous = dict[str, float](), list[float](), list[bool]()
+    count = len(repeats)
     for id_ in tables[0]:
         units = [
             list(Counter(answer for answer in unit if answer is not None).values())

@@ -15,8 +15,7 @@ from typing import Any
 from ..cases import Value
 from ..errors import JuristError
 from ..evaluation.comparisons import resolve
-from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric, verdict_of
-from ..evaluation.intervals import Ranged
+from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric
 from ..evaluation.paired import compare_pair
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
@@ -101,7 +100,7 @@ def _signs(judge: Judge, told: Sequence[_Told | None], level: float) -> dict[str
         losses=sum(one < 0 for one in gains),
         ties=sum(one == 0 for one in gains),
     )
-    verdict = verdict_of(signs, sum(gains), level)
+    verdict = signs.verdict(sum(gains), level)
     return {**vars(signs), "untold": told.count(None), "p": signs.p, "verdict": verdict}
 
 
@@ -114,7 +113,7 @@ def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, labels: Labels) ->
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
     told, found, constant = _told(plan, judge, labels, "basic"), plan.surveyed, plan.constant
-    rate = Ranged(value=found["rate"], low=found["low"], high=found["high"])
+    rate = found["rate"], found["low"], found["high"]
     return {
         **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
         "conditions": list(plan.conditions),

@@ -10,7 +10,7 @@ from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast, corrected
-from ..evaluation.paired import showable
+from ..evaluation.paired import fewest_groups
 from ..keeping.loading import LoadedJudge
 from ..text.json_lines import plain_fields
 from .comparing import Comparison, Contender, compare, paired
@@ -269,7 +269,7 @@ def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
         passed = test.verdict != "worse" if margin is None else lowest >= -margin
         name = f"not worse than {test.second}" + (f" by more than {margin:g}" if margin is not None else "")
         words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
-        if margin is None and not showable(test.groups, test.tested):
+        if margin is None and test.groups < fewest_groups(test.tested):
             words += f"; {plural(test.groups, 'group')} cannot show that it is worse"
         found.append(Check(name=name, passed=passed, words=words))
     return found

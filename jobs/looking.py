@@ -14,7 +14,7 @@ import numpy as np
 from ..cases import Case, text_hash
 from ..engines.models import Model
 from ..evaluation.comparisons import Comparison
-from ..evaluation.paired import limits, showable
+from ..evaluation.paired import fewest_groups, limits
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
 from ..evaluation.units import Ints
@@ -61,7 +61,7 @@ class Look:
         """What so few units and groups can and cannot show, in words, said before anything is spent."""
         level, labelled = self.level / max(1, tests), _sizes(cases)
         few = limits(len({case.group for case in cases}), level)
-        able = showable(len(labelled), level)  # else ``few`` says it
+        able = len(labelled) >= fewest_groups(level)  # else ``few`` says it
         told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
         return tuple(said for said in (told, few) if said)
 
@@ -173,7 +173,7 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0, *, who
 def _foreseen(cases: Sequence[Case], level: float) -> float:
     """Return the gain that these rows mostly show at that level; without end if there is none."""
     sizes = _sizes(cases)
-    found = gains(sizes, level).likely if showable(len(sizes), level) else None
+    found = gains(sizes, level).likely if len(sizes) >= fewest_groups(level) else None
     return math.inf if found is None else found
 
 

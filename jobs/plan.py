@@ -11,7 +11,7 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.power import fewest_groups
+from ..evaluation.paired import fewest_groups
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks

@@ -13,8 +13,9 @@ import numpy as np
 from ..cases import Case
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
-from ..evaluation.disagreements import apart, fewest
+from ..evaluation.disagreements import apart
 from ..evaluation.intervals import estimated
+from ..evaluation.paired import fewest_groups
 from ..evaluation.proof import level_of
 from ..evaluation.ratios import mean
 from ..gold.goldset import Gold
@@ -161,7 +162,8 @@ def planned(
         answers = work.ask(job, on_case)
         known = [*(unit.key for unit in earlier.units), *earlier.earlier] if earlier else []
         plan = _plan(work, answers, known)
-        able = plan.labels("basic") >= fewest(plan.level)
+        least = fewest_groups(plan.level)
+        able = plan.labels("basic") >= least
         if able:
             cases = {case.id: case for case in work.cases}
             for counted in ([_marker(work.artifact)], [cases[unit.case] for unit in plan.units]):
@@ -170,7 +172,7 @@ def planned(
     if not able:
         raise JuristError(
             f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "
-            f"{plural(plan.labels('basic'), 'label')} can be planned: below {fewest(plan.level)} nothing can be shown "
+            f"{plural(plan.labels('basic'), 'label')} can be planned: below {least} nothing can be shown "
             f"at the level {plan.level:.3g}",
             hint="give more rows of other groups with --rows, or raise --labels",
         )

@@ -14,14 +14,11 @@ from jurist.evaluation.disagreements import (
     Signs,
     apart,
     credit,
-    fewest,
     gain_of,
     in_metric,
-    sign_test,
-    verdict_of,
     win_share_shown,
 )
-from jurist.evaluation.intervals import Ranged
+from jurist.evaluation.paired import fewest_groups, sign_test
 from jurist.evaluation.scores import Scores
 
 LEVELS = (0.025, 0.025 / 3, 0.025 / 6)
@@ -44,17 +41,17 @@ def test_its_size_is_within_the_level_exactly(labels: int, level: float) -> None
     size = sum(
         math.comb(labels, wins) / 2**labels
         for wins in range(labels + 1)
-        if verdict_of(Signs(wins=wins, losses=labels - wins), wins - labels / 2, level) == "better"
+        if Signs(wins=wins, losses=labels - wins).verdict(wins - labels / 2, level) == "better"
     )
     assert size < level
-    assert (size > 0) == (labels >= fewest(level))
+    assert (size > 0) == (labels >= fewest_groups(level))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("labels", [8, 9, 20, 40, 200])
 def test_what_is_said_beforehand_has_the_power_that_is_said(labels: int, level: float) -> None:
     share = win_share_shown(labels, level)
-    if labels < fewest(level):
+    if labels < fewest_groups(level):
         assert share is None
         return
     assert share is not None
@@ -70,7 +67,7 @@ def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
     if not wins + losses + ties:
         return
     gains = [1.0] * wins + [-1.0] * losses + [0.0] * ties
-    found = gain_of(Ranged(value=rate, low=rate * 0.7, high=min(1.0, rate * 1.3)), gains, 0.025)
+    found = gain_of((rate, rate * 0.7, min(1.0, rate * 1.3)), gains, 0.025)
     assert found.low is not None
     assert found.high is not None
     assert found.value is not None
@@ -79,9 +76,7 @@ def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
     assert found.value - 1e-12 <= found.high <= 1
     assert (found.low > 0) <= (sign_test(wins, losses) <= 0.025)
     assert (found.high < 0) <= (sign_test(losses, wins) <= 0.025)
-    turned = gain_of(
-        Ranged(value=rate, low=rate * 0.7, high=min(1.0, rate * 1.3)), [-one for one in gains], 0.025
-    )
+    turned = gain_of((rate, rate * 0.7, min(1.0, rate * 1.3)), [-one for one in gains], 0.025)
     assert math.isclose(turned.low or 0.0, -found.high, abs_tol=1e-9)
 
 
@@ -93,7 +88,7 @@ def test_the_interval_covers(rate: float, share: float, labels: int) -> None:
         reach = 1.96 * math.sqrt(seen * (1 - seen) / units)
         wins = int(rng.binomial(labels, share))
         gains = [1.0] * wins + [-1.0] * (labels - wins)
-        found = gain_of(Ranged(value=seen, low=max(0.0, seen - reach), high=seen + reach), gains, 0.025)
+        found = gain_of((seen, max(0.0, seen - reach), seen + reach), gains, 0.025)
         inside += (found.low or 0.0) <= truth <= (found.high or 0.0)
     assert inside / runs >= 0.94 - 2 * math.sqrt(0.95 * 0.05 / runs)
 
@@ -111,9 +106,9 @@ def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
 
 def test_a_few_large_losses_stand_against_many_small_wins() -> None:
     signs = Signs(wins=30, losses=5)
-    assert verdict_of(signs, 0.1, 0.025) == "better"
-    assert verdict_of(signs, -0.1, 0.025) == "not shown to be better"
-    assert verdict_of(Signs(wins=2, losses=30), -0.3, 0.025) == "worse"
+    assert signs.verdict(0.1, 0.025) == "better"
+    assert signs.verdict(-0.1, 0.025) == "not shown to be better"
+    assert Signs(wins=2, losses=30).verdict(-0.3, 0.025) == "worse"
 
 
 def test_the_own_metric_is_that_of_the_units_the_labels_stand_for() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
-from jurist.errors import UsageError
 from jurist.evaluation.intervals import Jackknife
-from jurist.evaluation.power import POWER, clustered_error, fewest_groups, gains, noncentrality
+from jurist.evaluation.paired import fewest_groups
+from jurist.evaluation.power import POWER, clustered_error, gains, noncentrality
 
 LEVELS = (0.05, 0.05 / 3, 0.05 / 66, 0.2)
 
@@ -87,9 +87,3 @@ def test_the_clustered_error_is_that_of_a_regression_with_clusters(groups: list[
     fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": group})
     assert clustered_error(values, group) == pytest.approx(float(fit.bse[0]), abs=1e-9)
     assert clustered_error(values, np.zeros(len(values), dtype=np.int64)) == 0.0
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_levels_out_of_range(alpha: float) -> None:
-    with pytest.raises(UsageError):
-        noncentrality(gap_of(10), alpha)

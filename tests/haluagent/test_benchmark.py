@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
-from jurist.evaluation.paired import mcnemar
+from jurist.evaluation.paired import McNemar
 from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate, questions_of
 from jurist.papers.haluagent.items import (
     Choice,
@@ -331,7 +331,7 @@ def test_models_are_compared_by_documents_too():
     """Twenty items of one document show nothing of two models, and what one of them left out does not count."""
     items = [item.model_copy(update={"group": "one"}) for item in _benchmark()]
     found = paired({"a": [Found(item, True) for item in items], "b": [Found(item, False) for item in items]})
-    assert found[0].mcnemar == mcnemar(len(items), 0)
+    assert found[0].mcnemar == McNemar.of(len(items), 0)
     assert (found[0].p, found[0].permutation.groups) == (1.0, 1)
     assert paired({"a": [Found(items[0], True)], "b": [Found(items[0], None)]}) == ()
 
