@@ -1,9 +1,8 @@
 """Decide one labelled output field of a request: measure, weigh, and pick (or sample) labels."""
 
-import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
@@ -13,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.terms import neutralise, shorten
-from .criteria import shifts_for
 from .features import Scene, read_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import design, fit, softmax, strongest
-from .request import Ask, Demo, Field, Shape
-from .roles import Roles, Unit, split_lines, split_units
+from .request import Ask, Demo, Field, Roles, Shape, Unit, split_lines, split_units
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
@@ -45,6 +42,43 @@ class Manner:
     temperature: float
     rng: random.Random
 
+    def drawn(self, weights: Sequence[float]) -> int:
+        """Return the place of the highest weight, or, above temperature 0, of one that is drawn."""
+        rounded = [round(weight, 9) for weight in weights]
+        if self.temperature <= 0.0:
+            return max(range(len(rounded)), key=lambda i: (rounded[i], -i))
+        if len(rounded) == 1:
+            return 0
+        top = max(rounded)
+        heated = [(weight / top) ** (1.0 / self.temperature) for weight in rounded]
+        left = self.rng.random() * sum(heated)
+        for i, weight in enumerate(heated):
+            left -= weight
+            if left < 0.0:
+                return i
+        return len(heated) - 1
+
+    def holds(self, p: float) -> bool:
+        """Return whether something of this probability is so."""
+        return self.drawn([p, 1.0 - p]) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What an output field is learned from. It can be hashed: what was learned is found again."""
+
+    field: Field
+    instruction: str
+    demos: tuple[Demo, ...]
+    roles: Roles
+
+    def shown(self) -> Iterator[tuple[dict[str, str], Any]]:
+        """Yield inputs and the field's value of each demonstration that gives it."""
+        for demo in self.demos:
+            value = demo.value(self.field.name)
+            if value is not None:
+                yield dict(demo.inputs), value
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
@@ -53,6 +87,10 @@ class Task:
     ask: Ask
     roles: Roles
     manner: Manner
+
+    def lesson(self, field: Field) -> Lesson:
+        """Return what a field is learned from."""
+        return Lesson(field=field, instruction=self.ask.instruction, demos=self.ask.demos, roles=self.roles)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,38 +107,35 @@ class Decision:
 
 
 def scene_of(
-    values: dict[str, str], roles: Roles, per_unit: bool, quoting: bool = False
+    values: Mapping[str, str], roles: Roles, per_unit: bool = False, quoting: bool = False
 ) -> tuple[Scene, tuple[Unit, ...]]:
     """Return the texts of a case by role, and its units; ``quoting`` keeps the units as they stand in the text."""
     judged = values.get(roles.judged, "")
     split = split_lines if quoting else split_units
     units = split(judged) if per_unit else (Unit(number=1, text=judged),)
-    asked = [values.get(name, "") for name in roles.context if _QUESTION.search(name.lower())]
-    told = [values.get(name, "") for name in roles.context if not _QUESTION.search(name.lower())]
+    asks = {name: bool(_QUESTION.search(name.lower())) for name in roles.context}
     scene = Scene(
         evidence="\n".join(values.get(name, "") for name in roles.evidence),
         units=tuple(unit.text for unit in units),
-        ask="\n".join(asked),
-        history="\n".join(told),
+        ask="\n".join(values.get(name, "") for name, asked in asks.items() if asked),
+        history="\n".join(values.get(name, "") for name, asked in asks.items() if not asked),
     )
     return scene, units
 
 
 def decide(task: Task, field: Field) -> list[Decision]:
     """Judge every unit of a request for one output field; its shape tells the labels."""
-    ask, roles, manner = task.ask, task.roles, task.manner
     labels = field.shape.labels or _TRUTH
-    scene, units = scene_of(ask.values, roles, field.shape.kind in PER_UNIT, field.shape.kind == "texts")
+    scene, units = _units_of(task.ask.values, task.roles, field.shape)
     if not units:
         return []
-    reading = read_units(scene)
-    model = _model(field, ask.instruction, ask.demos, roles)
+    reading, model = read_units(scene), _model(task.lesson(field))
     x = design(reading.matrix, scene.units, ())
     probabilities = softmax(x @ model.weights.T)
     decisions = []
     for row, (unit, quote) in enumerate(zip(units, reading.quotes, strict=True)):
         p = probabilities[row]
-        chosen = _pick(p, model.groups, manner)
+        chosen = _pick(p, model.groups, task.manner)
         meaning = model.known[chosen]
         holding = [float(p[i]) for i, one in enumerate(model.known) if one.group == "supported"]
         support = float(sum(holding)) if holding else float(p[chosen])
@@ -118,6 +153,10 @@ def decide(task: Task, field: Field) -> list[Decision]:
     return decisions
 
 
+def _units_of(values: Mapping[str, str], roles: Roles, shape: Shape) -> tuple[Scene, tuple[Unit, ...]]:
+    return scene_of(values, roles, shape.kind in PER_UNIT, shape.kind == "texts")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Model:
     weights: NDArray[np.float64]
@@ -126,46 +165,32 @@ class _Model:
 
 
 @lru_cache(maxsize=64)
-def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles) -> _Model:
-    name, shape, labels = field.name, field.shape, field.shape.labels or _TRUTH
-    known = meanings(labels, name, instruction, field.description)
-    if shape.kind in ("indices", "texts") and not meaning_of(name).known:
+def _model(lesson: Lesson) -> _Model:
+    field, shape = lesson.field, lesson.field.shape
+    labels = shape.labels or _TRUTH
+    known = meanings(labels, field.name, lesson.instruction, field.description)
+    if shape.kind in ("indices", "texts") and not meaning_of(field.name).known:
         known = (Meaning(support=-1.0), Meaning(support=1.0))  # a list of findings names what is wrong
     groups = tuple(
         m.group if m.group in ("supported", "unsupported", "offtopic") else f"{m.group} {i}"
         for i, m in enumerate(known)
     )
-    prior = prior_weights(known, shifts_for(instruction))
+    weights = prior_weights(known, lesson.instruction)
     rows: list[NDArray[np.float64]] = []
     gold: list[int] = []
     sizes: list[int] = []
-    for demo in demos:
-        scene, units = scene_of(dict(demo.inputs), roles, shape.kind in PER_UNIT, shape.kind == "texts")
-        value = given(demo, name)
-        marks = [] if value is None else _gold(value, shape, labels, units)
+    for values, value in lesson.shown():
+        scene, units = _units_of(values, lesson.roles, shape)
+        marks = _gold(value, shape, labels, units)
         if marks and scene.units:
             matrix = read_units(scene).matrix
-            for place, label in marks:
-                rows.append(matrix[place])
-                gold.append(label)
-                sizes.append(len(marks))
-    if not rows:
-        return _Model(weights=prior, groups=groups, known=known)
-    x = np.hstack([np.array(rows), np.ones((len(rows), 1))])
-    weights = fit(x, np.array(gold, dtype=np.int64), np.array(sizes, dtype=np.float64), prior, groups)
+            rows += [matrix[place] for place, _ in marks]
+            gold += [label for _, label in marks]
+            sizes += [len(marks)] * len(marks)
+    if rows:
+        x = np.hstack([np.array(rows), np.ones((len(rows), 1))])
+        weights = fit(x, np.array(gold, dtype=np.int64), np.array(sizes, dtype=np.float64), weights, groups)
     return _Model(weights=weights, groups=groups, known=known)
-
-
-def given(demo: Demo, name: str) -> Any:
-    """Return the value of an output of a demonstration, perhaps given as its JSON text; ``None`` if there is none."""
-    raw = dict(demo.outputs).get(name)
-    value = None if raw is None else json.loads(raw)
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _gold(
@@ -174,70 +199,55 @@ def _gold(
     """Return (unit place, label index) pairs of a demonstration's output."""
     index = {label.lower(): i for i, label in enumerate(labels)}
 
-    def find(said: object) -> int | None:
-        return index.get(str(said).strip().strip("\"'").lower())
+    def find(label: object) -> int | None:
+        return index.get(str(label).strip().strip("\"'").lower())
 
-    if shape.kind in ("bool", "label", "tag"):
-        label = find(_tagged(value, shape)[0][1] if isinstance(value, Mapping) else value)
-        return [(0, label)] if label is not None and units else []
-    if shape.kind == "echo":
-        return _echoed(str(value), [unit.text for unit in units], labels)
     values = value if isinstance(value, list) else []
-    if shape.kind == "tags":
-        places = {unit.number: i for i, unit in enumerate(units)}
-        pairs = [(places.get(number, -1), find(said)) for number, said in _tagged(values, shape)]
-        return [(place, label) for place, label in pairs if place >= 0 and label is not None]
-    if shape.kind == "indices":
-        flagged = {str(said) for said in values}
-        return [(i, int(str(unit.number) not in flagged)) for i, unit in enumerate(units)]
-    if shape.kind == "texts":
-        told = {_flat(said) for said in values}
-        return [(i, int(_flat(unit.text) not in told)) for i, unit in enumerate(units)]
-    found = [(i, find(said)) for i, said in enumerate(values[: len(units)])]
-    return [(i, label) for i, label in found if label is not None]
+    match shape.kind:
+        case "echo":
+            return _echoed(str(value), [unit.text for unit in units], labels)
+        case "indices":
+            flagged = set(map(str, values))
+            return [(i, int(str(unit.number) not in flagged)) for i, unit in enumerate(units)]
+        case "texts":
+            quoted = set(map(_flat, values))
+            return [(i, int(_flat(unit.text) not in quoted)) for i, unit in enumerate(units)]
+        case "bool" | "label" | "tag":
+            pairs = (
+                [(0, _tagged([value], shape)[0][1] if isinstance(value, Mapping) else value)] if units else []
+            )
+        case "tags":
+            places = {unit.number: i for i, unit in enumerate(units)}
+            pairs = [(places.get(number, -1), label) for number, label in _tagged(values, shape)]
+        case _:
+            pairs = list(enumerate(values[: len(units)]))
+    told = [(place, find(label)) for place, label in pairs if place >= 0]
+    return [(place, label) for place, label in told if label is not None]
 
 
 def _flat(text: object) -> str:
     return " ".join(unescape(str(text)).lower().split())
 
 
-def _tagged(value: Any, shape: Shape) -> list[tuple[int, object]]:
+def _tagged(values: Sequence[Any], shape: Shape) -> list[tuple[int, object]]:
     """Return the (number, label) pairs of objects; without a number, in their order."""
     names = {part.role: part.name for part in reversed(shape.parts)}
     label = names.get("label", names.get("flag", ""))
-    items = value if isinstance(value, list) else [value]
-    found = []
-    for place, item in enumerate(items, 1):
+    pairs = []
+    for place, item in enumerate(values, 1):
         if isinstance(item, Mapping):
             number = str(item.get(names["number"]) if "number" in names else place)
-            found.append((int(number) if number.strip().isdecimal() else -1, item.get(label)))
-    return found
+            pairs.append((int(number) if number.strip().isdecimal() else -1, item.get(label)))
+    return pairs
 
 
 def _pick(p: NDArray[np.float64], groups: tuple[str, ...], manner: Manner) -> int:
     """Pick a verdict group by its pooled probability, then a label inside it."""
     names = list(dict.fromkeys(groups))
     pooled = [float(sum(p[i] for i, group in enumerate(groups) if group == name)) for name in names]
-    group = names[drawn(pooled, manner)]
+    group = names[manner.drawn(pooled)]
     members = [i for i, of in enumerate(groups) if of == group]
-    return members[drawn([float(p[i]) for i in members], manner)]
-
-
-def drawn(weights: Sequence[float], manner: Manner) -> int:
-    """Return the place of the highest weight, or, above temperature 0, of one that is drawn."""
-    rounded = [round(weight, 9) for weight in weights]
-    if manner.temperature <= 0.0:
-        return max(range(len(rounded)), key=lambda i: (rounded[i], -i))
-    if len(rounded) == 1:
-        return 0
-    top = max(rounded)
-    heated = [(weight / top) ** (1.0 / manner.temperature) for weight in rounded]
-    left = manner.rng.random() * sum(heated)
-    for i, weight in enumerate(heated):
-        left -= weight
-        if left < 0.0:
-            return i
-    return len(heated) - 1
+    return members[manner.drawn([float(p[i]) for i in members])]
 
 
 def _reasons(model: _Model, x: NDArray[np.float64], chosen: int, p: NDArray[np.float64]) -> tuple[str, ...]:
@@ -252,14 +262,14 @@ def _reasons(model: _Model, x: NDArray[np.float64], chosen: int, p: NDArray[np.f
 
 def _echoed(text: str, units: Sequence[str], labels: Sequence[str]) -> list[tuple[int, int]]:
     """Return (unit place, label index) pairs of a demonstration; a span goes to the next unit of its text."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     start = 0
     for label, body in _SPAN.findall(unescape(text)):
         place = next((n for n in range(start, len(units)) if unescape(units[n]) == body.strip()), None)
         if place is not None and label in labels:
-            found.append((place, labels.index(label)))
+            pairs.append((place, labels.index(label)))
             start = place + 1
-    return found
+    return pairs
 
 
 def explain(decisions: Sequence[Decision]) -> str:
@@ -269,13 +279,13 @@ def explain(decisions: Sequence[Decision]) -> str:
     doubtful = min(decisions, key=lambda d: d.support)
     quote = shorten(doubtful.quote, _QUOTE_LIMIT)
     about = f"unit {doubtful.unit.number} " if len(decisions) > 1 else ""
-    found = (
+    closest = (
         f'Closest evidence for {about or "it"}: "{quote}".'
         if quote
         else f"No evidence shares a word with {about or 'it'}."
     )
     why = f" Decided by {', '.join(doubtful.reasons)}." if doubtful.reasons else ""
-    return shorten(neutralise(f"{found}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
+    return shorten(neutralise(f"{closest}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
 
 
 def text_value(name: str, decisions: Sequence[Decision]) -> str:

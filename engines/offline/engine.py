@@ -2,28 +2,35 @@
 
 It is a text-overlap scorer, not an LLM; docs/offline.md says what it does and what not. It reads no prompt:
 what is asked comes beside the messages, from our adapters, and the answer is written by the same adapter.
+Fields that decide come first, because what explains a decision is written after it. Where nothing is to be decided,
+the filler writes (:mod:`.filler`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...errors import ModelError
-from ...text.terms import count_tokens
+from ...text.terms import count_tokens, neutralise, shorten
 from ..adapters import ADAPTERS
 from ..draws import typed_request
 from ..probabilities import label_tokens
-from .decisions import Manner
-from .request import read_request
-from .skills import answer
+from .decisions import Decision, Manner, Task, decide, explain, text_value
+from .filler import filled, filler_of
+from .objects import decide_objects, write_objects
+from .proposer import propose
+from .request import Ask, Field, Shape, assign_roles, in_lines, read_request
+from .scores import decide_preference, decide_score, decide_several
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
 
-
 MODEL = "jurist/offline"
+Decisions: TypeAlias = Sequence[Decision]
+_SHOWN: Final = 200  # characters of a judged text that are shown again
 
 
 class OfflineEngine:
@@ -34,15 +41,6 @@ class OfflineEngine:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OfflineEngine:
         return self  # DSPy copies programs, and a copy must not become another engine
-
-    def dump_state(self) -> dict[str, Any]:
-        """Return the arguments that make an equal engine."""
-        return {"seed": self.seed}
-
-    @classmethod
-    def load_state(cls, state: dict[str, Any]) -> OfflineEngine:
-        """Make an engine from ``dump_state``."""
-        return cls(seed=int(state.get("seed", 0)))
 
     def complete(self, request: Request) -> Response:
         """Answer one request. Deterministic for equal (engine seed, request)."""
@@ -57,20 +55,25 @@ class OfflineEngine:
         system = request.system or ""
         if not isinstance(system, str):
             system = "\n".join(str(getattr(part, "text", "")) for part in system)
-        messages = [(message.role, message.text or "") for message in request.messages]
-        rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
+        messages = [("system", system), *((message.role, message.text or "") for message in request.messages)]
+        hasher = hashlib.sha256(f"{self.seed}|{request.config.seed}|".encode())
+        for role, body in messages:
+            hasher.update(f"{role}|{len(body)}|".encode() + body.encode("utf-8", "surrogatepass"))
+        rng = random.Random(int.from_bytes(hasher.digest()[:8], "big"))
         heat = float(request.config.temperature or 0.0)
-        reply = answer(read_request(typed), Manner(temperature=heat, rng=rng))
-        text = typed.adapter.format_assistant_message_content(typed.signature, dict(reply.values)).strip()
+        values, decided = answer(read_request(typed), Manner(temperature=heat, rng=rng))
+        text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
         wanted = request.config.logprobs is not None
-        asked = count_tokens(system) + sum(count_tokens(body) for _, body in messages)
+        shares = {name: [decision.probabilities for decision in made] for name, made in decided.items()}
         return Response(
             id=None,
             model=MODEL,
             message=Message.assistant(text),
             finish_reason="stop",
-            usage=Usage(input_tokens=asked, output_tokens=count_tokens(text)),
-            logprobs=label_tokens(typed.signature, text, reply.probabilities) if wanted else None,
+            usage=Usage(
+                input_tokens=sum(count_tokens(body) for _, body in messages), output_tokens=count_tokens(text)
+            ),
+            logprobs=label_tokens(typed.signature, text, shares) if wanted else None,
         )
 
 
@@ -82,9 +85,95 @@ class AsyncOfflineEngine(OfflineEngine):
         return OfflineEngine.complete(self, request)
 
 
-def _digest(seed: int, system: str, messages: list[tuple[str, str]], draw: int | None) -> int:
-    hasher = hashlib.sha256(f"{seed}|{draw}|".encode())
-    for role, body in (("system", system), *messages):
-        hasher.update(f"{role}|{len(body)}|".encode())
-        hasher.update(body.encode("utf-8", "surrogatepass"))
-    return int.from_bytes(hasher.digest()[:8], "big")
+def answer(ask: Ask, manner: Manner) -> tuple[dict[str, Any], Mapping[str, Decisions]]:
+    """Return the values of a request's output fields, and what was decided for those that decide."""
+    fill = filler_of(ask)
+    if fill is not None:
+        return filled(ask, fill, manner), {}
+    task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
+    decided = {field.name: made for field in ask.outputs if (made := _decided(task, field)) is not None}
+    main = next(iter(decided.values()), [])
+    return {field.name: _value(task, field, decided.get(field.name, main)) for field in ask.outputs}, decided
+
+
+def _decided(task: Task, field: Field) -> Decisions | None:
+    """Decide for a field; ``None`` for one that is written from what another one decides."""
+    match field.shape.kind:
+        case "text" | "map":
+            return None
+        case "objects":
+            return None if _renders(task, field) else decide_objects(task, field)
+        case "score":
+            return decide_score(task, field)
+        case "preference":
+            return decide_preference(task, field)
+        case "labels" if not in_lines(task.roles.judged, task.ask.values):
+            return decide_several(task, field)
+    return decide(task, field)
+
+
+def _renders(task: Task, field: Field) -> bool:
+    """Return whether objects with a flag only render the verdict on the whole text that another field gives."""
+    flagged = any(part.role == "flag" for part in field.shape.parts)
+    return flagged and any(other.shape.kind in ("bool", "label") for other in task.ask.outputs)
+
+
+def _value(task: Task, field: Field, made: Decisions) -> Any:
+    shape = field.shape
+    match shape.kind:
+        case "bool":
+            return bool(made) and made[0].label == "True"
+        case "label" | "preference":
+            return made[0].label if made else shape.labels[0]
+        case "labels" if in_lines(task.roles.judged, task.ask.values):
+            return [one.label for one in made]
+        case "labels":
+            return [label for label, one in zip(shape.labels, made, strict=True) if one.holds]
+        case "bools":
+            return [one.label == "True" for one in made]
+        case "tag":
+            return _object(shape, made[0]) if made else {}
+        case "tags":
+            return [_object(shape, one) for one in made]
+        case "echo":
+            return "\n".join(f"<{one.label}>{one.unit.text}</{one.label}>" for one in made)
+        case "indices":
+            return [one.unit.number for one in made if one.label == "True"]
+        case "texts":
+            return [neutralise(one.unit.text) for one in made if one.label == "True"]
+        case "score":
+            value = shape.low + (shape.high - shape.low) * (made[0].support if made else 0.0)
+            return round(value) if shape.whole else round(value, 3)
+        case "objects" if _renders(task, field):
+            return [_rendered(shape, one) for one in made]
+        case "objects":
+            return write_objects(task, field, made)
+        case "map":
+            return {}
+    if "instruction" in field.name.lower() and not made:
+        # Of several instructions that are asked for, the scored ones of the others are left out.
+        others = {f"scored_{other.name}" for other in task.ask.outputs if other.name != field.name}
+        about = {name: text for name, text in task.ask.values.items() if name not in others}
+        return neutralise(propose(about, task.manner.temperature, task.manner.rng))
+    return text_value(field.name, made)
+
+
+def _object(shape: Shape, decision: Decision) -> dict[str, Any]:
+    value = {
+        "number": decision.unit.number,
+        "label": decision.label,
+        "flag": decision.label == "True",
+        "score": round(decision.support, 3),
+        "text": explain([decision]),
+    }
+    return {part.name: value[part.role] for part in shape.parts}
+
+
+def _rendered(shape: Shape, decision: Decision) -> dict[str, Any]:
+    """Return the verdict on a text as an object: the text, its flag, the closed set's last label, and why."""
+    texts = iter((neutralise(shorten(decision.unit.text, _SHOWN)) or "(blank)", explain([decision])))
+    kept = {"label": shape.labels[-1] if shape.labels else "", "flag": decision.holds}
+    value = _object(shape, decision)
+    for part in shape.parts:
+        value[part.name] = next(texts, "") if part.role == "text" else kept.get(part.role, value[part.name])
+    return value

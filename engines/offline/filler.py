@@ -13,8 +13,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from ...text.evidence import index_evidence, term_set
 from ...text.measures import letters
@@ -49,7 +48,8 @@ _HEAD: Final = re.compile(
 _TAIL: Final = re.compile(r"(?:\s|\b(?:and|or|that|which|of|the|to|set)|的)+$", re.I)
 
 Kind = Literal["year", "number"]
-Values = dict[str, Any]
+Inputs: TypeAlias = Mapping[str, str]
+Values: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,29 +70,22 @@ class Gap:
 
 
 def _words(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = _DATA["chinese" if is_chinese(text) else "english"]
-    return found
-
-
-@cache
-def _pattern(language: str, name: str) -> re.Pattern[str]:
-    return re.compile(_DATA[language][name])
+    """Return the phrases and patterns of a text's language."""
+    words: dict[str, Any] = _DATA["chinese" if is_chinese(text) else "english"]
+    return words
 
 
 def gaps(document: str) -> list[Gap]:
     """Return what can be asked for in a document: values whose sentence says what it is about, and says them once."""
-    language = "chinese" if is_chinese(document) else "english"
-    found = []
-    for sentence in split(document):
-        text = sentence.text
-        if len(text) > _LONGEST or "\n" in text or _pattern(language, "unclear").search(text):
-            continue
-        for kind in ("year", "number"):
-            for match in _pattern(language, kind).finditer(text):
-                gap = Gap(sentence=text, kind=kind, start=match.start(), text=match[0])
-                if letters(gap.text) not in letters(gap.question):
-                    found.append(gap)
-    return found
+    words, found = _words(document), list[Gap]()
+    kinds: tuple[Kind, ...] = ("year", "number")
+    for text in (sentence.text for sentence in split(document)):
+        if len(text) <= _LONGEST and "\n" not in text and not re.search(words["unclear"], text):
+            every = [(kind, match) for kind in kinds for match in re.finditer(words[kind], text)]
+            found += [
+                Gap(sentence=text, kind=kind, start=match.start(), text=match[0]) for kind, match in every
+            ]
+    return [gap for gap in found if letters(gap.text) not in letters(gap.question)]
 
 
 def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
@@ -100,14 +93,13 @@ def others(answer: str, question: str, passage: str, rng: random.Random) -> list
     kind = kind_of(question, answer)
     if kind is None or not _FIGURE.fullmatch(answer):
         return []
-    made = _years(int(answer)) if kind == "year" else _amounts(answer, f"{question} {passage}")
-    known = numbers(f"{question} {passage}")
-    fresh = [figure for figure in made if not numbers(figure) & known]
+    about = f"{question} {passage}"
+    made = _amounts(answer, about)
+    if kind == "year":
+        years = [int(answer) + step for step in _YEARS]
+        made = [str(year) for year in years if 1000 <= year <= max(int(answer), _LAST_YEAR)]
+    fresh = [figure for figure in made if not numbers(figure) & numbers(about)]
     return rng.sample(fresh, 3) if len(fresh) >= 3 else []
-
-
-def _years(year: int) -> list[str]:
-    return [str(year + step) for step in _YEARS if 1000 <= year + step <= max(year, _LAST_YEAR)]
 
 
 def _amounts(figure: str, about: str) -> list[str]:
@@ -135,130 +127,111 @@ _TYPES: Final[Mapping[Kind, str]] = {"year": "spatiotemporal", "number": "attrib
 """Kind of value -> of which type a wrong one is (Table 1 of HaluAgent)."""
 
 
-def _item(ask: Ask, manner: Manner) -> Values:
+def _item(values: Inputs, manner: Manner) -> Values:
     """Write a question with its answer and the sentence that they come from."""
-    document = max(ask.values.values(), key=len, default="")
+    document, title = max(values.values(), key=len, default=""), values.get("title", "").strip()
     found = gaps(document)
     if not found:
         return {}
     gap = manner.rng.choice(found) if manner.temperature > 0 else found[0]
-    title = ask.values.get("title", "").strip()
     question = gap.question
     if title and letters(gap.text) not in letters(title):
         question = _words(document)["about"].format(title=title, question=question)
-    return {
-        "question": question,
-        **dict.fromkeys(_ANSWERS, gap.text),
-        **dict.fromkeys(_PASSAGES, gap.sentence),
-    }
+    answers, passages = dict.fromkeys(_ANSWERS, gap.text), dict.fromkeys(_PASSAGES, gap.sentence)
+    return {"question": question, **answers, **passages}
 
 
-def _wrong_answers(ask: Ask, manner: Manner) -> Values:
-    question, answer = ask.values.get("question", ""), ask.values.get("correct_answer", "")
+def _wrong_answers(values: Inputs, manner: Manner) -> Values:
+    question, answer = values.get("question", ""), values.get("correct_answer", "")
     rng = manner.rng if manner.temperature > 0 else random.Random(f"{question}/{answer}")
-    return {"hallucinated_answers": others(answer, question, ask.values.get("passage", ""), rng)}
+    return {"hallucinated_answers": others(answer, question, values.get("passage", ""), rng)}
 
 
-def _types(ask: Ask, manner: Manner) -> Values:
+def _types(values: Inputs, manner: Manner) -> Values:
     """Name the type of each wrong answer, or of none, if one of them is of a kind that is not known."""
-    values = _listed(ask.values["hallucinated_answers"])
-    kinds = [kind_of(ask.values.get("question", ""), value) for value in values]
+    kinds = [kind_of(values.get("question", ""), one) for one in _listed(values["hallucinated_answers"])]
     return {"types": [_TYPES[kind] for kind in kinds if kind] if all(kinds) else []}
 
 
-def _type_fits(ask: Ask, manner: Manner) -> Values:
-    kind = kind_of(ask.values["question"], ask.values["hallucinated_answer"])
+def _type_fits(values: Inputs, manner: Manner) -> Values:
+    kind = kind_of(values["question"], values["hallucinated_answer"])
     if kind is None:
-        return {
-            "fits": "uncertain",
-            "reason": "only years and numbers are told apart without a language model",
-        }
-    fits = _TYPES[kind] == ask.values["type"]
-    return {"fits": "yes" if fits else "no", "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
+        why = "only years and numbers are told apart without a language model"
+        return {"fits": "uncertain", "reason": why}
+    fits = "yes" if _TYPES[kind] == values["type"] else "no"
+    return {"fits": fits, "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
 
 
-def _turn(ask: Ask, manner: Manner) -> Values:
+def _turn(values: Inputs, manner: Manner) -> Values:
     """Write a turn of a conversation: sentences of the reference that were not told yet, or that the user asks for."""
-    reference, dialogue = ask.values.get("reference", ""), ask.values.get("dialogue", "")
+    reference, dialogue = values.get("reference", ""), values.get("dialogue", "")
     lines = [
         one.text for one in split(reference) if count_words(one.text) >= 4 and not one.text.startswith("#")
     ]
     low, high = _USUAL_LENGTH
-    if wish := _LENGTH.search(ask.values.get("length", "")):
+    if wish := _LENGTH.search(values.get("length", "")):
         low, high = int(wish[1]), max(int(wish[1]), int(wish[2] or wish[1]))
-    asked = ask.values.get("user_message", "")
-    if asked:
-        return {"assistant_message": _joined(_nearest(lines, asked, low, high))}
+    if asked := values.get("user_message", ""):  # what shares most with it is told
+        evidence, wanted = index_evidence("\n".join(lines)), term_set(asked)
+        worth = {line: sum(map(evidence.weight, sorted(wanted & term_set(line)))) for line in lines}
+        return {"assistant_message": _told(lines, sorted(lines, key=lambda line: -worth[line]), low, high)}
     left = [line for line in lines if line not in dialogue]
     start = manner.rng.randrange(min(3, len(left))) if manner.temperature > 0 and left else 0
-    told = _told([*left[start:], *left[:start]], low, high)
-    said = _joined([line for line in lines if line in told])
-    words, topic = _words(reference), ask.values.get("topic", "")
+    told = _told(lines, [*left[start:], *left[:start]], low, high)
+    words, topic = _words(reference), values.get("topic", "")
     question = next((text for text in words["going_on"] if text not in dialogue), "")
     if not dialogue.strip():
         question = words["opening"].format(topic=topic) if topic else words["opening_alone"]
-    return {"user_message": question, "assistant_message": said}
+    return {"user_message": question, "assistant_message": told}
 
 
-def _told(lines: Sequence[str], low: int, high: int) -> list[str]:
-    """Return lines in their order until they are long enough; one that would make them too long is left out."""
+def _told(lines: Sequence[str], best_first: Sequence[str], low: int, high: int) -> str:
+    """Return lines in the order of their text until they are long enough, none that would make them too long."""
     kept: list[str] = []
-    for line in lines:
+    for line in best_first:
         if count_words(_joined(kept)) < low and count_words(_joined([*kept, line])) <= high:
             kept.append(line)
-    return kept
-
-
-def _nearest(lines: Sequence[str], asked: str, low: int, high: int) -> list[str]:
-    """Return the lines that share most with a question, in the order of the text."""
-    evidence, wanted = index_evidence("\n".join(lines)), term_set(asked)
-    worth = {line: sum(evidence.weight(term) for term in sorted(wanted & term_set(line))) for line in lines}
-    kept = _told(sorted(lines, key=lambda line: -worth[line]), low, high)
-    return [line for line in lines if line in kept]
+    return _joined([line for line in lines if line in kept])
 
 
 def _joined(lines: Sequence[str]) -> str:
     return ("" if lines and is_chinese(lines[0]) else " ").join(lines)
 
 
-def _reply(ask: Ask, manner: Manner) -> Values:
+def _reply(values: Inputs, manner: Manner) -> Values:
     """Answer a question about the world: the first option, the first truth value, or that it is not known."""
-    prompt = ask.values["prompt"]
-    words = _words(prompt)
-    if _CHOICE.search(prompt):
-        return {"response": "A"}
-    return {"response": words["truth" if _TRUTH.search(prompt) else "unknown"]}
+    prompt = values["prompt"]
+    known = _words(prompt)["truth" if _TRUTH.search(prompt) else "unknown"]
+    return {"response": "A" if _CHOICE.search(prompt) else known}
 
 
-def _fact_query(ask: Ask, manner: Manner) -> Values:
+def _of_language(values: Inputs) -> dict[str, Any]:
+    words: dict[str, Any] = _DATA["chinese" if "Chinese" in values.get("language", "") else "english"]
+    return words
+
+
+def _fact_query(values: Inputs, manner: Manner) -> Values:
     """Ask for facts about a concept: command, number and subject are three conditions, set phrases add the others."""
-    words, given = _of_language(ask), ask.values
-    concept = (given["concept"] or given.get("topic", "")).strip()
-    more = max(0, int(given.get("conditions") or 3) - 3)
+    words, concept = _of_language(values), (values["concept"] or values.get("topic", "")).strip()
+    more = max(0, int(values.get("conditions") or 3) - 3)
     query = words["fact"].format(concept=concept) + "".join(words["extras"][:more]) + words["stop"]
     return {"query": query if concept else ""}
 
 
-def _creative_query(ask: Ask, manner: Manner) -> Values:
-    words, wanted = _of_language(ask), _listed(ask.values["requirements"])
-    form = words["forms"].get(ask.values.get("form", ""), ask.values.get("form", ""))
-    query = words["creative"].format(form=form) + words["join"].join(wanted) + words["stop"]
-    return {"query": query if wanted else ""}
+def _creative_query(values: Inputs, manner: Manner) -> Values:
+    words, wanted, form = _of_language(values), _listed(values["requirements"]), values.get("form", "")
+    begin = words["creative"].format(form=words["forms"].get(form, form))
+    return {"query": begin + words["join"].join(wanted) + words["stop"] if wanted else ""}
 
 
-def _article_query(ask: Ask, manner: Manner) -> Values:
+def _article_query(values: Inputs, manner: Manner) -> Values:
     """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
-    first = next((one.text for one in split(ask.values["article"])), "")
-    return {"question": _of_language(ask)["what_it_tells"], "response": first}
+    first = next((one.text for one in split(values["article"])), "")
+    return {"question": _of_language(values)["what_it_tells"], "response": first}
 
 
-def _analysis_query(ask: Ask, manner: Manner) -> Values:
-    return {"instruction": _of_language(ask)[ask.values.get("kind", "summary")]}
-
-
-def _of_language(ask: Ask) -> dict[str, Any]:
-    found: dict[str, Any] = _DATA["chinese" if "Chinese" in ask.values.get("language", "") else "english"]
-    return found
+def _analysis_query(values: Inputs, manner: Manner) -> Values:
+    return {"instruction": _of_language(values)[values.get("kind", "summary")]}
 
 
 @dataclass(frozen=True)
@@ -295,50 +268,48 @@ def conditions(query: str) -> list[Condition]:
     asked = instruction_of(query)
     left, found = asked, list[Condition]()
     language = "chinese" if is_chinese(asked) else "english"
+
+    def condition(category: str, match: re.Match[str]) -> Condition:
+        """Return a condition without the words at the edges of a match that set nothing."""
+        head = _HEAD.match(match[0])
+        start = head.end() if head else 0
+        return Condition(category, _TAIL.sub("", match[0][start:]), match.start() + start)
+
     for rule in _DATA["condition"]:
         for match in re.finditer(rule[language], left):
-            start, anchor = _trimmed(match)
-            if anchor and "\0" not in match[0]:
-                found.append(Condition(rule["category"], anchor, start))
+            one = condition(rule["category"], match)
+            if one.anchor and "\0" not in match[0]:
+                found.append(one)
                 left = left[: match.start()] + "\0" * len(match[0]) + left[match.end() :]
     for clause in _CLAUSE.finditer(left):
-        start, anchor = _trimmed(clause)
-        if len(anchor) > 1:
-            subject = not any(one.category == "subject" for one in found)
-            found.append(Condition("subject" if subject else "qualifier", anchor, start))
+        subject = not any(one.category == "subject" for one in found)
+        one = condition("subject" if subject else "qualifier", clause)
+        if len(one.anchor) > 1:
+            found.append(one)
     return sorted(found, key=lambda one: one.start)
 
 
-def _trimmed(match: re.Match[str]) -> tuple[int, str]:
-    """Return where the words of a match begin and what they are, without those at its edges that set nothing."""
-    head = _HEAD.match(match[0])
-    start = head.end() if head else 0
-    return match.start() + start, _TAIL.sub("", match[0][start:])
-
-
-def _query(ask: Ask, manner: Manner) -> Values:
+def _query(values: Inputs, manner: Manner) -> Values:
     """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
-    query = ask.values["query"]
+    query = values["query"]
     missing, words, every = missing_parts(query), _words(query), conditions(query)
-
-    def anchors(*categories: str) -> list[str]:
-        return [one.anchor for one in every if one.category in categories]
-
+    anchors = {
+        name: [one.anchor for one in every if one.category in names] for name, names in _PARTS_OF.items()
+    }
+    asked = [
+        {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)} for one in every
+    ]
     return {
-        "subject": anchors("subject"),
-        "action": anchors("action"),
-        "context": anchors("location", "time"),
+        **anchors,
         "missing": missing,
-        "constraints": [
-            {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)}
-            for one in ([] if missing else every)
-        ],
+        "constraints": [] if missing else asked,
         "answerable": bool(every) and not missing,
         "reason": ", ".join(f"the {part} is missing" for part in missing),
         "response": words["sorry"].format(parts=" and the ".join(missing)) if missing else words["unknown"],
     }
 
 
+_PARTS_OF: Final = {"subject": ("subject",), "action": ("action",), "context": ("location", "time")}
 _QUERY_FIELDS: Final = frozenset(
     {"missing", "subject", "action", "context", "constraints", "answerable", "reason", "response"}
 )
@@ -350,26 +321,12 @@ def _listed(text: str) -> list[str]:
         read = json.loads(text)
     except ValueError:
         return [re.sub(r"^\s*\[\d+\]\s*«?|»$", "", line) for line in text.splitlines() if line.strip()]
-    return [str(one) for one in read] if isinstance(read, list) else [str(read)]
+    return list(map(str, read)) if isinstance(read, list) else [str(read)]
 
 
-def filler_of(ask: Ask) -> Callable[[Ask, Manner], Values] | None:
-    """Return what fills a request's output fields as a whole; ``None`` where they are decided on."""
-    outputs, inputs = {field.name for field in ask.outputs}, set(ask.values)
-    if "assistant_message" in outputs:
-        return _turn
-    for name, wanted, fill in _BY_INPUT:
-        if name in inputs and wanted in outputs:
-            return fill
-    if inputs == {"query"} and outputs - {"reason"} and outputs <= _QUERY_FIELDS:
-        return _query
-    if "query" in inputs and outputs & {"constraints"}:
-        return _query
-    item = outputs - {"reason"} - _PASSAGES
-    return _item if "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
-
-
-_BY_INPUT: Final[Sequence[tuple[str, str, Callable[[Ask, Manner], Values]]]] = (
+Filler: TypeAlias = Callable[[Inputs, Manner], Values]
+_BY_FIELDS: Final[Sequence[tuple[str, str, Filler]]] = (
+    ("", "assistant_message", _turn),
     ("correct_answer", "hallucinated_answers", _wrong_answers),
     ("hallucinated_answers", "types", _types),
     ("definition", "fits", _type_fits),
@@ -378,13 +335,26 @@ _BY_INPUT: Final[Sequence[tuple[str, str, Callable[[Ask, Manner], Values]]]] = (
     ("requirements", "query", _creative_query),
     ("article", "question", _article_query),
     ("articles", "instruction", _analysis_query),
+    ("query", "constraints", _query),
 )
 """An input, an output, and what fills a request that has both."""
 
 
-def filled(ask: Ask, fill: Callable[[Ask, Manner], Values], manner: Manner) -> Values:
+def filler_of(ask: Ask) -> Filler | None:
+    """Return what fills a request's output fields as a whole; ``None`` where they are decided on."""
+    outputs, inputs = {field.name for field in ask.outputs}, {"", *ask.values}
+    for name, wanted, fill in _BY_FIELDS:
+        if name in inputs and wanted in outputs:
+            return fill
+    if set(ask.values) == {"query"} and outputs - {"reason"} and outputs <= _QUERY_FIELDS:
+        return _query
+    item = outputs - {"reason"} - _PASSAGES
+    return _item if "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
+
+
+def filled(ask: Ask, fill: Filler, manner: Manner) -> Values:
     """Return the values of a request's output fields; empty ones where nothing right can be written."""
-    found = fill(ask, manner)
-    empty: dict[str, list[Any]] = {kind: [] for kind in ("labels", "texts", "objects", "tags")}
-    values = {field.name: found.get(field.name, empty.get(field.shape.kind, "")) for field in ask.outputs}
+    written = fill(ask.values, manner)
+    lists = ("labels", "texts", "objects", "tags")
+    values = {f.name: written.get(f.name, [] if f.shape.kind in lists else "") for f in ask.outputs}
     return {name: neutralise(value) if isinstance(value, str) else value for name, value in values.items()}

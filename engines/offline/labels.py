@@ -1,5 +1,6 @@
-"""What a label's name says: a position on a few axes, from which its prior weights follow.
+"""What a label's name and an instruction say: prior weights, before any demonstration.
 
+A label lies at a place on a few axes, from which its prior weights follow:
 ``support``   +1 the evidence supports it, -1 it does not;
 ``cognitive`` +1 an inference, opinion or suggestion, -1 a plain statement of fact;
 ``offtopic``  +1 not a statement to judge at all (greeting, filler, question);
@@ -8,12 +9,15 @@
 ``loose``     +1 evaluative, hedged or sweeping wording leaves other readings open.
 The names are in data/labels.toml. An unknown name lies at the origin unless the instruction defines it; only
 demonstrations can teach such a label. How much one unit of a feature speaks for the positive end of an axis is set by
-hand in round numbers (data/prior.toml), and moved by what the instruction asks for.
+hand in round numbers (data/prior.toml), and moved by what the instruction asks for: each criterion of
+data/criteria.toml is recognised by cue patterns in any instruction, sentence by sentence, in English and Chinese.
+A negation in front of the cue in its sentence flips the shift. A criterion counts once however often it is said.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -21,6 +25,56 @@ from numpy.typing import NDArray
 
 from ...text.tables import table
 from .features import NAMES
+
+_NEGATION: Final = re.compile(
+    r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
+    r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"
+)
+_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n|\n(?=\s*[-*•\d])")
+_CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s*[-*•\d])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """One thing an instruction can ask for; data/criteria.toml says what the fields mean."""
+
+    name: str
+    cues: tuple[str, ...]
+    shifts: Mapping[str, float]
+    english: str
+    chinese: str
+    feature: str = ""
+    fixes: str = ""
+    evergreen: bool = False
+    instead_of: str = ""
+    read_only: bool = False
+
+
+KNOWN: Final = tuple(Criterion(**row) for row in table(__package__, "criteria")["criterion"])
+_CUES: Final = {criterion.name: re.compile("|".join(criterion.cues)) for criterion in KNOWN}
+BANK: Final = tuple(criterion for criterion in KNOWN if not criterion.read_only)
+"""What the proposer asks for; the others are only read."""
+
+
+def instruction_sentences(text: str) -> list[str]:
+    """Split an instruction into sentences or bullet lines. A line may end within a sentence."""
+    return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
+
+
+@lru_cache(maxsize=512)
+def active(instruction: str) -> tuple[tuple[str, int], ...]:
+    """Return the criteria an instruction states: (name, +1), or (name, -1) where it negates one."""
+    signs: dict[str, int] = {}
+    for clause in _CLAUSE.split(instruction[:20000].lower()):
+        matches = {c.name: m for c in KNOWN if (m := _CUES[c.name].search(clause))}
+        beaten = {c.instead_of for c in KNOWN if c.name in matches}
+        for criterion in KNOWN:
+            match = matches.get(criterion.name)
+            if match and criterion.name not in beaten:
+                before = clause[max(0, match.start() - 40) : match.start()]
+                signs[criterion.name] = -1 if not criterion.evergreen and _NEGATION.search(before) else 1
+    return tuple(sorted(signs.items()))
+
 
 AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "loose")
 
@@ -55,16 +109,12 @@ _TESTS: Final = tuple(
     (row["cue"], row.get("described", ""), Meaning(**row["yes"]), Meaning(**row["no"]))
     for row in _DATA["test"]
 )
-_DEFINED: Final = {name: re.compile(pattern) for name, pattern in _DATA["definition"].items()}
-_DEFINITIONS: Final = {
+_DEFINED: Final = {
     "offtopic": Meaning(offtopic=1.0),
     "unsupported": Meaning(support=-1.0),
     "supported": Meaning(support=1.0),
 }
-_GOES_BEYOND: Final = Meaning(support=-0.25, cognitive=1.0)
-_STATES_FACTS: Final = Meaning(support=0.25, cognitive=-1.0)
-# Beside labels of facts, what goes beyond the evidence shares its words least of all.
-_BESIDE_FACTS: Final = Meaning(support=-1.0, cognitive=1.0)
+_TRUTHS: Final = (("true", "false"), ("yes", "no"), ("是", "否"))
 
 
 def meaning_of(name: str) -> Meaning:
@@ -75,12 +125,12 @@ def meaning_of(name: str) -> Meaning:
 
 def definition_of(label: str, instruction: str) -> str:
     """Return what an instruction says after ``label:`` (or =, means, if, when), to the end of its sentence."""
-    found = re.search(
+    defined = re.search(
         rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
         instruction,
         re.I,
     )
-    return found.group(1) if found else ""
+    return defined.group(1) if defined else ""
 
 
 def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Meaning:
@@ -89,14 +139,8 @@ def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Mea
     for other in labels:
         if other != label:
             text = re.split(rf"(?<!\w){re.escape(other.lower())}(?!\w)", text)[0]
-    name = next((name for name, cue in _DEFINED.items() if cue.search(text)), "")
-    return _DEFINITIONS.get(name, _UNKNOWN)
-
-
-def field_truth(field_name: str) -> Meaning:
-    """Return what ``True`` (or ``yes``) means for a field; an unknown name means supported."""
-    meaning = meaning_of(field_name)
-    return meaning if meaning.known and meaning.group != "other" else Meaning(support=1.0)
+    cues = _DATA["definition"].items()
+    return next((_DEFINED.get(name, _UNKNOWN) for name, cue in cues if re.search(cue, text)), _UNKNOWN)
 
 
 def _opposite(meaning: Meaning) -> Meaning:
@@ -110,8 +154,10 @@ def meanings(
 ) -> tuple[Meaning, ...]:
     """Return the meaning of each label of a field, in order."""
     lowered, named = tuple(label.lower() for label in labels), tuple(map(meaning_of, labels))
-    if set(lowered) <= {"true", "false"} or set(lowered) <= {"yes", "no"} or set(lowered) <= {"是", "否"}:
-        yes = field_truth(field_name)
+    yes = meaning_of(field_name)
+    if not yes.known or yes.group == "other":  # an unknown name means supported
+        yes = Meaning(support=1.0)
+    if any(set(lowered) <= set(truth) for truth in _TRUTHS):
         no = _opposite(yes)
         for cue, about, holds, fails in _TESTS:
             if re.search(cue, field_name.strip().lower()) and re.search(about, description.lower()):
@@ -119,34 +165,35 @@ def meanings(
                 break
         return tuple(yes if label in ("true", "yes", "是") else no for label in lowered)
     if len(labels) > 2 and all(one.cognitive > 0 and one.support for one in named):
-        # Nothing but tiers: what goes beyond the evidence is measured by less of it.
-        return tuple(
-            Meaning(
-                support=one.support / 2,
-                clash=one.clash,
-                bar=float(one.support > 0),
-                loose=float(one.support > 0 and one.strength <= 0),
-            )
-            for one in named
-        )
-    found = []
+        return tuple(map(_tier, named))
+    places = []
     typing = Meaning(cognitive=1.0) in named
     seven = any(one.cognitive > 0 for one in named)
     beside = {one.group for one in named} >= {"supported", "unsupported"}
-    denied = field_truth(field_name).support < 0
     for label, meaning in zip(labels, named, strict=True):
-        if denied and label.lower() in ("yes", "no", "是", "否"):
+        if yes.support < 0 and label.lower() in ("yes", "no", "是", "否"):
             meaning = _opposite(meaning)  # beside a third answer, too, yes is that what the field names is so
         if typing and re.search("fact|事实|客观", label.lower()):
-            meaning = _STATES_FACTS
+            meaning = Meaning(support=0.25, cognitive=-1.0)
         elif typing and meaning == Meaning(cognitive=1.0):
-            meaning = _BESIDE_FACTS if beside else _GOES_BEYOND
+            # Beside labels of facts, what goes beyond the evidence shares its words least of all.
+            meaning = Meaning(support=-1.0 if beside else -0.25, cognitive=1.0)
         elif typing and beside and meaning.known and abs(meaning.support) == 1.0:
             meaning = Meaning(support=meaning.support / 2, cognitive=-1.0)
         elif seven and meaning.known and meaning.support and not meaning.cognitive and not meaning.clash:
             meaning = Meaning(support=meaning.support, cognitive=-1.0)
-        found.append(meaning if meaning.known else _by_definition(label, labels, instruction))
-    return tuple(found)
+        places.append(meaning if meaning.known else _by_definition(label, labels, instruction))
+    return tuple(places)
+
+
+def _tier(meaning: Meaning) -> Meaning:
+    """Return the meaning of a tier among nothing but tiers: what goes beyond the evidence is measured by less of it."""
+    return Meaning(
+        support=meaning.support / 2,
+        clash=meaning.clash,
+        bar=float(meaning.support > 0),
+        loose=float(meaning.support > 0 and meaning.strength <= 0),
+    )
 
 
 BIAS: Final = "bias"
@@ -154,17 +201,12 @@ DIRECTIONS: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
 
-def prior_weights(
-    meanings: tuple[Meaning, ...], shifts: Mapping[tuple[str, str], float]
-) -> NDArray[np.float64]:
-    """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions.
-
-    ``shifts``: (axis, feature or ``"bias"``) -> what the instruction adds to a direction.
-    """
+def prior_weights(meanings: tuple[Meaning, ...], instruction: str = "") -> NDArray[np.float64]:
+    """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
     columns = {name: i for i, name in enumerate((*NAMES, BIAS))}
     weights = np.zeros((len(meanings), len(columns)))
     totals = {(axis, name): w for axis, table in DIRECTIONS.items() for name, w in table.items()}
-    for key, delta in shifts.items():
+    for key, delta in shifts_for(instruction).items():
         totals[key] = totals.get(key, 0.0) + delta
     for row, meaning in enumerate(meanings):
         for axis in AXES:
@@ -175,3 +217,14 @@ def prior_weights(
                 if of == axis and place:
                     weights[row, columns[name]] += place * weight
     return weights
+
+
+def shifts_for(instruction: str) -> dict[tuple[str, str], float]:
+    """Return what an instruction adds to the prior directions: (axis, feature or bias) -> delta."""
+    signs = dict(active(instruction))
+    total: dict[tuple[str, str], float] = {}
+    for criterion in KNOWN:
+        for place, delta in criterion.shifts.items() if criterion.name in signs else ():
+            axis, feature = place.split(".")
+            total[axis, feature] = total.get((axis, feature), 0.0) + signs[criterion.name] * delta
+    return total

@@ -46,8 +46,6 @@ def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: t
     ``x`` has a last column of ones, ``gold`` the label's place per example, ``sizes`` how many examples its case has;
     ``prior`` has a row per label. The shared part is penalised less, so that rare labels borrow from their group.
     """
-    if not len(gold):
-        return prior
     labels = prior.shape[0]
     names = sorted(set(groups))
     member = np.array([[float(group == name) for name in names] for group in groups])
@@ -120,11 +118,9 @@ def learn(rows: Sequence[Array], target: Sequence[float], prior: Array, words: S
     """Learn a readout of demonstrations' rows (see :func:`design`); the columns of words have no prior."""
     start = np.concatenate([prior, np.zeros(len(words))])
     x = np.vstack([np.zeros((0, len(start))), *rows])
-    wanted = np.array(target, dtype=np.float64)
-    base = x @ start
-    best = Readout(weights=start, left_out=base)
+    wanted, base = np.array(target, dtype=np.float64), x @ start
     if not len(wanted):
-        return best
+        return Readout(weights=start, left_out=base)
     least, spread = _loss(wanted, base)
     best = Readout(weights=start, left_out=base, spread=spread)
     for scale in _TERMS if words else _TERMS[:1]:
@@ -137,8 +133,7 @@ def learn(rows: Sequence[Array], target: Sequence[float], prior: Array, words: S
             dual, left_out = _solve(scaled @ scaled.T, wanted, base, ridge)
             loss, spread = _loss(wanted, left_out)
             if loss < least - 1e-9:
-                least = loss
-                weights = start + scales * (scaled.T @ dual)
+                least, weights = loss, start + scales * (scaled.T @ dual)
                 best = Readout(weights=weights, left_out=left_out, spread=spread)
     return best
 

@@ -15,14 +15,12 @@ import numpy as np
 from ...text.evidence import term_set
 from ...text.lexicons import STOP_WORDS
 from ...text.terms import neutralise
-from .criteria import shifts_for
-from .decisions import NO_TEXT, Decision, Task, drawn, given, scene_of, text_value
+from .decisions import NO_TEXT, Decision, Lesson, Task, scene_of, text_value
 from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_weights
 from .learning import Array, Readout, chance, learn, vocabulary
-from .request import Demo, Field, Part
-from .roles import Roles, Unit, split_lines
-from .scores import columns, levels_of, prior_of, share_of, to_levels
+from .request import Field, Part, Roles, Unit, split_lines
+from .scores import columns, prior_of, share_of, to_levels
 
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
@@ -45,7 +43,7 @@ class _Model:
 
 def decide_objects(task: Task, field: Field) -> list[Decision]:
     """Return a decision for each span that is chosen."""
-    model = _model(field, task.ask.instruction, task.ask.demos, task.roles)
+    model = _model(task.lesson(field))
     scene = _scene(task.ask.values, task.roles, model.level)
     if not scene.units:
         return []
@@ -60,46 +58,52 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
             reasons=model.chosen.reasons(x[place], high=True),
         )
         for place, p in enumerate(chance(model.chosen.odds(x)))
-        if drawn([float(p), 1.0 - float(p)], task.manner) == 0
+        if task.manner.holds(float(p))
     ]
 
 
 def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return an object for each decision: the span, and what is said of it."""
-    model = _model(field, task.ask.instruction, task.ask.demos, task.roles)
+    model = _model(task.lesson(field))
     x = columns(_scene(task.ask.values, task.roles, model.level), model.words)
-    first = next((part for part in field.shape.parts if part.role == "text"), None)
-    found = []
+    first = _text_part(field)
+    objects = []
     for decision in decisions:
         row, value = x[decision.unit.number - 1 : decision.unit.number], dict[str, Any]()
         for part in field.shape.parts:
             if part.role == "number":
                 value[part.name] = decision.unit.number
-            elif part is first:
+            elif part.name == first:
                 value[part.name] = neutralise(decision.unit.text)
             elif part.role == "text":
                 text = text_value(part.name, [decision])
                 value[part.name] = text if text != NO_TEXT else neutralise(decision.quote)
             else:
-                value[part.name] = _said(task, part, model.about[part.name], row)
-        found.append(value)
-    return found
+                value[part.name] = _filled(task, part, model.about[part.name], row)
+        objects.append(value)
+    return objects
 
 
-def _said(task: Task, part: Part, readouts: Sequence[Readout], x: Array) -> Any:
+def _text_part(field: Field) -> str | None:
+    """Return the property that holds the span itself."""
+    return next((part.name for part in field.shape.parts if part.role == "text"), None)
+
+
+def _filled(task: Task, part: Part, readouts: Sequence[Readout], x: Array) -> Any:
+    """Return the value of a label, a flag or a score of one span."""
     p = [float(chance(readout.odds(x)[0])) for readout in readouts]
     if part.role == "flag":
-        return drawn([p[0], 1.0 - p[0]], task.manner) == 0
+        return task.manner.holds(p[0])
     if part.role == "label":
-        return part.values[drawn(p, task.manner)]
-    share = to_levels(p[0], readouts[0].spread, levels_of(part), part.low, part.high, task)
+        return part.values[task.manner.drawn(p)]
+    share = to_levels(p[0], readouts[0].spread, part, task.manner)
     value = part.low + share * (part.high - part.low)
     return round(value) if part.whole else round(value, 3)
 
 
 def _scene(values: Mapping[str, str], roles: Roles, level: int | None) -> Scene:
     """Return the texts of a case with its candidates as units, each once."""
-    whole, _ = scene_of(dict(values), roles, per_unit=False)
+    whole, _ = scene_of(values, roles)
     texts = [span for text in whole.units for span in _spans(text, level)]
     return replace(whole, units=tuple(dict.fromkeys(texts))[:_MOST])
 
@@ -125,13 +129,12 @@ def _phrases(sentence: str) -> list[str]:
     """Return runs of content words that only spaces part."""
     runs: list[tuple[int, int]] = []
     for word in _WORD.finditer(sentence):
+        start, end = word.span()
         if word.group().lower() in STOP_WORDS:
             continue
-        start, end = word.span()
         if runs and not sentence[runs[-1][1] : start].strip():
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
+            start = runs.pop()[0]
+        runs.append((start, end))
     return [sentence[start:end] for start, end in runs]
 
 
@@ -146,12 +149,13 @@ class _Shown:
 
 
 @lru_cache(maxsize=64)
-def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles) -> _Model:
-    level, shown = _best_level(field, demos, roles)
+def _model(lesson: Lesson) -> _Model:
+    field = lesson.field
+    level, shown = _best_level(lesson)
     words = vocabulary([text for one in shown for text in one.scene.units])
     rows = [columns(one.scene, words) for one in shown]
     target = [float(place in one.matched) for one in shown for place in range(len(one.scene.units))]
-    prior = prior_of(field.name, instruction, field.description)
+    prior = prior_of(field.name, lesson.instruction, field.description)
     if not meaning_of(field.name).known:
         prior = np.zeros(len(prior))
         prior[-1] = _LIKELY
@@ -165,7 +169,7 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
         told = [(x, value[part.name]) for x, value in matches if value.get(part.name) is not None]
         about[part.name] = tuple(
             learn([x for x, _ in told], [_target(part, place, value) for _, value in told], start, words)
-            for place, start in enumerate(_priors(part, instruction))
+            for place, start in enumerate(_priors(part, lesson.instruction))
         )
     return _Model(level=level, words=words, chosen=learn(rows, target, prior, words), about=about)
 
@@ -173,23 +177,25 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
 def _priors(part: Part, instruction: str) -> list[Array]:
     """Return the prior weights of each readout that a part takes: one per label, one for a flag or a score."""
     if part.role == "label":
-        known = meanings(tuple(map(str, part.values)), part.name, instruction)
-        return list(prior_weights(known, shifts_for(instruction)))
+        return list(
+            prior_weights(meanings(tuple(map(str, part.values)), part.name, instruction), instruction)
+        )
     return [prior_of(part.name, instruction)] if part.role in ("flag", "score") else []
 
 
 def _target(part: Part, place: int, value: Any) -> float:
     if part.role == "label":
         return float(str(value) == str(part.values[place]))
-    return float(bool(value)) if part.role == "flag" else share_of(float(value), part.low, part.high)
+    return float(bool(value)) if part.role == "flag" else share_of(float(value), part)
 
 
-def _best_level(field: Field, demos: tuple[Demo, ...], roles: Roles) -> tuple[int | None, list[_Shown]]:
+def _best_level(lesson: Lesson) -> tuple[int | None, list[_Shown]]:
     """Return the size of candidates that the demonstrations' objects are most like, and the demonstrations."""
     best: tuple[int | None, list[_Shown]] = (None, [])
-    most = 0.0
+    text, most = _text_part(lesson.field), 0.0
+    lists = [(values, value) for values, value in lesson.shown() if text and isinstance(value, list)]
     for level in (0, 1, 2):
-        shown = [one for demo in demos if (one := _match(field, demo, roles, level)) is not None]
+        shown = [_match(_scene(values, lesson.roles, level), value, str(text)) for values, value in lists]
         objects = sum(one.objects for one in shown)
         likeness = sum(one.likeness for one in shown) / objects if objects else 0.0
         if likeness > most + 0.05:
@@ -197,12 +203,7 @@ def _best_level(field: Field, demos: tuple[Demo, ...], roles: Roles) -> tuple[in
     return best
 
 
-def _match(field: Field, demo: Demo, roles: Roles, level: int) -> _Shown | None:
-    value = given(demo, field.name)
-    text = next((part.name for part in field.shape.parts if part.role == "text"), None)
-    if not isinstance(value, list) or text is None:
-        return None
-    scene = _scene(dict(demo.inputs), roles, level)
+def _match(scene: Scene, value: list[Any], text: str) -> _Shown:
     left, matched, likeness = set(range(len(scene.units))), dict[int, Mapping[str, Any]](), 0.0
     for item in (item for item in value if isinstance(item, Mapping)):
         alike = [(_alike(scene.units[place], str(item.get(text, ""))), -place) for place in left]

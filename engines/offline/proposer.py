@@ -10,18 +10,18 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
 from ...text.lexicons import hits
+from ...text.tables import table
 from ...text.terms import is_cjk, latin_names, numbers
-from .criteria import BANK, RIVALS, active, instruction_sentences
-from .labels import meaning_of
-from .request import Ask
+from .labels import BANK, active, instruction_sentences, meaning_of
 
 _CRITERIA: Final = {criterion.name: criterion for criterion in BANK}
+_RIVALS: Final = table(__package__, "criteria")["rivals"]  # pairs that contradict each other
 _DEFAULT: Final = "Decide whether the claim is supported by the evidence."
 _DEFAULT_ZH: Final = "判断声明是否有证据支持。"
 _TRIES: Final = 60
@@ -48,24 +48,9 @@ class Story:
     examples: str  # text that must never be copied into an instruction
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Plan:
-    """An instruction in the making: sentences that stay, and the criteria added to them."""
-
-    kept: str
-    criteria: tuple[str, ...]
-    taken: tuple[str, ...] = ()
-
-    def text(self, *, chinese: bool) -> str:
-        """Return the instruction."""
-        gap, joint = "" if chinese else " ", "\n" if "\n" in self.kept else "" if chinese else " "
-        stated = ((_CRITERIA[name].chinese if chinese else _CRITERIA[name].english) for name in self.criteria)
-        return f"{self.kept}{joint}{gap.join([*self.taken, *stated])}".strip()
-
-
-def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
-    """Return a new instruction for a request whose output asks for one."""
-    story = read_story(ask.values)
+def propose(values: Mapping[str, str], temperature: float, rng: random.Random) -> str:
+    """Return a new instruction for a request with these inputs."""
+    story = read_story(values)
     base = story.scored[0][0] if story.scored else story.basic
     if temperature > 0 and len(story.scored) > 1 and rng.random() < 0.3:
         base = rng.choice(story.scored[:3])[0]
@@ -73,13 +58,12 @@ def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
         base = _DEFAULT_ZH if is_cjk(story.examples) else _DEFAULT
     chinese = is_cjk(base)
     shown = {normal(text) for text in (story.basic, *(text for text, _ in story.scored))}
-    every = (
-        _Plan(kept=base, criteria=_compatible(names))
-        for size in (1, 2, 3)
-        for names in itertools.combinations(_CRITERIA, size)
-    )
-    for plan in itertools.chain(_plans(story, base, temperature, rng), every):
-        text = plan.text(chinese=chinese)
+    gap = "" if chinese else " "
+    every = ((base, names, ()) for size in (1, 2, 3) for names in itertools.combinations(_CRITERIA, size))
+    for kept, names, taken in itertools.chain(_plans(story, base, temperature, rng), every):
+        criteria = [_CRITERIA[name] for name in _compatible(names)]
+        added = gap.join([*taken, *(one.chinese if chinese else one.english for one in criteria)])
+        text = "".join((kept, "\n" if "\n" in kept else gap, added)).strip()
         if normal(text) not in shown:
             return text
     return base  # every subset of the bank was shown already
@@ -90,18 +74,18 @@ def normal(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def read_story(values: dict[str, str]) -> Story:
+def read_story(values: Mapping[str, str]) -> Story:
     """Read the inputs of a proposal request by field name."""
     basic, scored, rest = "", list[tuple[str, float]](), list[str]()
     for name, text in values.items():
         about = "instruction" in name.lower() or name.lower().startswith("scored")
-        found = _SCORED.findall(text) if about else []
-        for body, score in found:
-            lines = (line.rstrip() for line in body.strip().splitlines() if line.strip())
-            scored.append(("\n".join(lines), float(score)))
-        if about and not found and not _OF_HISTORY.search(name.lower()):
+        if about and (tried := _SCORED.findall(text)):
+            for body, score in tried:
+                lines = (line.rstrip() for line in body.strip().splitlines() if line.strip())
+                scored.append(("\n".join(lines), float(score)))
+        elif about and not _OF_HISTORY.search(name.lower()):
             basic = basic or text.strip()
-        elif not found:
+        else:
             rest.append(text)
     examples = "\n\n".join(rest)
     errors = itertools.islice(_ERROR.finditer(examples[:_READ]), _MOST_ERRORS)
@@ -136,12 +120,15 @@ def _bank() -> dict[str, str]:
     return {normal(text): one.name for one in BANK for text in (one.english, one.chinese)}
 
 
-def _plans(story: Story, base: str, temperature: float, rng: random.Random) -> Iterator[_Plan]:
+def _plans(
+    story: Story, base: str, temperature: float, rng: random.Random
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Yield sentences that stay, criteria to be added, and sentences taken over, in the order to be tried."""
     kept, stated = _split(base, story)
     order = _order(story, (*stated, *dict(active(kept))), temperature, rng)
     if temperature <= 0:
         for size in range(1, len(order) + 1):
-            yield _Plan(kept=kept, criteria=_compatible((*stated, *order[:size])))
+            yield kept, (*stated, *order[:size]), ()
         return
     foreign = [text for text in _extra_sentences(story) if normal(text) not in normal(base)]
     for _ in range(_TRIES):
@@ -151,7 +138,7 @@ def _plans(story: Story, base: str, temperature: float, rng: random.Random) -> I
         more = min(len(order), rng.choice((1, 1, 2, 3)))
         first = [] if not order else _order(story, tuple(left), temperature, rng)[:more]
         taken = (rng.choice(foreign),) if foreign and rng.random() < 0.25 else ()
-        yield _Plan(kept=kept, criteria=_compatible((*left, *first)), taken=taken)
+        yield kept, (*left, *first), taken
 
 
 def _extra_sentences(story: Story) -> list[str]:
@@ -172,7 +159,7 @@ def _compatible(names: tuple[str, ...]) -> tuple[str, ...]:
     """Drop repeats, and whatever an earlier criterion contradicts."""
     chosen: list[str] = []
     for name in names:
-        against = {b if a == name else a for a, b in RIVALS if name in (a, b)}
+        against = {b if a == name else a for a, b in _RIVALS if name in (a, b)}
         if name not in chosen and not against & set(chosen):
             chosen.append(name)
     return tuple(chosen)
@@ -209,19 +196,19 @@ def _worth(story: Story) -> dict[str, float]:
 
 
 def _marks(claim: str) -> frozenset[str]:
+    """Return what a claim has that a criterion may be about."""
     lowered = claim.lower()
-    marks = {name for name in _WORDING if hits(name, lowered)}
-    if numbers(claim):
-        marks.add("number_missing")
-    if latin_names(claim):
-        marks.add("name_missing")
-    if hits("negation", lowered):
-        marks |= {"negation_gap", "negated"}
-    if re.search(r"\b(?:customer|agent|caller)\b|客户|客服", lowered):
-        marks.add("other_side")
-    if claim.rstrip().endswith(("?", "？")):
-        marks.add("question")
-    return frozenset(marks)
+    negated = hits("negation", lowered)
+    marks = {
+        **{name: hits(name, lowered) for name in _WORDING},
+        "number_missing": numbers(claim),
+        "name_missing": latin_names(claim),
+        "negation_gap": negated,
+        "negated": negated,
+        "other_side": re.search(r"\b(?:customer|agent|caller)\b|客户|客服", lowered),
+        "question": claim.rstrip().endswith(("?", "？")),
+    }
+    return frozenset(name for name, has in marks.items() if has)
 
 
 def _order(story: Story, stated: tuple[str, ...], temperature: float, rng: random.Random) -> list[str]:

@@ -1,15 +1,16 @@
-"""A request as the engine reads it: typed fields, instruction, demonstrations, and the inputs to judge.
+"""A request as the engine reads it: typed fields, instruction, demonstrations, inputs, and who is who among these.
 
-Made from what our adapters were asked to render (:class:`~jurist.engines.adapters.TypedRequest`). Inputs are the
+Made from what our adapters were asked to render (:class:`~jurist.engines.draws.TypedRequest`). Inputs are the
 texts that the prompt shows; the outputs of demonstrations are kept as JSON, so that equal ones are equal and what
 was learned from them is found again. What values an output field takes is its shape: types are read as their JSON
 schema, so that ``Literal``, enums, optional and bounded types, dataclasses and pydantic models are all read alike.
 Where a ``str`` stands for a label, the labels come from the description, written as ``one of: a; b; c``.
+Names tell the evidence, the thing judged and the context, then descriptions, then documented fallbacks.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
@@ -18,6 +19,7 @@ import dspy
 from dspy.adapters.utils import format_field_value, serialize_for_json
 from pydantic import TypeAdapter
 
+from ...text.terms import sentences
 from ..draws import TypedRequest
 
 Kind = Literal[
@@ -26,53 +28,67 @@ Kind = Literal[
 ]  # fmt: skip
 Schema = Mapping[str, Any]
 
-_PREFERENCE: Final = frozenset({"first", "second", "tie"})
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
 _RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
-_CLOSING: Final = re.compile(r"</\w+>")
 _LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """One property of an object; see :class:`Shape`."""
+class Scale:
+    """The numbers that a field or a property takes."""
 
-    name: str
-    role: str  # number (of a line), label, flag, score or text
-    values: tuple[Any, ...] = ()
-    low: float = 0.0
-    high: float = 1.0
-    whole: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """The values a field takes: labels of a closed set, properties of objects, or scores in a range."""
-
-    kind: Kind
-    labels: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
     low: float = 0.0
     high: float = 1.0
     whole: bool = False
     levels: tuple[float, ...] = ()  # the scores there are, ascending; empty if all between low and high
 
 
-def shape_of(info: Any, description: str) -> Shape:
-    """Return the shape of a field as the signature declares it (annotation, and constraints in ``metadata``)."""
-    kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
-    schema = _schema(Annotated[(kind, *info.metadata)]) if info.metadata else _plain_schema(kind)
-    return _shape(_resolve(schema, schema.get("$defs", {})), schema.get("$defs", {}), description)
+@dataclass(frozen=True, kw_only=True)
+class Part(Scale):
+    """One property of an object; see :class:`Shape`."""
+
+    name: str
+    role: str  # number (of a line), label, flag, score or text
+    values: tuple[Any, ...] = ()
 
 
-def _schema(kind: Any) -> Schema:
-    return TypeAdapter(kind).json_schema()
+@dataclass(frozen=True, kw_only=True)
+class Shape(Scale):
+    """The values a field takes: labels of a closed set, properties of objects, or scores in a range."""
+
+    kind: Kind
+    labels: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One declared field: its name, description, and (for outputs) the shape of its value."""
+
+    name: str
+    description: str
+    shape: Shape
 
 
 @lru_cache(maxsize=256)
-def _plain_schema(kind: Any) -> Schema:
-    """Return the schema of a type without constraints: every candidate's instruction makes a new signature of them."""
-    return _schema(kind)
+def _schema(kind: Any) -> Schema:
+    """Return the schema of a type: every candidate's instruction makes a new signature of the same ones."""
+    return TypeAdapter(kind).json_schema()
+
+
+def _field(name: str, info: Any) -> Field:
+    extra = info.json_schema_extra or {}
+    told = "" if extra.get("desc") == f"${{{name}}}" else extra.get("desc") or ""
+    bounds = f"Constraints: {extra['constraints']}" if extra.get("constraints") else ""
+    description = "\n".join(filter(None, map(str.strip, f"{told}\n{bounds}".splitlines())))
+    kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
+    schema = TypeAdapter(Annotated[(kind, *info.metadata)]).json_schema() if info.metadata else _schema(kind)
+    definitions = schema.get("$defs", {})
+    return Field(
+        name=name,
+        description=description,
+        shape=_shape(_resolve(schema, definitions), definitions, description),
+    )
 
 
 def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
@@ -87,27 +103,27 @@ def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
         case "object":
             return Shape(kind="map")
     if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        levels = tuple(sorted(float(value) for value in values))
-        return Shape(
-            kind="score", low=levels[0], high=levels[-1], whole=all(map(_is_whole, values)), levels=levels
-        )
+        levels = tuple(sorted(map(float, values)))
+        whole = all(isinstance(value, int) for value in values)
+        return Shape(kind="score", low=levels[0], high=levels[-1], whole=whole, levels=levels)
     if values:
-        labels = tuple(str(value) for value in values)
-        return Shape(
-            kind="preference" if {"first", "second"} <= set(labels) <= _PREFERENCE else "label", labels=labels
-        )
+        labels = tuple(map(str, values))
+        compares = {"first", "second"} <= set(labels) <= {"first", "second", "tie"}
+        return Shape(kind="preference" if compares else "label", labels=labels)
     if schema.get("type") in ("integer", "number"):
         low, high = _range(schema, description)
         return Shape(kind="score", low=low, high=high, whole=schema["type"] == "integer")
-    if len(described) > 1 and any(tag[2:-1] in described for tag in _CLOSING.findall(description)):
-        return Shape(kind="echo", labels=described)  # sentences in tags: one of the labels is shown as a tag
-    return Shape(kind="label", labels=described) if len(described) > 1 else Shape(kind="text")
+    if len(described) < 2:
+        return Shape(kind="text")
+    # Sentences in tags: one of the labels is shown as a tag.
+    tagged = any(tag in described for tag in re.findall(r"</(\w+)>", description))
+    return Shape(kind="echo" if tagged else "label", labels=described)
 
 
 def _listed(item: Schema, definitions: Schema, described: tuple[str, ...]) -> Shape:
     values = _values(item)
     if values or (item.get("type") == "string" and len(described) > 1):
-        return Shape(kind="labels", labels=tuple(str(value) for value in values) or described)
+        return Shape(kind="labels", labels=tuple(map(str, values)) or described)
     match item.get("type"):
         case "integer":
             return Shape(kind="indices")
@@ -122,19 +138,14 @@ def _listed(item: Schema, definitions: Schema, described: tuple[str, ...]) -> Sh
 
 
 def _object(schema: Schema, definitions: Schema, described: tuple[str, ...], kind: Kind) -> Shape:
-    parts = [
-        _part(name, _resolve(raw, definitions), described)
-        for name, raw in schema.get("properties", {}).items()
-    ]
-    if not parts:
-        return Shape(kind="text")
+    properties = schema.get("properties", {}).items()
+    parts = tuple(_part(name, _resolve(raw, definitions), described) for name, raw in properties)
     closed = next((part.values for part in parts if part.role == "label"), ())
-    return Shape(kind=kind, labels=tuple(str(value) for value in closed), parts=tuple(parts))
+    return Shape(kind=kind, labels=tuple(map(str, closed)), parts=parts) if parts else Shape(kind="text")
 
 
 def _part(name: str, schema: Schema, described: tuple[str, ...]) -> Part:
-    values = _values(schema)
-    if values:
+    if values := _values(schema):
         return Part(name=name, role="label", values=values)
     match schema.get("type"):
         case "boolean":
@@ -153,10 +164,6 @@ def _values(schema: Schema) -> tuple[Any, ...]:
     return tuple(schema.get("enum") or ([schema["const"]] if "const" in schema else []))
 
 
-def _is_whole(value: float) -> bool:
-    return isinstance(value, int)
-
-
 def _one_of(text: str) -> tuple[str, ...]:
     match = _ONE_OF.search(text)
     if not match:
@@ -173,9 +180,9 @@ def _range(schema: Schema, description: str) -> tuple[float, float]:
     """Return the bounds of a number: declared, else described ("0 to 10"), else 0 and 1."""
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
-    found = _RANGE.search(description)
-    told = sorted((float(found.group(1)), float(found.group(2)))) if found else [0.0, 1.0]
-    return (told[0] if low is None else float(low)), (told[1] if high is None else float(high))
+    described = _RANGE.search(description)
+    bounds = sorted(map(float, described.groups())) if described else [0.0, 1.0]
+    return (bounds[0] if low is None else float(low)), (bounds[1] if high is None else float(high))
 
 
 def _resolve(schema: Schema, definitions: Schema) -> Schema:
@@ -190,20 +197,22 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Field:
-    """One declared field: its name, description, and (for outputs) the shape of its value."""
-
-    name: str
-    description: str
-    shape: Shape
-
-
-@dataclass(frozen=True, kw_only=True)
 class Demo:
     """One demonstration: the input texts and the outputs as JSON, by field name; those that were supplied."""
 
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+
+    def value(self, name: str) -> Any:
+        """Return the value of an output, perhaps given as its JSON text; ``None`` if there is none."""
+        raw = dict(self.outputs).get(name)
+        value = None if raw is None else json.loads(raw)
+        if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            try:
+                return json.loads(value)
+            except ValueError:
+                return value
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,19 +231,17 @@ def read_request(request: TypedRequest) -> Ask:
     signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
     inputs, outputs, instruction = _declared(signature)
     groups = (signature.input_fields, signature.output_fields)
+
+    def whole(demo: Mapping[str, Any]) -> bool:
+        return all(demo.get(name) is not None for name in signature.fields)
+
     # The demonstrations that the prompt shows, in its order: incomplete ones first.
-    whole = [demo for demo in request.demos if all(demo.get(name) is not None for name in signature.fields)]
-    parts = [
-        demo
-        for demo in request.demos
-        if any(demo.get(name) is None for name in signature.fields)
-        and all(any(name in demo for name in group) for group in groups)
-    ]
+    shown = [demo for demo in request.demos if whole(demo) or all(any(n in demo for n in g) for g in groups)]
     return Ask(
         inputs=inputs,
         outputs=outputs,
         instruction=instruction,
-        demos=tuple(_demo(signature, demo) for demo in (*parts, *whole)),
+        demos=tuple(_demo(signature, demo) for demo in sorted(shown, key=whole)),
         values=dict(_texts(signature, request.inputs)),
     )
 
@@ -247,15 +254,6 @@ def _declared(signature: Any) -> tuple[tuple[Field, ...], tuple[Field, ...], str
     return inputs, outputs, "\n".join(line.strip() for line in signature.instructions.strip().splitlines())
 
 
-def _field(name: str, info: Any) -> Field:
-    extra = info.json_schema_extra or {}
-    said = "" if extra.get("desc") == f"${{{name}}}" else extra.get("desc") or ""
-    bounds = f"Constraints: {extra['constraints']}" if extra.get("constraints") else ""
-    lines = [line.strip() for line in f"{said}\n{bounds}".splitlines()]
-    description = "\n".join(line for line in lines if line)
-    return Field(name=name, description=description, shape=shape_of(info, description))
-
-
 def _texts(signature: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, info in signature.input_fields.items():
         if name in values:
@@ -265,9 +263,134 @@ def _texts(signature: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, str
 
 
 def _demo(signature: Any, demo: Mapping[str, Any]) -> Demo:
-    supplied = {name: demo[name] for name in signature.output_fields if demo.get(name) is not None}
-    outputs = {
-        name: json.dumps(value, ensure_ascii=False, default=serialize_for_json)
-        for name, value in supplied.items()
-    }
-    return Demo(inputs=tuple(_texts(signature, demo)), outputs=tuple(outputs.items()))
+    outputs = tuple(
+        (name, json.dumps(demo[name], ensure_ascii=False, default=serialize_for_json))
+        for name in signature.output_fields
+        if demo.get(name) is not None
+    )
+    return Demo(inputs=tuple(_texts(signature, demo)), outputs=outputs)
+
+
+# Ranked: an earlier line wins over a later one; fields of the same line are read together.
+_EVIDENCE: Final = (
+    "reference evidence document documents source sources knowledge passage passages article policy "
+    "transcript facts grounding retrieved ground_truth 参考 证据 文档 资料 知识 原文 来源",
+    "conversation context contexts premise text dialogue_text correct_answer gold_answer 对话 上下文 背景",
+    "dialogue dialog history chat 历史",
+)
+_JUDGED: Final = (
+    "claim claims statement statements sentence sentences hypothesis assertion unit "
+    "units 声明 论断 句子 陈述",
+    "constraint constraints criterion criteria item items 约束 条件",
+    "response answer reply summary prediction candidate output completion "
+    "model_answer 回复 回答 答案 摘要 总结",
+)
+_NUMBERED: Final = re.compile(r"^[ \t]*(?:(\d{1,5})[.)、:：][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)", re.M)
+_WRAPPED: Final = re.compile(r"<>(.*)</>", re.S)
+_PLURAL: Final = ("sentences", "statements", "claims", "units", "lines", "items", "constraints", "criteria")
+_LIST_KINDS: Final = ("labels", "tags", "bools", "indices", "texts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One thing to judge: its number (1-based, as written) and its text."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Field names by role."""
+
+    evidence: tuple[str, ...]
+    judged: str
+    context: tuple[str, ...]
+
+
+@lru_cache(maxsize=1024)
+def _rank(field: Field, table: tuple[str, ...]) -> int:
+    """Return the best rank of a field in a table by name (0..), by description (10..), or 99."""
+    name = field.name.lower()
+    words = set(re.split(r"_+", name)) | {name}
+    about = set(re.findall(r"[a-z]+|[\u4e00-\u9fff]{2}", field.description.lower()))
+    for offset, have in ((0, words), (10, about)):
+        for rank, line in enumerate(table):
+            if have & set(line.split()):
+                return offset + rank
+    return 99
+
+
+def assign_roles(ask: Ask) -> Roles:
+    """Assign roles from the declared fields; the values only break ties (numbered lines, length)."""
+    fields = [field for field in ask.inputs if field.name in ask.values] or list(ask.inputs)
+    judged_ranks = {field.name: _rank(field, _JUDGED) for field in fields}
+    evidence_ranks = {field.name: _rank(field, _EVIDENCE) for field in fields}
+    claimants = [name for name, rank in judged_ranks.items() if rank < 10 and evidence_ranks[name] >= rank]
+    numbered = []
+    if any(field.shape.kind in _LIST_KINDS for field in ask.outputs):
+        numbered = [name for name in claimants if _NUMBERED.search(ask.values.get(name, "")[:4000])]
+    judged = min(numbered or claimants, key=lambda name: judged_ranks[name], default="")
+    rest = [field.name for field in fields if field.name != judged]
+    best = min((evidence_ranks[name] for name in rest), default=99)
+    evidence = [name for name in rest if evidence_ranks[name] == best and best < 99]
+    if not evidence and rest:
+        evidence = [max(rest, key=lambda name: len(ask.values.get(name, "")))]
+    others = [name for name in rest if name not in evidence]
+    if not judged and others:
+        described = min(others, key=lambda name: judged_ranks[name])
+        judged = described if judged_ranks[described] < 99 else others[-1]
+    elif not judged and evidence:
+        judged = evidence.pop()
+    return Roles(
+        evidence=tuple(evidence), judged=judged, context=tuple(name for name in others if name != judged)
+    )
+
+
+def in_lines(name: str, values: Mapping[str, str]) -> bool:
+    """Return whether a judged field holds one thing per line: numbered or tagged lines, or a name in the plural."""
+    text = values.get(name, "").lstrip()
+    return bool(_NUMBERED.match(text)) or text.startswith("<>") or name.lower().split("_")[-1] in _PLURAL
+
+
+def split_units(text: str) -> tuple[Unit, ...]:
+    """Split numbered lines ``1. text`` into units; without numbering each line is one unit.
+
+    Numbers must grow by exactly one from the first line on, so that a list inside a sentence
+    ("1. pioneering ...") does not open a unit of its own. Where every line has a number, they may leave
+    some out: a part of the sentences, under the numbers they have in the whole.
+    """
+    marks: list[tuple[int, int, int]] = []
+    every = len(_NUMBERED.findall(text)) == sum(bool(line.strip()) for line in text.splitlines())
+    for match in _NUMBERED.finditer(text):
+        number = int(match.group(1) or match.group(2))
+        if not marks or number == marks[-1][0] + 1 or (every and number > marks[-1][0]):
+            marks.append((number, match.start(), match.end()))
+    if marks and not text[: marks[0][1]].strip():
+        ends = [start for _, start, _ in marks[1:]] + [len(text)]
+        pairs = zip(marks, ends, strict=True)
+        return tuple(Unit(number=number, text=text[start:end].strip()) for (number, _, start), end in pairs)
+    return _units(
+        [wrapped[1].strip() if (wrapped := _WRAPPED.fullmatch(one)) else one for one in _lines(text)]
+    )
+
+
+def split_lines(text: str) -> tuple[Unit, ...]:
+    """Return units for answers that quote: what is quoted has to stand in the text, so a line stays as it is.
+
+    Only where every line is numbered, from 1 on, are the numbers taken off; a text on one line is cut into its
+    sentences.
+    """
+    lines = _lines(text)
+    if len(lines) == 1:
+        return _units(sentences(lines[0]))
+    units = split_units(text)
+    return units if len(units) == len(lines) and units[:1] and units[0].number == 1 else _units(lines)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _units(texts: Sequence[str]) -> tuple[Unit, ...]:
+    return tuple(Unit(number=number, text=text) for number, text in enumerate(texts, 1))

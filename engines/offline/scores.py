@@ -15,13 +15,11 @@ from typing import Final
 import numpy as np
 
 from ...text.evidence import term_set
-from .criteria import shifts_for
-from .decisions import Decision, Task, decide, drawn, given, scene_of
+from .decisions import Decision, Lesson, Manner, Task, decide, scene_of
 from .features import NAMES, Scene, read_units
 from .labels import definition_of, meanings, prior_weights
 from .learning import BIAS_COLUMN, Array, Readout, chance, design, learn, vocabulary
-from .request import Ask, Demo, Field, Part, Shape
-from .roles import Roles, Unit, assign_roles
+from .request import Ask, Field, Roles, Scale, Shape, Unit, assign_roles
 
 _GRID: Final = 100  # steps of a scale without levels
 _PRIOR_LABEL: Final = (-2.0, 4.0, 4.0)
@@ -38,11 +36,10 @@ def columns(scene: Scene, words: Sequence[str], extra: Array | None = None) -> A
 
 def decide_score(task: Task, field: Field) -> list[Decision]:
     """Score the whole claim; the decision's ``support`` is where on the scale, 0 to 1."""
-    shape, scene = field.shape, _whole(task.ask.values, task.roles)
-    words, readout = _score_readout(field, task.ask.instruction, task.ask.demos, task.roles)
+    shape, scene = field.shape, scene_of(task.ask.values, task.roles)[0]
+    words, readout = _score_readout(task.lesson(field))
     x = columns(scene, words)
-    at = float(chance(readout.odds(x))[0])
-    support = to_levels(at, readout.spread, shape.levels or levels_of(shape), shape.low, shape.high, task)
+    support = to_levels(float(chance(readout.odds(x))[0]), readout.spread, shape, task.manner)
     label = f"{round(shape.low + support * (shape.high - shape.low), 3):g}"
     return [_decision(scene, x, readout, label, support, holds=support >= 0.5)]
 
@@ -60,81 +57,65 @@ def _decision(
     )
 
 
-def levels_of(scale: Shape | Part) -> tuple[float, ...]:
-    """Return the values that a number may take: integers, else a hundred steps."""
-    if scale.whole and scale.high - scale.low <= _GRID:
-        return tuple(float(n) for n in range(round(scale.low), round(scale.high) + 1))
-    return tuple(float(value) for value in np.linspace(scale.low, scale.high, _GRID + 1))
-
-
-def to_levels(
-    at: float, spread: float, levels: tuple[float, ...], low: float, high: float, task: Task
-) -> float:
+def to_levels(at: float, spread: float, scale: Scale, manner: Manner) -> float:
     """Return one level as a share of the range: the nearest to ``at``, or, above temperature 0, one that is drawn."""
-    shares = [share_of(level, low, high) for level in levels]
+    levels = scale.levels
+    if not levels and scale.whole and scale.high - scale.low <= _GRID:
+        levels = tuple(float(n) for n in range(round(scale.low), round(scale.high) + 1))
+    levels = levels or tuple(map(float, np.linspace(scale.low, scale.high, _GRID + 1)))
+    shares = [share_of(level, scale) for level in levels]
     likely = [float(np.exp(-(((share - at) / spread) ** 2) / 2.0)) for share in shares]
-    return shares[drawn(likely, task.manner)]
+    return shares[manner.drawn(likely)]
 
 
-def share_of(value: float, low: float, high: float) -> float:
+def share_of(value: float, scale: Scale) -> float:
     """Return where a value lies on its range, 0 to 1."""
+    low, high = scale.low, scale.high
     return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
 def prior_of(name: str, instruction: str, description: str = "") -> Array:
     """Return the weights of "what the name says is so" against its being not so; the last is the bias."""
-    yes, no = prior_weights(
-        meanings(("True", "False"), name, instruction, description), shifts_for(instruction)
-    )
+    yes, no = prior_weights(meanings(("True", "False"), name, instruction, description), instruction)
     return np.asarray(yes - no, dtype=np.float64)
 
 
-def _whole(values: Mapping[str, str], roles: Roles) -> Scene:
-    return scene_of(dict(values), roles, per_unit=False)[0]
-
-
 @lru_cache(maxsize=64)
-def _score_readout(
-    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
-) -> tuple[tuple[str, ...], Readout]:
-    scenes, target = [], []
-    for demo in demos:
-        value = given(demo, field.name)
+def _score_readout(lesson: Lesson) -> tuple[tuple[str, ...], Readout]:
+    field, scenes, target = lesson.field, [], []
+    for values, value in lesson.shown():
         if isinstance(value, str):
             value = float(value) if re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", value) else None
         if isinstance(value, int | float) and not isinstance(value, bool):
-            scenes.append(_whole(dict(demo.inputs), roles))
-            target.append(share_of(float(value), field.shape.low, field.shape.high))
+            scenes.append(scene_of(values, lesson.roles)[0])
+            target.append(share_of(float(value), field.shape))
     words = vocabulary([scene.units[0] for scene in scenes])
-    prior = prior_of(field.name, instruction, field.description)
+    prior = prior_of(field.name, lesson.instruction, field.description)
     return words, learn([columns(scene, words) for scene in scenes], target, prior, words)
 
 
 def decide_several(task: Task, field: Field) -> list[Decision]:
     """Decide on every label; a decision holds if the label is given."""
-    scene = _whole(task.ask.values, task.roles)
-    words, readouts = _label_readouts(field, task.ask.instruction, task.ask.demos, task.roles)
+    scene = scene_of(task.ask.values, task.roles)[0]
+    words, readouts = _label_readouts(task.lesson(field))
     decisions = []
     for label, readout in zip(field.shape.labels, readouts, strict=True):
         x = _label_columns(scene, label, task.ask.instruction, words)
         p = float(chance(readout.odds(x))[0])
-        holds = drawn([p, 1.0 - p], task.manner) == 0
+        holds = task.manner.holds(p)
         decisions.append(_decision(scene, x, readout, label if holds else f"not {label}", p, holds=holds))
     return decisions
 
 
 @lru_cache(maxsize=64)
-def _label_readouts(
-    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
-) -> tuple[tuple[str, ...], tuple[Readout, ...]]:
-    shown = [(demo, given(demo, field.name)) for demo in demos]
-    labelled = [(demo, set(map(str, value))) for demo, value in shown if isinstance(value, list)]
-    scenes = [_whole(dict(demo.inputs), roles) for demo, _ in labelled]
+def _label_readouts(lesson: Lesson) -> tuple[tuple[str, ...], tuple[Readout, ...]]:
+    labelled = [(values, set(map(str, value))) for values, value in lesson.shown() if isinstance(value, list)]
+    scenes = [scene_of(values, lesson.roles)[0] for values, _ in labelled]
     words = vocabulary([scene.units[0] for scene in scenes])
     prior = np.concatenate([np.zeros(len(NAMES)), _PRIOR_LABEL])
     readouts = []
-    for label in field.shape.labels:
-        rows = [_label_columns(scene, label, instruction, words) for scene in scenes]
+    for label in lesson.field.shape.labels:
+        rows = [_label_columns(scene, label, lesson.instruction, words) for scene in scenes]
         readouts.append(learn(rows, [float(label in labels) for _, labels in labelled], prior, words))
     return words, tuple(readouts)
 
@@ -153,23 +134,23 @@ def _definition(label: str, instruction: str) -> frozenset[str]:
 
 def decide_preference(task: Task, field: Field) -> list[Decision]:
     """Decide between the two candidates; without two inputs that can be compared, as for any label."""
-    pair = candidates_of(task.ask.inputs)
+    pair = _candidates(task.ask.inputs)
     if pair is None:
         return decide(task, replace(field, shape=Shape(kind="label", labels=field.shape.labels)))
-    roles = _candidate_roles(task.ask, pair)
-    words, better, even = _preference_readouts(field, task.ask.instruction, task.ask.demos, pair, roles)
-    x = _difference(task.ask.values, pair, roles, words)
+    lesson = replace(task.lesson(field), roles=_candidate_roles(task.ask, pair))
+    words, better, even = _preference_readouts(lesson, pair)
+    x = _difference(task.ask.values, pair, lesson.roles, words)
     odds = better.odds(x)
     tie = float(chance(even.odds(_size(odds)))[0]) if "tie" in field.shape.labels else 0.0
     p = float(chance(odds)[0])
     likely = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
-    label = field.shape.labels[drawn([likely[name] for name in field.shape.labels], task.manner)]
-    scene = _whole(task.ask.values, replace(roles, judged=pair[int(label == "second")]))
+    label = field.shape.labels[task.manner.drawn([likely[name] for name in field.shape.labels])]
+    scene = scene_of(task.ask.values, replace(lesson.roles, judged=pair[int(label == "second")]))[0]
     decision = _decision(scene, x, better, label, likely[label], holds=label == "first")
     return [replace(decision, reasons=better.reasons(x[0], high=label != "second"))]
 
 
-def candidates_of(inputs: Sequence[Field]) -> tuple[str, str] | None:
+def _candidates(inputs: Sequence[Field]) -> tuple[str, str] | None:
     """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
     names = [field.name for field in inputs]
     for first, second in combinations(names, 2):
@@ -202,7 +183,8 @@ def _candidate_roles(ask: Ask, pair: tuple[str, str]) -> Roles:
 def _difference(
     values: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
 ) -> Array:
-    first, second = (columns(_whole(values, replace(roles, judged=name)), words) for name in pair)
+    scenes = (scene_of(values, replace(roles, judged=name))[0] for name in pair)
+    first, second = (columns(scene, words) for scene in scenes)
     return np.asarray(first - second, dtype=np.float64)
 
 
@@ -211,16 +193,13 @@ def _size(odds: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _preference_readouts(
-    field: Field, instruction: str, demos: tuple[Demo, ...], pair: tuple[str, str], roles: Roles
-) -> tuple[tuple[str, ...], Readout, Readout]:
+def _preference_readouts(lesson: Lesson, pair: tuple[str, str]) -> tuple[tuple[str, ...], Readout, Readout]:
     """Return the shared words, the readout of the better candidate, and that of a tie."""
-    shown = [(dict(demo.inputs), str(given(demo, field.name))) for demo in demos]
-    labelled = [(values, label) for values, label in shown if label in _TARGETS]
+    labelled = [(values, str(value)) for values, value in lesson.shown() if str(value) in _TARGETS]
     words = vocabulary([values.get(name, "") for values, _ in labelled for name in pair])
-    prior = prior_of("supported", instruction)
+    prior = prior_of("supported", lesson.instruction)
     prior[BIAS_COLUMN] = 0.0  # it is the same for both
-    rows = [_difference(values, pair, roles, words) for values, _ in labelled]
+    rows = [_difference(values, pair, lesson.roles, words) for values, _ in labelled]
     better = learn(rows, [_TARGETS[label] for _, label in labelled], prior, words)
     ties = [float(label == "tie") for _, label in labelled]
     return words, better, learn([_size(better.left_out)], ties, np.array(_PRIOR_TIE))

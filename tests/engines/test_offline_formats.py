@@ -197,11 +197,3 @@ def test_the_prompt_is_the_one_that_dspy_writes(name: str) -> None:
     demos = [{"reference": "x", "claim": "y", "factual": True}]
     inputs = {"reference": REFERENCE, "claim": "It closed."}
     assert FORMATS[name].format(Whole, demos, inputs) == theirs.format(Whole, demos, inputs)
-
-
-def test_engine_is_not_copied_and_keeps_its_settings() -> None:
-    import copy
-
-    engine = OfflineEngine(seed=3)
-    assert copy.deepcopy(engine) is engine
-    assert OfflineEngine.load_state(engine.dump_state()).dump_state() == engine.dump_state()

@@ -7,7 +7,7 @@ import pytest
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.offline.criteria import BANK, active, instruction_sentences
+from jurist.engines.offline.labels import BANK, active, instruction_sentences
 from jurist.engines.offline.proposer import normal, read_story
 
 BASIC = """Label every sentence.

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.offline.criteria import BANK, active, shifts_for
 from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
 from jurist.engines.offline.labels import (
     AXES,
+    BANK,
     BIAS,
     DIRECTIONS,
+    active,
     meaning_of,
     meanings,
     prior_weights,
@@ -93,20 +94,11 @@ def test_features_say_what_they_are_named_for(
     assert low - 1e-9 <= measure(evidence, unit)[0][feature] <= high + 1e-9
 
 
-def test_position_and_neighbours_come_from_the_whole_response() -> None:
-    first, middle, last = measure(
-        "The mill closed.", "The mill closed.", "Dragons sleep.", "The mill closed."
-    )
-    assert [first["position"], middle["position"], last["position"]] == [0.0, 0.5, 1.0]
-    assert middle["rel_cov"] < 0 < first["rel_cov"]
-    assert first["mean_cov"] == last["mean_cov"] == pytest.approx(2 / 3)
-
-
 def test_directions_and_shifts_name_existing_axes_and_features() -> None:
     columns = {*NAMES, BIAS}
     assert set(DIRECTIONS) == set(AXES)
     assert all(set(table) <= columns for table in DIRECTIONS.values())
-    assert all(axis in AXES and name in columns for c in BANK for axis, name, _ in c.shifts)
+    assert all(a in AXES and n in columns for c in BANK for a, n in (s.split(".") for s in c.shifts))
     assert len({c.name for c in BANK}) == len(BANK) >= 25
     assert [n for group in GROUPS.values() for n in group] == list(NAMES)
 
@@ -126,7 +118,7 @@ def test_each_criterion_moves_support_the_documented_way(criterion: Any) -> None
     )
     matrix = read_units(Scene(evidence=CALL, units=units)).matrix
     x = np.hstack([matrix, np.ones((2, 1))])
-    moved = prior_weights(known, shifts_for(criterion.english)) - prior_weights(known, {})
+    moved = prior_weights(known, criterion.english) - prior_weights(known)
     change = float((x @ moved.T)[:, 0].sum())
     assert change < 0 if criterion.fixes == "over" else change > 0
 
@@ -194,12 +186,6 @@ def test_unknown_labels_are_read_from_their_definition() -> None:
     text = "Answer red if the evidence supports the claim, blue if it does not support it."
     assert [m.group for m in meanings(("red", "blue"), "verdict", text)] == ["supported", "unsupported"]
     assert [m.group for m in meanings(("red", "blue"), "verdict", "Choose.")] == ["unknown", "unknown"]
-
-
-def test_without_demonstrations_the_fit_is_the_prior() -> None:
-    prior = np.arange(6.0).reshape(2, 3)
-    none = np.zeros((0, 3))
-    assert fit(none, np.zeros(0, dtype=np.int64), np.zeros(0), prior, ("a", "b")) is prior
 
 
 @settings(max_examples=25)
@@ -328,8 +314,7 @@ def test_the_same_words_in_another_order_of_calls_give_the_same_numbers() -> Non
 def test_roles_follow_names_then_fallbacks(
     fields: dict[str, str], evidence: tuple[str, ...], judged: str, context: tuple[str, ...]
 ) -> None:
-    from jurist.engines.offline.request import Ask, Field, Shape
-    from jurist.engines.offline.roles import assign_roles
+    from jurist.engines.offline.request import Ask, Field, Shape, assign_roles
 
     def field(name: str, kind: Any = "text") -> Field:
         return Field(name=name, description="", shape=Shape(kind=kind))
