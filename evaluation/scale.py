@@ -46,7 +46,7 @@ class Scale(ABC):
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
 
-    # How values are held against gold; see :class:`~jurist.evaluation.comparisons.Comparison`.
+    # How values are held against gold; this is what evaluation sees of an answer.
 
     @property
     @abstractmethod

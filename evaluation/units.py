@@ -25,7 +25,7 @@ MISSING = -1
 
 
 class Kind(Protocol):
-    """What encoding needs to know of a kind of answer; see :class:`~jurist.evaluation.comparisons.Comparison`."""
+    """What encoding needs to know of a kind of answer: a part of :class:`~jurist.evaluation.scale.Scale`."""
 
     @property
     def domain(self) -> tuple[Value, ...]:

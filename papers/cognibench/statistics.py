@@ -10,20 +10,20 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...evaluation.intervals import Cell, Share, breakdown
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS, TIERS
-from ...text.json_lines import plain
+from ...text.json_lines import plain, plain_fields
 from ...text.wording import count_words
 from .turns import Labelled
 
-Rows: TypeAlias = dict[int, dict[str, Share]]
-"""Turn or part of the answer, from 1 -> measure -> ratio."""
+Row: TypeAlias = Mapping[str, Any]
+"""A turn or a part of the answer: its number from 1, a second number, and the share of each measure."""
 
 PARTS: Final = 5
 _TURN: Final = {
@@ -42,13 +42,12 @@ _POSITION: Final = {
     "cognitive_hallucinations_here": ("bad cognitive", "bad cognitive in all"),
 }
 """The same of a part of an answer; ``in all`` are those of the whole answer."""
-_PLOTS: Final[tuple[tuple[str, Literal["turn", "position"], tuple[str, ...], str, str], ...]] = (
-    ("statements-by-turn", "turn", (*_TURN,)[:2], "Statements per answer, by turn", "statements"),
-    ("cognitive-share-by-turn", "turn", (*_TURN,)[2:3], "Share of cognitive statements, by turn", "share"),
-    ("hallucinations-by-turn", "turn", (*_TURN,)[3:5], "Rate of hallucination, by turn", "share"),
-    ("hallucinations-by-position", "position", (*_POSITION,)[2:],
-     "Where in an answer its hallucinations stand", "share"),
-)  # fmt: skip
+_PLOTS: Final = (
+    ("statements-by-turn", (*_TURN,)[:2], "Statements per answer, by turn", "statements"),
+    ("cognitive-share-by-turn", (*_TURN,)[2:3], "Share of cognitive statements, by turn", "share"),
+    ("hallucinations-by-turn", (*_TURN,)[3:5], "Rate of hallucination, by turn", "share"),
+    ("hallucinations-by-position", (*_POSITION,)[2:], "Where in an answer its hallucinations stand", "share"),
+)
 
 
 def label_sets(positive: Collection[str]) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -118,55 +117,44 @@ def _spread(values: Sequence[int]) -> dict[str, float | None]:
 class Dynamics:
     """How answers change, by turn and within an answer."""
 
-    by_turn: Rows
-    by_place: Rows
-    answers: dict[int, int]  # turn -> number of answers
-
-    @property
-    def _tables(self) -> dict[str, list[tuple[dict[str, int], dict[str, Share]]]]:
-        """Table -> what each row is of, its place first, and its ratios."""
-        turns = [({"turn": turn, "answers": self.answers[turn]}, row) for turn, row in self.by_turn.items()]
-        parts = [({"part": part, "of": len(self.by_place)}, row) for part, row in self.by_place.items()]
-        return {"turn": turns, "position": parts}
+    by_turn: Sequence[Row]  # ``turn``, the number of its ``answers``, and its measures
+    by_position: Sequence[Row]  # ``part``, of how many (``of``), and its measures
 
     def to_json(self) -> dict[str, Any]:
         """Return both tables as plain JSON types."""
-        return {
-            f"by_{name}": [{**about, **plain(row)} for about, row in rows]
-            for name, rows in self._tables.items()
-        }
+        return plain_fields(self)
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "Dynamics":
         """Return what :meth:`to_json` wrote."""
-        turns, parts = value["by_turn"], value["by_position"]
-        return cls(
-            by_turn={row["turn"]: {name: Share(**row[name]) for name in _TURN} for row in turns},
-            by_place={row["part"]: {name: Share(**row[name]) for name in _POSITION} for row in parts},
-            answers={row["turn"]: row["answers"] for row in turns},
+        turns, parts = (
+            [
+                {key: Share(**one) if isinstance(one, dict) else one for key, one in row.items()}
+                for row in value[name]
+            ]
+            for name in ("by_turn", "by_position")
         )
+        return cls(by_turn=turns, by_position=parts)
 
     def to_csv(self) -> str:
         """Return both tables as one CSV: table, place, measure, value, low, high, count, of, groups."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["table", "place", "measure", *(one.name for one in fields(Share))])
-        for name, rows in self._tables.items():
-            for about, row in rows:
-                for measure, share in row.items():
+        for name, rows in (("turn", self.by_turn), ("position", self.by_position)):
+            for row in rows:
+                (_, place), _, *measures = row.items()
+                for measure, share in measures:
                     shown = ["" if cell is None else f"{cell:.6g}" for cell in astuple(share)]
-                    writer.writerow([name, next(iter(about.values())), measure, *shown])
+                    writer.writerow([name, place, measure, *shown])
         return text.getvalue()
 
     def sheets(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """Return both tables for people: title, columns, rows of cells with intervals."""
-        turns = [
-            [str(turn), str(self.answers[turn]), *map(str, row.values())]
-            for turn, row in self.by_turn.items()
-        ]
+        turns = [list(map(str, row.values())) for row in self.by_turn]
         parts = [
-            [f"{part} of {len(self.by_place)}", *map(str, row.values())]
-            for part, row in self.by_place.items()
+            [f"{row['part']} of {row['of']}", *(str(row[name]) for name in _POSITION)]
+            for row in self.by_position
         ]
         return [
             ("by turn (Figures 5 and 7, top)", ["turn", "answers", *map(_words, _TURN)], turns),
@@ -178,36 +166,26 @@ def dynamics(
     answers: Sequence[Labelled], *, parts: int = PARTS, positive: Collection[str] = HALLUCINATED
 ) -> Dynamics:
     """Return the dynamics of labelled answers."""
-
-    def by_turn(measures: Sequence[str]) -> Iterator[Cell[int, str]]:
-        for one in answers:
-            counts = _counts(one.labels, positive)
-            for name in measures:
-                part, whole = _TURN[name]
-                yield one.answer.group, one.answer.turn + 1, name, counts[part], counts[whole]
-
-    def by_place() -> Iterator[Cell[int, str]]:
-        for one in answers:
-            size, in_all = len(one.labels), _counts(one.labels, positive)
-            for place in range(1, parts + 1):
-                here = [
-                    label
-                    for number, label in enumerate(one.labels)
-                    if int((number + 0.5) * parts / size) + 1 == place
-                ]
-                counts = _counts(here, positive) + Counter(
-                    {f"{name} in all": count for name, count in in_all.items()}
-                )
-                for name, (part, whole) in _POSITION.items():
-                    yield one.answer.group, place, name, counts[part], counts[whole]
-
+    turns: list[Cell[int, str]] = []
+    places: list[Cell[int, str]] = []
+    for one in answers:
+        group, size, counts = one.answer.group, len(one.labels), _counts(one.labels, positive)
+        for name, (part, whole) in _TURN.items():
+            turns.append((group, one.answer.turn + 1, name, counts[part], counts[whole]))
+        in_all = Counter({f"{name} in all": count for name, count in counts.items()})
+        for place in range(1, parts + 1):
+            here = [label for n, label in enumerate(one.labels) if int((n + 0.5) * parts / size) + 1 == place]
+            counts = _counts(here, positive) + in_all
+            for name, (part, whole) in _POSITION.items():
+                places.append((group, place, name, counts[part], counts[whole]))
+    numbers = Counter(one.answer.turn + 1 for one in answers)
     # Statements per answer may be more than one, a share may not.
-    numbers, rates = breakdown(by_turn((*_TURN,)[:2]), most=math.inf), breakdown(by_turn((*_TURN,)[2:]))
-    turns = Counter(one.answer.turn + 1 for one in answers)
+    rates, more = breakdown(turns), breakdown((cell for cell in turns if "per" in cell[2]), most=math.inf)
     return Dynamics(
-        by_turn={turn: {**numbers[turn], **rates[turn]} for turn in sorted(turns)},
-        by_place=breakdown(by_place()),
-        answers={turn: turns[turn] for turn in sorted(turns)},
+        by_turn=[
+            {"turn": turn, "answers": numbers[turn], **rates[turn], **more[turn]} for turn in sorted(numbers)
+        ],
+        by_position=[{"part": part, "of": parts, **row} for part, row in breakdown(places).items()],
     )
 
 
@@ -235,24 +213,24 @@ def plot_dynamics(found: Dynamics, folder: Path) -> list[Path]:
     from ...report.plotting import Series, draw
 
     written = []
-    for name, axis, measures, title, y in _PLOTS:
-        rows = found.by_turn if axis == "turn" else found.by_place
-        series = []
+    for name, measures, title, y in _PLOTS:
+        turns = name.endswith("turn")
+        rows, series = found.by_turn if turns else found.by_position, []
         for measure in measures:
-            shares = [(float(at), row[measure]) for at, row in enumerate(rows.values())]
-            held = [(at, share) for at, share in shares if share.value is not None]
+            held = [
+                (float(at), row[measure]) for at, row in enumerate(rows) if row[measure].value is not None
+            ]
             sure = [(at, share) for at, share in held if share.low is not None]
             if held:
-                points = tuple((at, float(share.value or 0.0)) for at, share in sure or held)
+                points = tuple((at, float(share.value)) for at, share in sure or held)
                 low, high = (
-                    tuple(float(getattr(share, end) or 0.0) for _, share in sure) for end in ("low", "high")
+                    tuple(float(getattr(share, end)) for _, share in sure) for end in ("low", "high")
                 )
                 series.append(Series(name=_words(measure), points=points, low=low, high=high))
         if series:
             path = folder / f"{name}.svg"
-            look: dict[str, Any] = (
-                {"x": "turn"} if axis == "turn" else {"x": "part of the answer", "kind": "bars"}
-            )
-            draw(path, series, title=title, y=y, labels=list(map(str, rows)), **look)
+            look: dict[str, Any] = {"x": "turn"} if turns else {"x": "part of the answer", "kind": "bars"}
+            labels = [str(row["turn" if turns else "part"]) for row in rows]
+            draw(path, series, title=title, y=y, labels=labels, **look)
             written.append(path)
     return written

@@ -184,7 +184,7 @@ def test_dynamics_by_turn_and_by_position() -> None:
         None,
     ]
     found = dynamics(labelled(rows, labels))
-    first, second = found.by_turn[1], found.by_turn[2]
+    first, second = found.by_turn
     assert (first["factual_per_answer"].value, first["cognitive_per_answer"].value) == (3.0, 2.0)
     assert first["cognitive_share"].value == 0.4
     assert (first["hallucinated_factual"].value, first["hallucinated_cognitive"].value) == (
@@ -192,7 +192,7 @@ def test_dynamics_by_turn_and_by_position() -> None:
         0.5,
     )
     assert (second["cognitive_share"].value, second["hallucinated_factual"].value) == (1.0, None)
-    assert [row["hallucinated_factual"].value for row in found.by_place.values()] == [
+    assert [row["hallucinated_factual"].value for row in found.by_position] == [
         0.0,
         1.0,
         0.0,
@@ -200,7 +200,7 @@ def test_dynamics_by_turn_and_by_position() -> None:
         None,
     ]
     # of two cognitive hallucinations an answer and a half: one last of five, one first of two
-    assert [row["cognitive_hallucinations_here"].value for row in found.by_place.values()] == [
+    assert [row["cognitive_hallucinations_here"].value for row in found.by_position] == [
         0,
         0.5,
         0,
@@ -236,7 +236,7 @@ def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
 def test_statements_per_answer_may_be_more_than_one_and_are_not_fewer_than_none() -> None:
     rows = [dialogue(name, "Aa bb. Cc dd.") for name in ("a", "b", "c")]
     labels: list[str | None] = ["faithful", "reliable", "reliable", "reliable", "faithful", "irrelevant"]
-    row = dynamics(labelled(rows, labels)).by_turn[1]
+    row = dynamics(labelled(rows, labels)).by_turn[0]
     few, many = row["factual_per_answer"], row["cognitive_per_answer"]
     assert (few.value, few.low, many.value, many.low) == (pytest.approx(2 / 3), 0.0, 1.0, 0.0)
     assert 1 < (few.high or 0) < (many.high or 0)
