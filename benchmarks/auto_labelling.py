@@ -30,7 +30,7 @@ from jurist.jobs.looking import prompt_of, proof_of
 from jurist.keeping.resolving import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
-from jurist.papers.cognibench.detection import line_of, table_of
+from jurist.papers.cognibench.detection import Scoring
 from jurist.papers.cognibench.detectors import Plan, ask, planned, rows_at
 from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
@@ -99,17 +99,9 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         ("- Sampling (1 draw)", "single", 1),
         ("- CFP (one sentence a call)", "basic", majority(samples)),
     ]
-    positive = closed(COGNIBENCH.answer).positive
+    scoring = Scoring(gold=gold, positive=closed(COGNIBENCH.answer).positive, strictness="grounded")
     lines = [
-        line_of(
-            name,
-            model.name,
-            rows_at(asked[part], votes),
-            split.test,
-            positive,
-            tiers=True,
-            spend=spends[part],
-        )
+        scoring.line(name, model.name, rows_at(asked[part], votes), tiers=True, spend=spends[part])
         for name, part, votes in rows
     ]
     look = proof_of(
@@ -120,9 +112,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     pairs = [
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
     ]
-    table = table_of(
-        "cognibench-5", gold.name, "grounded", lines, positive, pairs=pairs, seed=seed, alpha=look.level
-    )
+    table = scoring.table("cognibench-5", lines, pairs, seed=seed, alpha=look.level)
     yield from map(as_markdown, sheets(table))
     yield from (*table.notes, *(test.words for test in table.tests), look.words)
 

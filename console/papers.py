@@ -107,7 +107,7 @@ def _paper(result: Detection, weighting: Weighting) -> Table:
         f"{gold.positives[kind]} of {gold.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
     )
     title = (
-        f"{result.name}: detection of hallucinations by {_EACH[weighting]}; {result.gold}, {result.cases} responses, "
+        f"{result.table}: detection of hallucinations by {_EACH[weighting]}; {result.gold}, {result.cases} responses, "
         f"{result.sentences} sentences ({sizes} ones hallucinated, strictness {result.strictness}), "
         f"{result.groups} groups"
     )

@@ -28,13 +28,13 @@ character (Han) is a word, and so is every run of other characters without white
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...cases import Case, Label
+from ...cases import Label
 from ...engines.ledger import Spend
-from ...errors import JuristError
 from ...evaluation.classes import Confusion, confusion
 from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
 from ...evaluation.contrasts import Contrast, contrast, corrected
@@ -43,44 +43,33 @@ from ...evaluation.metrics import Metric
 from ...evaluation.ratios import Ratio, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
+from ...gold.goldset import Gold
 from ...programs.cognibench import statement_type
-from ...signatures.cognibench import LABELS
+from ...signatures.cognibench import LABELS, TIERS
 from ...text.json_lines import plain, plain_fields
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]
 Statistic = Literal["precision", "recall", "f1"]
 Weighting = Literal["sentence", "word"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
-_FUNCTIONS: Mapping[Statistic, Ratio] = {"precision": precision, "recall": recall, "f1": f1}
-_KIND_OF = {label: statement_type(label) for label in LABELS}
-_TIERS = tuple(label for label in LABELS if _KIND_OF[label] == "cognitive")
+STATISTICS: Mapping[Statistic, Ratio] = {"precision": precision, "recall": recall, "f1": f1}
 _HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 
 
 def count_words(text: str) -> int:
     """Return the number of words of a text, at least 1."""
-    words = sum(any(map(str.isalnum, word)) for word in _WORD.findall(text))
-    return max(1, words)
+    return max(1, sum(any(map(str.isalnum, word)) for word in _WORD.findall(text)))
 
 
 def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
     """Return the rows with every unit repeated for each of its words."""
-    return tuple(_repeated(row, texts.get(row.id, ())) for row in rows)
-
-
-def _repeated(row: Row, texts: Sequence[str]) -> Row:
-    if len(texts) != len(row.gold):
-        raise JuristError(
-            f"case {row.id!r} has {len(row.gold)} units and {len(texts)} texts", hint="give one text a unit"
-        )
-    counts = [count_words(text) for text in texts]
-    return replace(row, gold=_times(row.gold, counts), predicted=_times(row.predicted, counts))
-
-
-def _times(labels: Sequence[str | None], counts: Sequence[int]) -> tuple[str | None, ...]:
-    return tuple(label for label, count in zip(labels, counts, strict=True) for _ in range(count))
+    repeated = []
+    for row in rows:
+        counts = [count_words(text) for text in texts[row.id]]
+        gold, said = (tuple(chain(*map(repeat, units, counts))) for units in (row.gold, row.predicted))
+        repeated.append(replace(row, gold=gold, predicted=said))
+    return tuple(repeated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,50 +89,38 @@ class Detection:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         units = self.counts.units
-        return {
-            **plain(self.cells),
-            "counts": {**plain_fields(units), "coverage": units.coverage},
-            "positives": dict(self.positives),
-            "sentences": dict(self.sentences),
-        }
+        counts = {**plain_fields(units), "coverage": units.coverage}
+        return {**plain(self.cells), "counts": counts, **plain_fields(self, "cells", "counts")}
 
 
 def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> Metric:
-    """Return the metric of one kind; it works wherever a named metric does."""
-    base = _FUNCTIONS[statistic]
-    parts = [
-        np.array([_KIND_OF.get(label) == name for label in comparison.labels], dtype=np.bool_)
-        for name in ("factual", "cognitive")
-        if kind in (name, "macro")
-    ]
-    name = f"hallucination_{kind}_{statistic}"
-    return confusion_metric(name, comparison, _mean_of(base, parts) if parts else base)
+    """Return the metric of one kind: the mean of a statistic over parts of the confusion matrix, some gold labels."""
+    base = STATISTICS[statistic]
+    kinds = np.array([statement_type(label) if label in LABELS else "" for label in comparison.labels])
+    parts = [(kinds == name)[:, np.newaxis] for name in ("factual", "cognitive") if kind in (name, "macro")]
 
-
-def _mean_of(base: Ratio, parts: Sequence[Bools]) -> Ratio:
-    """The mean of a statistic over parts of the confusion matrix, each some of its gold labels."""
-
-    def of(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-        each = [base.parts(np.where(part[:, np.newaxis], counts, 0.0), positive) for part in parts]
+    @Ratios
+    def mean(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
+        each = [base.parts(np.where(part, counts, 0.0), positive) for part in parts]
         above, below = (np.stack(one, axis=-1) for one in zip(*each, strict=True))
         return above / len(parts), below
 
-    return Ratios(of)
+    return confusion_metric(f"hallucination_{kind}_{statistic}", comparison, mean if parts else base)
 
 
 def detection(rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels) -> Detection:
     """Score a detector by kind, by sentences and by words."""
-    units = {"sentence": encode(comparison, rows), "word": encode(comparison, by_words(rows, texts))}
-    cells = {
-        weighting: {
-            kind: {name: score(units[weighting], kind_metric(kind, name, comparison)) for name in STATISTICS}
-            for kind in KINDS
-        }
-        for weighting in get_args(Weighting)
-    }
+    metrics = {kind: {name: kind_metric(kind, name, comparison) for name in STATISTICS} for kind in KINDS}
+    weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
     gold = [str(value) for row in rows for value in row.gold if value is not None]
     return Detection(
-        cells=cells,
+        cells={
+            weighting: {
+                kind: {name: score(units, metric) for name, metric in own.items()}
+                for kind, own in metrics.items()
+            }
+            for weighting, units in ((name, encode(comparison, some)) for name, some in weighted.items())
+        },
         counts=tally(rows),
         positives=_by_kind([label for label in gold if label in comparison.positive]),
         sentences=_by_kind(gold),
@@ -151,8 +128,8 @@ def detection(rows: Sequence[Row], texts: Mapping[str, Sequence[str]], compariso
 
 
 def _by_kind(gold: Sequence[str]) -> dict[str, int]:
-    found = {name: sum(_KIND_OF.get(label) == name for label in gold) for name in ("factual", "cognitive")}
-    return {**found, "overall": len(gold)}
+    kinds = [statement_type(label) for label in gold]
+    return {**{name: kinds.count(name) for name in ("factual", "cognitive")}, "overall": len(gold)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +152,7 @@ class Line:
 class Table:
     """Detectors side by side: one line each, scored by kind, with paired tests."""
 
-    name: str
+    table: str  # its name
     gold: str  # the gold's name. cases, sentences: responses and labelled sentences that all lines are scored on
     cases: int
     sentences: int
@@ -187,74 +164,67 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {"table": self.name, **plain_fields(self, "name")}
+        return plain_fields(self)
 
 
-def line_of(
-    name: str,
-    model: str,
-    rows: Sequence[Row],
-    cases: Sequence[Case],
-    positive: frozenset[Label],
-    *,
-    tiers: bool,
-    spend: Spend,
-) -> Line:
-    """Score the answers of one detector."""
-    comparison = ClosedLabels(LABELS, positive)
-    texts = {case.id: tuple(case.inputs["sentences"]) for case in cases}
-    return Line(
-        name=name,
-        model=model,
-        rows=tuple(rows),
-        detection=detection(rows, texts, comparison),
-        tiers=confusion(rows, comparison, shown=_TIERS) if tiers else None,
-        spend=spend,
-    )
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What all lines of a table are scored on."""
 
+    gold: Gold
+    positive: frozenset[Label]  # the hallucinated labels
+    strictness: str  # by which they are
 
-def table_of(
-    name: str,
-    gold: str,
-    strictness: str,
-    lines: Sequence[Line],
-    positive: frozenset[Label],
-    *,
-    pairs: Sequence[tuple[int, int]],
-    seed: int,
-    alpha: float,
-    notes: Sequence[str] = (),
-) -> Table:
-    """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
-    comparison = ClosedLabels(LABELS, positive)
-    metric = kind_metric("macro", "f1", comparison)
-    tests = [
-        contrast(
-            (lines[one].name, [lines[one].rows]),
-            (lines[two].name, [lines[two].rows]),
-            metric,
-            comparison,
-            seed=seed,
-            alpha=alpha,
+    @property
+    def comparison(self) -> ClosedLabels:
+        """How labels are held against gold."""
+        return ClosedLabels(LABELS, self.positive)
+
+    def line(self, name: str, model: str, rows: Sequence[Row], *, tiers: bool, spend: Spend) -> Line:
+        """Score the answers of one detector."""
+        texts = {case.id: case.inputs["sentences"] for case in self.gold.cases}
+        return Line(
+            name=name,
+            model=model,
+            rows=tuple(rows),
+            detection=detection(rows, texts, self.comparison),
+            tiers=confusion(rows, self.comparison, shown=TIERS) if tiers else None,
+            spend=spend,
         )
-        for one, two in pairs
-    ]
-    rows, counts = lines[0].rows, lines[0].detection
-    # Where a zero is a convention: gold has nothing of that kind to find.
-    zero = [
-        f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and its half "
-        "of the macro average, are 0 for every line"
-        for kind in ("factual", "cognitive")
-        if not counts.positives[kind]
-    ]
-    return Table(
-        name=name,
-        gold=gold,
-        cases=len(rows),
-        sentences=counts.sentences["overall"],
-        groups=len({row.group for row in rows}),
-        strictness=strictness,
-        lines=tuple(lines),
-        tests=corrected(tests),
-        notes=(*notes, *zero),
-    )
+
+    def table(
+        self,
+        name: str,
+        lines: Sequence[Line],
+        pairs: Iterable[tuple[int, int]],
+        *,
+        seed: int,
+        alpha: float,
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
+        metric = kind_metric("macro", "f1", self.comparison)
+        told = [(line.name, [line.rows]) for line in lines]
+        tests = [
+            contrast(told[one], told[two], metric, self.comparison, seed=seed, alpha=alpha)
+            for one, two in pairs
+        ]
+        rows, counts = lines[0].rows, lines[0].detection
+        # Where a zero is a convention: gold has nothing of that kind to find.
+        zero = [
+            f"gold has no hallucinated {kind} sentence under the strictness {self.strictness}: its recall and F1, and "
+            "its half of the macro average, are 0 for every line"
+            for kind in ("factual", "cognitive")
+            if not counts.positives[kind]
+        ]
+        return Table(
+            table=name,
+            gold=self.gold.name,
+            cases=len(rows),
+            sentences=counts.sentences["overall"],
+            groups=len({row.group for row in rows}),
+            strictness=self.strictness,
+            lines=tuple(lines),
+            tests=corrected(tests),
+            notes=(*notes, *zero),
+        )

@@ -27,7 +27,7 @@ from ...programs.statements import BySentence
 from ...programs.strictness import BELOW, DEFAULT
 from ...programs.verdicts import Verdict
 from ...signatures.cognibench import LABELS
-from .detection import Table, line_of, table_of
+from .detection import Scoring, Table
 
 Place = tuple[int, int] | None
 """Which case, and which unit of it, a sentence is; None for a sentence that is not asked about (a blank one)."""
@@ -37,7 +37,7 @@ Place = tuple[int, int] | None
 class Plan:
     """What a judge is asked about some responses."""
 
-    judge: Judge  # the judge
+    judge: Judge
     gold: tuple[Case, ...]  # the responses
     cases: tuple[Case, ...]  # the judge's own cases
     places: tuple[tuple[Place, ...], ...]  # for each response, where each of its sentences is
@@ -58,14 +58,19 @@ def planned(judge: Judge, gold: Gold, cases: Sequence[Case]) -> Plan:
     places: list[tuple[Place, ...]] = []
     for case in cases:
         row = {key: value for key, value in gold.rows[case.id].items() if key not in ("labels", "ratings")}
-        parts = [judge.case(part, path=case.source) for part in judge.expanded(row, path=case.source)]
-        units = [
-            (len(own) + n, unit)
-            for n, part in enumerate(parts)
-            for unit in range(len(judge.answer.units(part.inputs)))
-        ]
-        places.append(_placed(judge, case, units))
-        own += parts
+        units = []
+        for part in judge.expanded(row, path=case.source):
+            own.append(judge.case(part, path=case.source))
+            units += [(len(own) - 1, unit) for unit in range(len(judge.answer.units(own[-1].inputs)))]
+        sentences = case.inputs["sentences"]
+        asked = [len(units) == len(sentences) or bool(sentence.strip()) for sentence in sentences]
+        if len(units) != sum(asked):
+            raise UsageError(
+                f"judge {judge.name} gives {len(units)} labels for a response of {len(sentences)} sentences",
+                hint="name judges of CogniBench responses: cognibench, detector, nli:MODEL, lettuce:MODEL, ...",
+            )
+        left = iter(units)
+        places.append(tuple(next(left) if one else None for one in asked))
     return Plan(judge=judge, gold=tuple(cases), cases=tuple(own), places=tuple(places))
 
 
@@ -83,43 +88,32 @@ def rows_at(asked: Asked, threshold: float) -> tuple[Row, ...]:
     or ``faithful``; a sentence that was not asked about (a blank one) has no answer. A response is failed when
     nothing in it could be asked because the machinery failed.
     """
-    said = [_said(asked, verdict, threshold) for verdict in asked.verdicts]
-    rows = []
-    for case, places in zip(asked.plan.gold, asked.plan.places, strict=True):
-        predicted = tuple(said[place[0]][place[1]] if place else None for place in places)
-        used = {place[0] for place in places if place}
-        failed = bool(used) and all(asked.verdicts[one].status == "failed" for one in used)
-        gold = case.gold if case.gold is not None else (None,) * len(places)
-        rows.append(Row(id=case.id, group=case.group, gold=gold, predicted=predicted, failed=failed))
-    return tuple(rows)
-
-
-def _said(asked: Asked, verdict: Verdict, threshold: float) -> tuple[Label | None, ...]:
-    if verdict.status == "failed" or not verdict.votes:
-        return verdict.values
     answer = closed(asked.plan.judge.answer)
     sampling = Sampling(samples=asked.samples, threshold=threshold)
-    said = verdict.probabilities if threshold < 1 else verdict.votes
-    found = [answer.scale.combine(one, sampling) for one in said]
-    if set(answer.labels) == set(LABELS):
-        return tuple(found)
-    return tuple(
-        None if label is None else "invented" if label in answer.positive else "faithful" for label in found
-    )
 
+    def labels(verdict: Verdict) -> tuple[Label | None, ...]:
+        if verdict.status == "failed" or not verdict.votes:
+            return verdict.values
+        votes = verdict.probabilities if threshold < 1 else verdict.votes
+        own = tuple(answer.scale.combine(one, sampling) for one in votes)
+        if set(answer.labels) == set(LABELS):
+            return own
+        return tuple(label and ("invented" if label in answer.positive else "faithful") for label in own)
 
-def _placed(judge: Judge, case: Case, units: Sequence[tuple[int, int]]) -> tuple[Place, ...]:
-    sentences = case.inputs["sentences"]
-    if len(units) == len(sentences):
-        return tuple(units)
-    worded = [bool(sentence.strip()) for sentence in sentences]
-    if len(units) != sum(worded):
-        raise UsageError(
-            f"judge {judge.name} gives {len(units)} labels for a response of {len(sentences)} sentences",
-            hint="name judges of CogniBench responses: cognibench, detector, nli:MODEL, lettuce:MODEL, ...",
+    said = [labels(verdict) for verdict in asked.verdicts]
+    rows = []
+    for case, places in zip(asked.plan.gold, asked.plan.places, strict=True):
+        used = {place[0] for place in places if place}
+        rows.append(
+            Row(
+                id=case.id,
+                group=case.group,
+                gold=case.gold or (None,) * len(places),
+                predicted=tuple(said[place[0]][place[1]] if place else None for place in places),
+                failed=bool(used) and all(asked.verdicts[one].status == "failed" for one in used),
+            )
         )
-    left = iter(units)
-    return tuple(next(left) if asked else None for asked in worded)
+    return tuple(rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,14 +129,18 @@ class Detectors(Experiment):
     seed: int = 0  # of the permutation test
 
     def _check_alike(self) -> None:
-        """Refuse judges that are not asked about hallucinated sentences; how they are asked may differ."""
-        for one in self.contenders:
-            _refuse_other_question(one.judge)
-
-    @property
-    def positive(self) -> frozenset[Label]:
-        """The hallucinated labels of gold."""
-        return BELOW[self.strictness]
+        """Refuse judges of sentences whose positive labels are not hallucinated, such as *cognitive*."""
+        for judge in (one.judge for one in self.contenders):
+            if not isinstance(judge.expand, BySentence):
+                continue  # how judges are asked may differ
+            positive = closed(judge.answer).positive
+            found = {label for label, own in judge.expand.labels.items() if own in positive}
+            if not any(found <= below for below in BELOW.values()):
+                raise UsageError(
+                    f"judge {judge.name} finds {' and '.join(sorted(positive))} sentences, not hallucinated ones",
+                    hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, lettuce:MODEL, "
+                    "...",
+                )
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -183,48 +181,27 @@ class Detectors(Experiment):
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Ask all detectors and score them."""
+        scoring = Scoring(gold=self.gold, positive=BELOW[self.strictness], strictness=self.strictness)
         lines = []
         named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
-            lines.append(
-                line_of(
-                    name,
-                    one.model.name,
-                    rows_at(asked, one.sampling.needed),
-                    self.cases,
-                    self.positive,
-                    tiers=set(one.judge.answer.scale.choices) == set(LABELS),
-                    spend=context.ledger.spend(),
-                )
+            rows, tiers = (
+                rows_at(asked, one.sampling.needed),
+                set(one.judge.answer.scale.choices) == set(LABELS),
             )
+            lines.append(scoring.line(name, one.model.name, rows, tiers=tiers, spend=context.ledger.spend()))
         self.look.done(self.kind)
         notes = [*(one.note for one in self.contenders), self.look.words, self.left_out_words]
         fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
         if fixed and self.strictness != DEFAULT:
             strict = f"cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
             notes.append(f"{', '.join(fixed)} {strict}")
-        return table_of(
+        return scoring.table(
             "cognibench-3",
-            self.gold.name,
-            self.strictness,
             lines,
-            self.positive,
-            pairs=[(0, other) for other in range(1, len(lines))],
+            [(0, other) for other in range(1, len(lines))],
             seed=self.seed,
             alpha=self.look.level,
             notes=list(dict.fromkeys(filter(None, notes))),
-        )
-
-
-def _refuse_other_question(judge: Judge) -> None:
-    """Refuse a judge of sentences whose positive labels mean something else, such as *cognitive*."""
-    if not isinstance(judge.expand, BySentence):
-        return
-    positive = closed(judge.answer).positive
-    found = {label for label, own in judge.expand.labels.items() if own in positive}
-    if not any(found <= below for below in BELOW.values()):
-        raise UsageError(
-            f"judge {judge.name} finds {' and '.join(sorted(positive))} sentences, not hallucinated ones",
-            hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, lettuce:MODEL, ...",
         )

@@ -16,10 +16,11 @@ import numpy as np
 
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
-from ...evaluation.intervals import Cell, Jackknife, Share, breakdown, leaving_out
+from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...evaluation.ratios import Counted, quotient
+from ...evaluation.ratios import Ratios, mean_parts
 from ...evaluation.rows import Row
+from ...evaluation.units import Floats
 from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse
@@ -36,6 +37,11 @@ class Found:
     item: Item
     hallucinated: bool | None
     failed: bool = False
+
+    @property
+    def group(self) -> str:
+        """The document."""
+        return self.item.group or self.item.id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +78,7 @@ def rates(
             for one in found
         ]
     answered = [one for one in found if one.hallucinated is not None]
-    by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
-    present = {name: ones for name, ones in by_format.items() if ones}
+    free = [(one.group, bool(one.hallucinated)) for one in answered if one.item.format == "generative"]
     tables = breakdown(_cells(answered))
 
     def columns(table: str, names: Sequence[str]) -> dict[str, Share]:
@@ -82,10 +87,10 @@ def rates(
 
     return Rates(
         formats=columns("formats", FORMATS),
-        overall=_overall(list(present.values())),
+        overall=_overall(answered) if answered else None,
         types=columns("types", TYPES),
         errors=columns("errors", ("false_negative", "false_positive")),
-        corrected=_corrected(by_format["generative"], calibration),
+        corrected=prevalence(tallies(free), *calibration) if calibration and free else None,
         unanswered={name: silent[name] for name in FORMATS},
         failed=sum(one.failed for one in found),
         unanswered_as=unanswered,
@@ -95,12 +100,28 @@ def rates(
 def _cells(answered: Iterable[Found]) -> Iterator[Cell[str, str]]:
     """Yield every answer in the table of formats, and in that of the types or of the errors of its format."""
     for one in answered:
-        group, wrong, item = _group(one), float(bool(one.hallucinated)), one.item
-        yield group, "formats", item.format, wrong, 1.0
+        wrong, item = float(bool(one.hallucinated)), one.item
+        yield one.group, "formats", item.format, wrong, 1.0
         if isinstance(item, TrueFalse):
-            yield group, "errors", "false_positive" if item.correct else "false_negative", wrong, 1.0
+            yield one.group, "errors", "false_positive" if item.correct else "false_negative", wrong, 1.0
         elif item.format == "generative":
-            yield group, "types", item.type, wrong, 1.0
+            yield one.group, "types", item.type, wrong, 1.0
+
+
+def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
+    """Return the mean of the formats' rates with its interval, without the same documents each time."""
+    places = {group: place for place, group in enumerate(sorted({one.group for one in answered}))}
+    table = np.zeros((len(places), len(FORMATS), 2))
+    for one in answered:
+        table[places[one.group], FORMATS.index(one.item.format)] += (float(bool(one.hallucinated)), 1.0)
+
+    @Ratios
+    def mean_rate(sums: Floats) -> tuple[Floats, Floats]:
+        return mean_parts(sums[..., 0], sums[..., 1])
+
+    found = over_groups(table, mean_rate)
+    ends = found.within(0.0, 1.0)
+    return found.value, ends.low, ends.high
 
 
 def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
@@ -108,52 +129,23 @@ def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
 
     Right is an answer that is not hallucinated. A pair without such an item is left out.
     """
+    rows = {
+        name: {
+            one.item.id: Row(
+                id=one.item.id,
+                group=one.group,
+                gold=_SOUND.domain[:1],
+                predicted=(_SOUND.domain[one.hallucinated],),
+            )
+            for one in found
+            if one.hallucinated is not None
+        }
+        for name, found in models.items()
+    }
     contrasts = []
-    for one, two in combinations(models, 2):
-        first, second = ({item.id: row for item, row in _rows(models[name])} for name in (one, two))
-        both = sorted(first.keys() & second.keys())
+    for pair in combinations(models, 2):
+        both = sorted(rows[pair[0]].keys() & rows[pair[1]].keys())
         if both:
-            sides = [(name, [[rows[key] for key in both]]) for name, rows in ((one, first), (two, second))]
-            contrasts.append(contrast(sides[0], sides[1], "accuracy", _SOUND))
+            first, second = ((name, [[rows[name][key] for key in both]]) for name in pair)
+            contrasts.append(contrast(first, second, "accuracy", _SOUND))
     return corrected(contrasts)
-
-
-def _rows(found: Iterable[Found]) -> Iterator[tuple[Item, Row]]:
-    for one in found:
-        if one.hallucinated is not None:
-            said = _SOUND.domain[one.hallucinated]
-            yield one.item, Row(id=one.item.id, group=_group(one), gold=_SOUND.domain[:1], predicted=(said,))
-
-
-def _group(one: Found) -> str:
-    return one.item.group or one.item.id
-
-
-def _overall(formats: Sequence[Sequence[Found]]) -> tuple[float, float, float] | None:
-    """Return the mean of the formats' rates with its interval, without the same documents each time."""
-    if not formats:
-        return None
-    groups = sorted({_group(one) for ones in formats for one in ones})
-    place = {group: number for number, group in enumerate(groups)}
-    table = np.zeros((len(formats), len(groups), 2))
-    for number, ones in enumerate(formats):
-        for one in ones:
-            table[number, place[_group(one)]] += (float(bool(one.hallucinated)), 1.0)
-    sums = table.sum(axis=1)
-    each = sums[:, 0] / sums[:, 1]
-    value = float(each.mean())
-    if len(groups) < 2:
-        return value, 0.0, 1.0
-    left = np.einsum("bg,fgk->bfk", leaving_out(len(groups)), table)
-    # a format that only one document has is kept as it is where that is left out
-    rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), each)
-    top, bottom = (frozenset(np.flatnonzero(each == end).tolist()) for end in (1.0, 0.0))
-    counted = Counted(each=table[:, :, 1].T, top=top, bottom=bottom)
-    found = Jackknife.of(value, rates_left.mean(axis=1), counted).within(0.0, 1.0)
-    return value, found.low, found.high
-
-
-def _corrected(found: Sequence[Found], calibration: tuple[Tallies, Tallies] | None) -> Prevalence | None:
-    if calibration is None or not found:
-        return None
-    return prevalence(tallies((_group(one), bool(one.hallucinated)) for one in found), *calibration)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from measures import interval
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from jurist.errors import JuristError
 from jurist.evaluation.classes import confusion
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
@@ -199,10 +198,3 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
 )
 def test_words(text: str, words: int) -> None:
     assert count_words(text) == words
-
-
-def test_rows_by_words_need_their_texts() -> None:
-    rows = [row("a", ["faithful", None], ["faithful", "invented"])]
-    assert by_words(rows, {"a": ["one two", "three"]})[0].gold == ("faithful", "faithful", None)
-    with pytest.raises(JuristError, match="2 units and 0 texts"):
-        by_words(rows, {})
