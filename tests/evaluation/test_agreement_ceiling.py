@@ -84,14 +84,6 @@ def test_the_mean_is_over_the_raters_who_are_left() -> None:
     assert found.mean["accuracy"].interval.low == pytest.approx(exact.low)
 
 
-def test_one_group_says_nothing_about_others() -> None:
-    found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f1", KIND, groups=["g", "g"])
-    assert found is not None
-    ends = {name: (mean.interval.low, mean.interval.high) for name, mean in found.mean.items()}
-    assert (ends["f1"], ends["kappa"]) == ((0.0, 1.0), (-1.0, 1.0))
-    assert found.mean["f1"].interval.groups == 1
-
-
 def test_refuses_what_agreement_refuses() -> None:
     with pytest.raises(UsageError, match="1 raters"):
         human_ceiling({"ann": ["yes"]}, "f1", KIND)
