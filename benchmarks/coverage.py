@@ -37,7 +37,7 @@ from jurist.evaluation.units import Bools, Ints, Units
 
 LABELS = ClosedLabels(("found", "fine"), {"found"})
 PAIRS = ClosedLabels(("first", "second", "tie"))
-SCORES = Scores(1, 5, 1)
+SCORES = Scores(1, 5, whole=True)
 KINDS: dict[str, Comparison] = {
     "f1": LABELS,
     "balanced_accuracy": LABELS,

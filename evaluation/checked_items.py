@@ -93,6 +93,11 @@ class CheckedItems(Scale):
     items: int = 1  # how many are wanted from a document
 
     noun = "checks"
+    default = "validation_rate"
+    compared = ()
+    right_means = "all items of a document pass all checks"
+    row_type = type(None)  # nothing that people write: what is wanted is the same for every document
+    expects = "nothing: documents of a generator carry no labels"
 
     def __post_init__(self) -> None:
         if not self.checks or len(set(self.checks)) < len(self.checks) or not all(self.checks):
@@ -104,21 +109,6 @@ class CheckedItems(Scale):
             raise UsageError(f"{self.items} items are none", hint="give items=1 or more")
 
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
-
-    @property
-    def compared(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    @property
-    def right_means(self) -> str:
-        """What counts as right."""
-        return "all items of a document pass all checks"
-
-    @property
-    def default(self) -> str:
-        """The share of items that pass."""
-        return "validation_rate"
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -157,11 +147,9 @@ class CheckedItems(Scale):
         return same / max(len(one), len(two), 1)
 
     def wrong(self, gold: Items) -> Items:
-        """No item at all."""
         return ()
 
     def consensus(self, values: Sequence[Items]) -> Items | None:
-        """The first of them: samples are other items, not votes on the same."""
         return values[0] if values else None
 
     @property
@@ -175,18 +163,7 @@ class CheckedItems(Scale):
         items = items_of(value)
         return sum(item.passed for item in items) / max(self.items, len(items))
 
-    @property
-    def row_type(self) -> Any:
-        """Nothing that people write: what is wanted is the same for every document."""
-        return type(None)
-
-    @property
-    def expects(self) -> str:
-        """``nothing: ...``."""
-        return "nothing: documents of a generator carry no labels"
-
     def cell(self, given: str) -> Any:
-        """Nothing: there is nothing to fill in."""
         return None
 
     def item(self, data: Any, said: Any) -> CheckedItem:
@@ -198,14 +175,12 @@ class CheckedItems(Scale):
         return CheckedItem(content=content, checks=tuple(Check.of(said[name]) for name in self.checks))
 
     def of_json(self, data: Any) -> Value:
-        """The items that :meth:`to_json` gave."""
         try:
             return tuple(self.item(one["item"], one["checks"]) for one in data)
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError(f"these are no checked items: {error}") from error
 
     def to_json(self, value: Value | None) -> Any:
-        """The items, each with its checks by name and whether it passed."""
         return None if value is None else [self.item_json(item) for item in items_of(value)]
 
     def item_json(self, item: CheckedItem) -> dict[str, Any]:
@@ -214,7 +189,6 @@ class CheckedItems(Scale):
         return {"item": item.data, "checks": checks, "passed": item.passed}
 
     def text(self, value: Value) -> str:
-        """The items as JSON: samples are told apart by what they wrote."""
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
     def failures(self, value: Value | None) -> list[str]:
@@ -232,7 +206,6 @@ class CheckedItems(Scale):
         return " and ".join(name for name in self.checks if name in failed) or "passed"
 
     def truth(self, text: str, gold: Value) -> str:
-        """What every item has to fulfil."""
         return f'what is written from "{text[:SHOWN]}" must pass {", ".join(self.checks)}'
 
     def feedback(self, text: str, gold: Value, value: Value | None) -> str:
@@ -257,43 +230,33 @@ class CheckedItems(Scale):
         )
 
     def identity(self) -> dict[str, Any]:
-        """The checks."""
         return {"labels": [], "answer": "checked items", "checks": list(self.checks), "items": self.items}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The checks."""
         return "Checks", tuple((name, "") for name in self.checks)
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """The first sample whose items all pass, else the first of those with the most that do."""
         return max(votes, key=lambda value: self.credit(self.expected, value), default=None)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether a sample passes: no further one is better."""
         return any(self.credit(self.expected, value) == 1 for value in votes)
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
-        """Nothing: samples are other items, not votes on the same."""
         return None
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        """The checks."""
         return {"checks": list(self.checks), "items": self.items}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """One side."""
         return [False] * len(cases)
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        """One stratum: nothing is known of a document beforehand."""
         return ["document"] * len(cases)
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
-        """Nothing: any document will do."""
         return None
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        """Nothing: items are written anew."""
         return ()
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:

@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from .scores import error_metrics
 from .units import Bools, Floats, Ints, Units
 from .votes import Sampling, decide, is_decided
 
-_SIDED = ("precision", "recall", "f1")
-
 
 @dataclass(frozen=True)
 class ClosedLabels(Scale):
@@ -44,9 +42,12 @@ class ClosedLabels(Scale):
     labels: Sequence[Label]
     positive: AbstractSet[Label] = frozenset()
 
+    # balanced accuracy: every constant answer has one over the number of labels, whatever their rates
+    default = "balanced_accuracy"
     uses_threshold: ClassVar[bool] = True
     has_probabilities: ClassVar[bool] = True
     has_quality: ClassVar[bool] = True
+    _hidden: ClassVar[tuple[str, ...]] = ("validation_rate", "neg_mse")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))
@@ -63,29 +64,16 @@ class ClosedLabels(Scale):
 
     @property
     def domain(self) -> tuple[Label, ...]:
-        """The labels."""
         return tuple(self.labels)
 
     @property
     def right_means(self) -> str:
-        """What McNemar counts as right, in words."""
         return "right side of the positive labels" if self.positive else "exact label"
-
-    @property
-    def default(self) -> str:
-        """Balanced accuracy: every constant answer has one over the number of labels, whatever their rates."""
-        return "balanced_accuracy"
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The metrics of every table: those of the confusion matrix."""
-        return tuple(name for name in self.metrics if name not in ("validation_rate", "neg_mse"))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
-        functions = zip(_SIDED, (precision, recall, f1), strict=True)
-        found = [confusion_metric(name, self, of) for name, of in functions if self.positive]
+        found = [confusion_metric(name, self, of) for name, of in _SIDES.items() if self.positive]
         found += [
             confusion_metric("accuracy", self, _accuracy),
             confusion_metric("balanced_accuracy", self, _balanced_accuracy),
@@ -101,37 +89,29 @@ class ClosedLabels(Scale):
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        """Label -> precision, recall and F1 of that label against all others."""
+        alone = {label: ClosedLabels(self.labels, {label}) for label in self.labels if len(self.labels) > 1}
         return {
-            label: {
-                name: confusion_metric(f"{name}_{label}", ClosedLabels(self.labels, {label}), function)
-                for name, function in zip(_SIDED, (precision, recall, f1), strict=True)
-            }
-            for label in (self.labels if len(self.labels) > 1 else ())
+            label: {name: confusion_metric(f"{name}_{label}", one, of) for name, of in _SIDES.items()}
+            for label, one in alone.items()
         }
 
-    def check(self, value: Any) -> str:
-        """What is wrong with a value; empty if it is one of the labels."""
-        return "" if value in self.labels else f"label {value!r} is not one of {list(self.labels)}"
-
     def right(self, gold: Label, value: Label) -> bool:
-        """Whether a label is right."""
         return (gold in self.positive) == (value in self.positive) if self.positive else gold == value
 
     def similarity(self, gold: Label, value: Label) -> float:
-        """1.0 for the exact label, else 0.0."""
         return float(gold == value)
 
     def wrong(self, gold: Label) -> Label:
-        """A label of the other side, or the next one."""
-        return self._wrong[gold]
+        return self.domain[int(self._wrong[self.labels.index(gold)])]
 
     @cached_property
-    def _wrong(self) -> Mapping[Label, Label]:
-        return {label: self.labels[code] for label, code in zip(self.labels, _wrong_codes(self), strict=True)}
+    def _wrong(self) -> Ints:
+        """The code of a wrong label for each: on the other side of the positive ones, if any are, else the next."""
+        flags = _flags(self)
+        other: Ints = (flags != flags[:, np.newaxis]).argmax(axis=1)
+        return other if flags.any() else (np.arange(len(flags)) + 1) % len(flags)
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
-        """The label that more than half of the values are, if any."""
         return majority(values)
 
     @property
@@ -140,22 +120,18 @@ class ClosedLabels(Scale):
         return frozenset(self.labels) - self.positive
 
     def quality(self, value: Value) -> float:
-        """1 for a label that is not positive: nothing was found."""
         return float(value not in self.positive)
 
     @property
     def row_type(self) -> Any:
-        """One of the labels."""
         return Literal[*self.labels]
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The labels."""
         return tuple(self.labels)
 
     @property
     def expects(self) -> str:
-        """The labels, in words."""
         return "one of: " + ", ".join(self.labels)
 
     def cell(self, given: str) -> Any:
@@ -172,15 +148,12 @@ class ClosedLabels(Scale):
         return str(data)
 
     def task_words(self) -> str:
-        """The labels, and which count as found."""
         return f"labels: {', '.join(self.labels)}\ncounts as found: {', '.join(sorted(self.positive))}"
 
     def identity(self) -> dict[str, Any]:
-        """The labels, and the positive ones."""
         return {"labels": list(self.labels), "positive": sorted(self.positive)}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The labels, the positive ones marked."""
         return "Labels", tuple((label, "positive" if label in self.positive else "") for label in self.labels)
 
     def reading_of(self, other: Scale) -> Callable[[Value], Value] | None:
@@ -193,11 +166,9 @@ class ClosedLabels(Scale):
         return lambda value: found[0] if value in other.positive else clear[0]
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        """The label that the vote gives; see :func:`~jurist.evaluation.votes.decide`."""
         return decide(votes, **self._rule(sampling))
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether the vote is decided; see :func:`~jurist.evaluation.votes.is_decided`."""
         return is_decided(votes, left=left, **self._rule(sampling))
 
     def _rule(self, sampling: Sampling) -> dict[str, Any]:
@@ -228,7 +199,6 @@ class ClosedLabels(Scale):
 
     @property
     def voting_rule(self) -> str:
-        """A threshold of votes decides."""
         return (
             "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
             "thresholds.threshold samples give it a positive label; a threshold below 1 is the least probability of a "
@@ -243,11 +213,9 @@ class ClosedLabels(Scale):
         return {"labels": labels, "positive": found / total if total else None}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether each case holds a positive label."""
         return [any(value in self.positive for value in case.known) for case in cases]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        """The label of a case of one unit, else whether it holds a positive one."""
         return [
             str(case.gold[0]) if case.gold and len(case.gold) == 1 else "found" if found else "none"
             for case, found in zip(cases, self.sides(cases), strict=True)
@@ -268,15 +236,12 @@ class ClosedLabels(Scale):
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """Whether a row has a positive label."""
         return {"positive": any(value in self.positive for value in values)}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """How many rows have a positive label."""
         return {"positive": int(sums.get("positive", 0))}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         return (f"{self.totals(sums)['positive']} rows with a positive label",)
 
 
@@ -285,7 +250,7 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
 
     Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
     """
-    size, positive, wrong = len(kind.labels), _flags(kind), _wrong_codes(kind)
+    size, positive, wrong = len(kind.labels), _flags(kind), kind._wrong
     place = {label: code for code, label in enumerate(kind.labels)}
     cells = np.eye(size * size)
     value = of.given(positive).after(lambda sums: sums.reshape(*sums.shape[:-1], size, size))
@@ -295,16 +260,6 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
         statistics=pair_sums(lambda gold, said: cells[place[gold] * size + place[said]], value, size * size),
         low=low,
         worst=lambda units: units.filled(wrong[units.gold]),
-    )
-
-
-def _wrong_codes(kind: ClosedLabels) -> Ints:
-    """Return a wrong label for each: on the other side of the positive ones, if there are any, else the next one."""
-    flags = _flags(kind)
-    return (
-        (flags != flags[:, np.newaxis]).argmax(axis=1)
-        if flags.any()
-        else (np.arange(len(flags)) + 1) % len(flags)
     )
 
 
@@ -355,6 +310,9 @@ def f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """The harmonic mean of precision and recall, from confusion matrices (..., K, K)."""
     true, gold, predicted = _cells(counts, positive)
     return 2.0 * true, gold + predicted
+
+
+_SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": recall, "f1": f1}
 
 
 @Ratio

@@ -13,7 +13,7 @@ A missing answer counts as all labels that gold has not, and none that it has: n
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -24,7 +24,7 @@ import numpy as np
 from ..cases import Label, Value
 from ..errors import UsageError
 from .metrics import Metric, pair_sums
-from .object_sets import f1, precision, recall
+from .object_sets import SIDES, f1
 from .ratios import Ratios, mean, mean_parts
 from .scale import Members
 from .units import Floats
@@ -42,6 +42,8 @@ class LabelSets(Members):
     labels: Sequence[Label]
 
     noun = "label set"
+    # balanced accuracy: any constant set has 0.5, where F1 rewards the one that names every frequent label
+    default = "balanced_accuracy"
     uses_threshold: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -51,66 +53,39 @@ class LabelSets(Members):
                 f"the label set {list(self.labels)} is empty or names a label twice", hint="name each once"
             )
 
-    @property
-    def default(self) -> str:
-        """Balanced accuracy: any constant set has 0.5, where F1 rewards the one that names every frequent label."""
-        return "balanced_accuracy"
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
-        found = [
-            Metric(
-                name="balanced_accuracy",
-                statistics=pair_sums(self._sides, _balanced_accuracy, 3 * len(self.labels) + 1),
+        size = 3 * len(self.labels)
+        statistics = {
+            "balanced_accuracy": pair_sums(
+                lambda gold, value: [*self._by_label(gold, value), 1.0], _balanced_accuracy, size + 1
             ),
-            Metric(name="micro_f1", statistics=pair_sums(_hits, f1, 3)),
-            Metric(name="macro_f1", statistics=pair_sums(self._by_label, _macro_f1, 3 * len(self.labels))),
-            *(
-                Metric(name=name, statistics=pair_sums(partial(_counted, of), mean, 2))
-                for name, of in (("example_f1", _example_f1), ("jaccard", _jaccard), ("exact_match", _same))
-            ),
-        ]
-        return MappingProxyType({metric.name: metric for metric in found})
+            "micro_f1": pair_sums(_hits, f1, 3),
+            "macro_f1": pair_sums(self._by_label, _macro_f1, size),
+            "example_f1": pair_sums(lambda gold, value: (_example_f1(gold, value), 1.0), mean, 2),
+            "jaccard": pair_sums(lambda gold, value: (_jaccard(gold, value), 1.0), mean, 2),
+            "exact_match": pair_sums(lambda gold, value: (float(gold == value), 1.0), mean, 2),
+        }
+        return MappingProxyType({name: Metric(name=name, statistics=of) for name, of in statistics.items()})
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        """Label -> precision, recall and F1 of that label."""
-        functions = (
-            ("precision", precision),
-            ("recall", recall),
-            ("f1", f1),
-        )
         return {
             label: {
-                name: Metric(
-                    name=f"{name}_{label}",
-                    statistics=pair_sums(partial(_cells, label), of, 3),
-                )
-                for name, of in functions
+                name: Metric(name=f"{name}_{label}", statistics=pair_sums(partial(_cells, label), of, 3))
+                for name, of in SIDES.items()
             }
             for label in self.labels
         }
 
-    def _sides(self, gold: Set, value: Set) -> list[float]:
-        return [*self._by_label(gold, value), 1.0]
-
     def _by_label(self, gold: Set, value: Set) -> list[float]:
         return [cell for label in self.labels for cell in _cells(label, gold, value)]
 
-    def check(self, value: Any) -> str:
-        """What is wrong with a value; empty if it is a sorted tuple of the labels."""
-        if not isinstance(value, tuple) or list(value) != sorted(set(value)):
-            return f"set {value!r} is not a sorted tuple of different labels"
-        strange = [label for label in value if label not in self.labels]
-        return f"label {strange[0]!r} is not one of {list(self.labels)}" if strange else ""
-
     def similarity(self, gold: Set, value: Set) -> float:
-        """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
         return _example_f1(gold, value)
 
     def wrong(self, gold: Set) -> Set:
-        """All labels that gold has not."""
         return tuple(sorted(set(self.labels) - set(gold)))
 
     def consensus(self, values: Sequence[Set]) -> Set | None:
@@ -121,12 +96,10 @@ class LabelSets(Members):
 
     @property
     def row_type(self) -> Any:
-        """A list of labels."""
         return list[Literal[*self.labels]]  # type: ignore[valid-type]
 
     @property
     def expects(self) -> str:
-        """The labels, and how several are written."""
         return f"any of: {', '.join(self.labels)}; several with a semicolon between them, or {_NONE}"
 
     def cell(self, given: str) -> Any:
@@ -143,11 +116,9 @@ class LabelSets(Members):
         return of_labels(data)
 
     def to_json(self, value: Any) -> Any:
-        """The labels as a list, in the order of the set."""
         return None if value is None else [label for label in self.labels if label in value]
 
     def text(self, value: Any) -> str:
-        """The labels with semicolons between them, or ``none``."""
         return "; ".join(value) or _NONE
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
@@ -159,19 +130,15 @@ class LabelSets(Members):
         return said + "".join(f"; {name}: {', '.join(sorted(some))}" for name, some in parts if some)
 
     def task_words(self) -> str:
-        """The labels."""
         return f"labels (any number of them, or none): {', '.join(self.labels)}"
 
     def identity(self) -> dict[str, Any]:
-        """The labels."""
         return {"labels": list(self.labels), "answer": "label set"}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The labels."""
         return "Labels, any number of them", tuple((label, "") for label in self.labels)
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """The labels that enough samples name, nothing if unusable samples leave one open."""
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
@@ -184,7 +151,6 @@ class LabelSets(Members):
 
     @property
     def voting_rule(self) -> str:
-        """A threshold of votes decides for each label."""
         return (
             "one filling is one sample; with thresholds.samples over 1, ask so often: a label applies if at least "
             "thresholds.threshold samples name it"
@@ -197,15 +163,12 @@ class LabelSets(Members):
         return {"labels": labels, "without_label": sum(not value for value in values)}
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        """Frequent sets, none, and each label alone."""
         return list(dict.fromkeys([*super().usual(known), (), *((label,) for label in self.labels)]))
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """The labels of a row."""
         return dict.fromkeys(map(str, values[0] or ()), 1)
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """Rows by label."""
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
@@ -230,10 +193,6 @@ def _listed(text: str) -> list[Any]:
 def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
     """Whether a label is in both, in gold, in the answer."""
     return float(label in gold and label in value), float(label in gold), float(label in value)
-
-
-def _counted(of: Callable[[Set, Set], float], gold: Set, value: Set) -> tuple[float, float]:
-    return of(gold, value), 1.0
 
 
 def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
@@ -264,7 +223,3 @@ def _jaccard(gold: Set, value: Set) -> float:
 def _example_f1(gold: Set, value: Set) -> float:
     both, one, two = _hits(gold, value)
     return 2.0 * both / (one + two) if one + two else 1.0
-
-
-def _same(gold: Set, value: Set) -> float:
-    return float(gold == value)

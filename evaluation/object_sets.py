@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 import pydantic
@@ -51,6 +50,9 @@ def f1(sums: Floats) -> tuple[Floats, Floats]:
     return 2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]
 
 
+SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": recall, "f1": f1}
+
+
 def equal(gold: Any, value: Any) -> float:
     """1.0 for equal objects, else 0.0."""
     return float(gold == value)
@@ -75,6 +77,8 @@ class ObjectSets(Members):
     key: tuple[str, ...] = ()  # the fields by which two objects are compared; default: all
     noun: str = "set"  # what a value is called
 
+    default = "f1"
+
     _combining: ClassVar[str] = (
         "the one given by more than half counts, else the one most similar to all others"
     )
@@ -86,21 +90,13 @@ class ObjectSets(Members):
                 hint="name fields of the model as key",
             )
 
-    @property
-    def default(self) -> str:
-        """F1."""
-        return "f1"
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Precision, recall and F1, by name."""
-        functions = {"precision": precision, "recall": recall, "f1": f1}
-        return MappingProxyType(
-            {
-                name: Metric(name=name, statistics=pair_sums(self._sums, of, 3), exact=False)
-                for name, of in functions.items()
-            }
-        )
+        return {
+            name: Metric(name=name, statistics=pair_sums(self._sums, of, 3), exact=False)
+            for name, of in SIDES.items()
+        }
 
     def _sums(self, gold: Set, value: Set | _Wrong) -> tuple[float, float, float]:
         if isinstance(value, _Wrong):
@@ -144,7 +140,6 @@ class ObjectSets(Members):
         return 2.0 * matched / (one + two)
 
     def wrong(self, gold: Set) -> _Wrong:
-        """As many wrong objects as gold has, at least one."""
         return _Wrong(max(1, len(gold)))
 
     def consensus(self, values: Sequence[Set]) -> Set | None:
@@ -160,16 +155,13 @@ class ObjectSets(Members):
 
     @property
     def row_type(self) -> Any:
-        """A list of objects."""
         return list[self.model]  # type: ignore[name-defined]
 
     @property
     def expects(self) -> str:
-        """A JSON list."""
         return f"a JSON list of objects with {', '.join(self.names)}"
 
     def cell(self, given: str) -> Any:
-        """The objects of a JSON list."""
         try:
             return self.to_json(self.of_json(json.loads(given)))
         except ValueError:
@@ -187,15 +179,12 @@ class ObjectSets(Members):
             raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
 
     def to_json(self, value: Any) -> Any:
-        """The objects as mappings."""
         return None if value is None else [json.loads(one) for one in value]
 
     def text(self, value: Any) -> str:
-        """The objects as a JSON list."""
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
     def category(self, value: Any) -> str:
-        """How many objects there are: none, one or several."""
         return ("none", "one", "several")[min(2, len(value))]
 
     def truth(self, text: str, gold: Any) -> str:
@@ -214,7 +203,6 @@ class ObjectSets(Members):
         return "\n".join([f"{self.truth(text, gold)}\njudged:", *lines])
 
     def task_words(self) -> str:
-        """The objects' fields."""
         return f"answer: a list of any number of objects with {', '.join(self.names)}"
 
     def identity(self) -> dict[str, Any]:
@@ -247,7 +235,6 @@ class ObjectSets(Members):
         return sum(votes.values()) + left < needed or any(count >= needed for count in votes.values())
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
-        """How many objects there are, and how many units without any."""
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:
@@ -256,11 +243,9 @@ class ObjectSets(Members):
         return list(dict.fromkeys([*super().usual(known), (), *single]))
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """The objects of a row, whether it has any, and whatever else was counted in reading it."""
         return {"objects": len(values[0] or ()), "with_object": bool(values[0]), **counts}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """The same over all rows."""
         return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:

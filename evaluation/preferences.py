@@ -59,7 +59,6 @@ class Preferences(ClosedLabels):
 
     @property
     def voting_rule(self) -> str:
-        """Most samples decide."""
         return (
             "two fillings, one for each order, are one sample; with several, what most of them prefer counts, and "
             f"what is equal is {self.outcome}"
@@ -76,11 +75,9 @@ class Preferences(ClosedLabels):
         return {"labels": {label: counts[label] for label in self.labels}}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether people prefer the first."""
         return [FIRST in case.known for case in cases]
 
     def task_words(self) -> str:
-        """What may be preferred."""
         return f"answer: which of {self.first} and {self.second} people prefer: {', '.join(self.labels)}"
 
     def identity(self) -> dict[str, Any]:
@@ -94,11 +91,9 @@ class Preferences(ClosedLabels):
         return "Preference", tuple((label, fields[label]) for label in self.labels)
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """The preference, contradictions, and replies for the first place."""
         return {**counts, **({} if values[0] is None else {str(values[0]): 1})}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """How many rows prefer which, with :meth:`proof_facts`."""
         return {**{name: int(sums.get(name, 0)) for name in self.labels}, **self.proof_facts(sums)}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:

@@ -39,12 +39,16 @@ class Scale(ABC):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
+    default: (
+        str  # the metric that is used unless another is asked for: one in which no constant answer does well
+    )
     uses_threshold: ClassVar[bool] = False  # whether a vote threshold changes what samples combine to
     # whether a unit has a probability of each value, and of being what is looked for
     has_probabilities: ClassVar[bool] = False
     has_quality: ClassVar[bool] = False  # whether a value says how good a unit is
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
+    _hidden: ClassVar[tuple[str, ...]] = ()  # metrics that tables leave out
 
     # How values are held against gold; this is what evaluation sees of an answer.
 
@@ -54,42 +58,41 @@ class Scale(ABC):
         """Those that fit, by name."""
 
     @property
-    @abstractmethod
-    def default(self) -> str:
-        """The metric that is used unless another is asked for."""
-
-    @property
     def compared(self) -> tuple[str, ...]:
         """Those that a comparison of judges shows beside the tested one."""
         return ("f1", "precision", "recall")
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """All metrics."""
-        return tuple(self.metrics)
+        """The metrics of every table."""
+        return tuple(name for name in self.metrics if name not in self._hidden)
 
     @property
     def classes(self) -> Mapping[str, Mapping[str, Metric]]:
-        """None."""
+        """Class -> its metrics by name, where values are of classes."""
         return {}
 
     @property
     def domain(self) -> tuple[Any, ...]:
-        """Empty: the values that occur are enough."""
+        """All values, where the set is closed; else empty."""
         return ()
 
     @property
     def right_means(self) -> str:
-        """Empty: nothing is right or wrong."""
+        """What counts as right, in words; empty where nothing is right or wrong."""
         return ""
 
     def right(self, gold: Any, value: Any) -> bool | None:
-        """Always ``None``."""
+        """Whether a value is right; ``None`` where it is near or far."""
         return None
 
-    @abstractmethod
     def check(self, value: Any) -> str:
         """What is wrong with a value; empty if nothing is."""
+        try:
+            same = self.of_json(self.to_json(value)) == value
+        except (TypeError, ValueError):
+            same = False
+        return "" if same else f"{self.noun} {value!r} is not {self.expects}"
 
     @abstractmethod
     def wrong(self, gold: Any) -> Any:
@@ -274,11 +277,9 @@ class Members(Scale):
     learned: ClassVar[Learned] = "members"
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        """How many members each case has: none, one or several."""
         return [_SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether each case has more members than half of the cases."""
         return upper_half([len(case.known[0]) if case.known else None for case in cases])
 
 

@@ -6,11 +6,10 @@
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
 - ``spearman``, ``kendall``: rank correlations with ties, the latter tau-b; 0.0 where one side is constant.
 - ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
-- ``within_one``: the share of answers that are at most one step off; on scales without steps at most 1, where they
-  are longer than 2.
+- ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
 - the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
   nothing is compiled for it.
-- ``accuracy``: on scales with steps, the share of answers that are exact.
+- ``accuracy``: on scales of whole numbers, the share of answers that are exact.
 
 A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
 kappa and of correlations are the ends of their range as soon as an answer is missing.
@@ -48,12 +47,14 @@ class Scores(Scale):
 
     low: float
     high: float
-    step: float | None = None
+    whole: bool = False  # whether only whole numbers count
     top: str = ""
 
     noun = "score"
+    default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
     has_quality: ClassVar[bool] = True
     learned: ClassVar[Learned] = "number"
+    _hidden: ClassVar[tuple[str, ...]] = ("neg_mse",)  # it says what ``mse`` says
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def __post_init__(self) -> None:
@@ -61,26 +62,10 @@ class Scores(Scale):
             raise UsageError(
                 f"a scale from {self.low} to {self.high}", hint="give its lower end, then its higher one"
             )
-        if self.step is not None and not (self.step > 0 and _whole((self.high - self.low) / self.step)):
-            raise UsageError(
-                f"steps of {self.step} from {self.low} to {self.high}",
-                hint="give a step that divides the scale",
-            )
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """How the scores lie to gold, and how many are at the upper end."""
         return ("mean_deviation", "within_one", *([self.top] if self.top else []))
-
-    @property
-    def default(self) -> str:
-        """Quadratic kappa: every constant answer has 0, where the median alone keeps errors small."""
-        return "quadratic_kappa"
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """All but ``neg_mse``, which says what ``mse`` says."""
-        return tuple(name for name in self.metrics if name != "neg_mse")
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -90,12 +75,19 @@ class Scores(Scale):
             "quadratic_kappa": _correlation("quadratic_kappa", pair_sums(self._moments, _quadratic_kappa, 6)),
             "spearman": _correlation("spearman", pair_counts(_spearman)),
             "kendall": _correlation("kendall", pair_counts(_kendall), draws=SLOW_DRAWS),
-            "mean_deviation": self._deviation(),
+            "mean_deviation": Metric(
+                name="mean_deviation",
+                statistics=pair_sums(lambda gold, value: (value - gold, 1.0), mean, 2),
+                low=self.low - self.high,
+                high=self.high - self.low,
+                higher_is_better=None,
+                exact=False,
+            ),
         }
-        if self.step is not None:
+        if self.whole:
             found["accuracy"] = self._within("accuracy", 0.0)
-        if self.step is not None or self.high - self.low > 2:
-            found["within_one"] = self._within("within_one", self.step or 1.0)
+        if self.whole or self.high - self.low > 2:
+            found["within_one"] = self._within("within_one", 1.0)
         if self.top:
             found[self.top] = Metric(
                 name=self.top,
@@ -105,17 +97,6 @@ class Scores(Scale):
             )
         return MappingProxyType(found)
 
-    def _deviation(self) -> Metric:
-        width = self.high - self.low
-        return Metric(
-            name="mean_deviation",
-            statistics=pair_sums(lambda gold, value: (value - gold, 1.0), mean, 2),
-            low=-width,
-            high=width,
-            higher_is_better=None,
-            exact=False,
-        )
-
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         one, two = ((number - self.low) / (self.high - self.low) for number in (gold, value))
         return 1.0, one, two, one * one, two * two, one * two
@@ -124,39 +105,14 @@ class Scores(Scale):
         near = most + 1e-9 * (self.high - self.low)
         return Metric(name=name, statistics=pair_sums(lambda g, v: (float(abs(g - v) <= near), 1.0), mean, 2))
 
-    def check(self, value: Any) -> str:
-        """What is wrong with a value; empty if it is on the scale."""
-        scale = f"a number from {self.low:g} to {self.high:g}"
-        if self.step is not None:
-            scale += f" in steps of {self.step:g}"
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not self.low <= value <= self.high
-        ):
-            return f"score {value!r} is not {scale}"
-        return (
-            ""
-            if self.step is None or _whole((value - self.low) / self.step)
-            else f"score {value!r} is not {scale}"
-        )
-
     def similarity(self, gold: float, value: float) -> float:
-        """1.0 for the same number, 0.0 for the two ends of the scale, linear in between."""
         return 1.0 - abs(gold - value) / (self.high - self.low)
 
     def wrong(self, gold: float) -> float:
-        """The end of the scale that is farther away."""
         return self.high if gold - self.low < self.high - gold else self.low
 
     def consensus(self, values: Sequence[float]) -> float | None:
-        """Their median, of two middle ones the lower; ``None`` of none."""
         return statistics.median_low(values) if values else None
-
-    @property
-    def whole(self) -> bool:
-        """Whether only whole numbers count."""
-        return self.step == 1
 
     def number(self, given: Any) -> int | float | None:
         """What is given as a number on the scale; ``None`` for anything else."""
@@ -171,7 +127,6 @@ class Scores(Scale):
         return int(number) if self.whole else number
 
     def quality(self, value: Value) -> float:
-        """The place on the scale."""
         return float((value - self.low) / (self.high - self.low))
 
     @property
@@ -190,11 +145,9 @@ class Scores(Scale):
 
     @property
     def expects(self) -> str:
-        """``a whole number from 1 to 5``."""
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
     def cell(self, given: str) -> Any:
-        """The number that a cell holds."""
         return self.number(given)
 
     def of_json(self, data: Any) -> Value:
@@ -205,7 +158,6 @@ class Scores(Scale):
         return number
 
     def text(self, value: Any) -> str:
-        """The number as short as it is exact."""
         return repr(value)
 
     def category(self, value: Any) -> str:
@@ -217,11 +169,9 @@ class Scores(Scale):
         return f"{start:g} to {start + width:g}"
 
     def truth(self, text: str, gold: Value) -> str:
-        """``"TEXT" has the score 4 according to people``."""
         return f'"{text[:SHOWN]}" has the score {self.text(gold)} according to people'
 
     def task_words(self) -> str:
-        """The scale."""
         return f"answer: {self.expects}; the closer to the score people gave, the better"
 
     @property
@@ -230,15 +180,12 @@ class Scores(Scale):
         return {"low": self.low, "high": self.high, "whole": self.whole}
 
     def identity(self) -> dict[str, Any]:
-        """The scale."""
         return {"labels": list(self.choices), "answer": "score", **self.ends}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The scale."""
         return "Score", ((self.expects, ""),)
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """The median of the scores, if more than half of the samples gave one."""
         return median_vote(votes, sampling.samples)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
@@ -264,7 +211,6 @@ class Scores(Scale):
         ]
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether each case's score is in the upper half of all given ones."""
         return upper_half([case.known[0] if case.known else None for case in cases])
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
@@ -296,7 +242,6 @@ class Scores(Scale):
         return min(max(round(held, digits), self.low), self.high)
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """The score of a row."""
         return {} if values[0] is None else {"scored": 1, "score_sum": values[0]}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
@@ -338,10 +283,6 @@ def error_metrics(
 
 def _correlation(name: str, found: Callable[[Units], Any], **more: Any) -> Metric:
     return Metric(name=name, statistics=found, low=-1.0, exact=False, **more)
-
-
-def _whole(value: float) -> bool:
-    return abs(value - round(value)) < 1e-9
 
 
 @Ratio

@@ -54,17 +54,14 @@ class ClosedLabel(Answer):
 
     @cached_property
     def scale(self) -> ClosedLabels:
-        """The labels."""
         return ClosedLabels(self.labels, self.positive)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The names of the tiers."""
         return tuple(self.tiers)
 
     @property
     def strictness(self) -> str:
-        """The tier below which the positive labels fall."""
         return next((name for name, below in self.tiers.items() if below == self.positive), "")
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
@@ -85,15 +82,12 @@ class ClosedLabel(Answer):
         return now
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        """Return the label, and whether it is positive."""
         return {**super().unit_parts(value), "positive": None if value is None else value in self.positive}
 
     def unit_details(self, value: Value) -> Mapping[str, Any]:
-        """Return what the judge says about the label."""
         return {} if self.details is None else self.details(str(value), self.positive)
 
     def row_parts(self, values: Values) -> dict[str, Any]:
-        """Return the label of a case with one unit."""
         return {"label": values[0] if len(values) == 1 else None}
 
 
@@ -134,7 +128,6 @@ class OneLabel(ClosedLabel):
         return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
 
     def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
-        """Return the value of the one label; nothing for a label that no reply can say."""
         return self.values.get(str(values[0]))
 
     def spell(self, given: Any) -> Any:
@@ -247,12 +240,10 @@ class Preference(OneLabel):
 
     @cached_property
     def scale(self) -> Preferences:
-        """Which of the two is better."""
         return Preferences(self.labels, first=self.first, second=self.second)
 
     @property
     def unit_fields(self) -> tuple[str, ...]:
-        """Both fields."""
         return self.first, self.second
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
@@ -269,11 +260,9 @@ class Preference(OneLabel):
             )
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the pair as one text."""
         return (f"{FIRST}: {inputs[self.first]}\n{SECOND}: {inputs[self.second]}",)
 
     def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-        """Return the row as it is, and with the two exchanged."""
         return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
 
     def join(self, readings: Sequence[Reading]) -> Reading:
@@ -299,7 +288,6 @@ class Preference(OneLabel):
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
-        """Return these, and to prefer the longer of the two."""
         return {**super().constants(known), "always the longer one": self._longer}
 
     def _longer(self, inputs: Mapping[str, Any]) -> Value:
@@ -309,7 +297,6 @@ class Preference(OneLabel):
         return FIRST if first > second else SECOND
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return the values, and how the two orders become one preference."""
         return {
             **super().parser_rule(),
             "orders": f"fill it twice: as it is, and with {self.first} and {self.second} exchanged; where both replies "

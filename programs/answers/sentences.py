@@ -92,7 +92,6 @@ class Numbered(Form):
         return tuple(shares.get(number, {}) for number in range(1, count + 1))
 
     def example(self, answer: "PerSentence", values: Values, texts: Sequence[str]) -> Any:
-        """Return the items of the labelled texts."""
         return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]
 
     def rule(self, answer: "PerSentence") -> dict[str, Any]:
@@ -123,11 +122,9 @@ class PerSentence(ClosedLabel):
 
     @property
     def repeatable(self) -> bool:
-        """Whether the form allows it."""
         return self.form.repeatable
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the texts."""
         return tuple(inputs[self.unit])
 
     def render(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
@@ -146,19 +143,15 @@ class PerSentence(ClosedLabel):
     def probabilities(
         self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
     ) -> tuple[Mapping[Any, float], ...]:
-        """Return what the form reads of them."""
         return self.form.probabilities(self, reply, said, len(self.units(inputs)))
 
     def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
-        """Return what the form says."""
         return self.form.example(self, values, self.units(inputs))
 
     def render_rule(self, name: str) -> str:
-        """Return the form's for the texts."""
         return self.form.rendering if name == self.unit else "as-is"
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return what a reply means."""
         return {"field": self.field, "label_of_value": None, **self.form.rule(self)}
 
 

@@ -46,7 +46,6 @@ class Listed(Form):
     rendering: ClassVar[str] = "lines"
 
     def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return the texts one to a line."""
         return "\n".join(lines_of(texts))
 
     def read(
@@ -94,7 +93,6 @@ class Marked(Listed):
     rendering: ClassVar[str] = "custom"
 
     def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return the response as one text."""
         return joined(texts)
 
 

@@ -34,7 +34,6 @@ class Tagged(Form):
     repeatable: ClassVar[bool] = True
 
     def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return some of the texts in empty tags, one to a line."""
         return "\n".join(f"<>{_harmless(texts[place], answer.labels)}</>" for place in places)
 
     def read(

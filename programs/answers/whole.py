@@ -38,8 +38,7 @@ class Score(Answer):
 
     @cached_property
     def scale(self) -> Scores:
-        """The numbers."""
-        return Scores(self.low, self.high, step=1 if self.whole else None, top=self.top)
+        return Scores(self.low, self.high, whole=self.whole, top=self.top)
 
     def parser_rule(self) -> dict[str, Any]:
         """Return the scale."""
@@ -59,7 +58,6 @@ class LabelSet(Answer):
 
     @cached_property
     def scale(self) -> LabelSets:
-        """The labels."""
         return LabelSets(self.labels)
 
     def parser_rule(self) -> dict[str, Any]:
@@ -86,11 +84,9 @@ class ObjectSet(Answer):
 
     @cached_property
     def scale(self) -> ObjectSets:
-        """The objects."""
         return ObjectSets(same=self._alike, model=self.model, key=self.key)
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return that the list holds the objects."""
         return {"field": self.field, "objects": "the list holds every object, in any order"}
 
     def _alike(self, first: str, second: str) -> float:
@@ -137,7 +133,6 @@ class Checked(Answer):
 
     @cached_property
     def scale(self) -> CheckedItems:
-        """The items with their checks."""
         return CheckedItems(self.checks, self.items)
 
     def read(
@@ -166,9 +161,7 @@ class Checked(Answer):
         )
 
     def row_parts(self, values: Values) -> dict[str, Any]:
-        """Return how many items passed."""
         return {"passed": sum(item.passed for item in items_of(values[0]))}
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return where the items are."""
         return {"field": self.field, "checks": list(self.checks)}

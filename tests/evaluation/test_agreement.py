@@ -164,7 +164,7 @@ def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(dat
 def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data: Given) -> None:
     units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
     assume(len({x for unit in units if len(unit) > 1 for x in unit}) > 1)
-    found = rater_agreement(data, Scores(1, 5, 1))
+    found = rater_agreement(data, Scores(1, 5, whole=True))
     matrix = [[np.nan if x is None else float(x) for x in one] for one in data.values()]
     wanted = krippendorff.alpha(matrix, level_of_measurement="interval")
     assert found.alpha.value == pytest.approx(wanted, abs=1e-9)

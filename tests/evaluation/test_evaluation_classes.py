@@ -13,7 +13,7 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.label_sets import LabelSets
 from jurist.evaluation.scores import Scores
 
-FIVE, LABELS = Scores(1, 5, 1), LabelSets("abcd")
+FIVE, LABELS = Scores(1, 5, whole=True), LabelSets("abcd")
 some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
 
 

@@ -15,7 +15,7 @@ from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.scores import Scores
 
-FIVE, UNIT = Scores(1, 5, 1), Scores(0.0, 1.0)
+FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", choosable(FIVE))
