@@ -16,7 +16,7 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
-from ..cases import Case, Values
+from ..cases import Case, Value, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw
@@ -24,13 +24,13 @@ from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
-from ..evaluation.votes import Probabilities, Sampling, Stopping
+from ..evaluation.votes import Probabilities, Sampling, Stopping, tally
 from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
 from .together import Gathered, asking_of, collect, together
-from .verdicts import SampleLog, Status, Verdict
+from .verdicts import Status, Verdict
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
@@ -52,6 +52,60 @@ def check_sampling(judge: Judge, sampling: Sampling) -> None:
             f"the answers of judge {judge.name} have no probability of being positive",
             hint="give --threshold a number of votes",
         )
+
+
+@dataclass(kw_only=True)
+class _Samples:
+    """What the samples of one case have said so far."""
+
+    readings: list[Reading] = field(default_factory=list)
+    texts: list[tuple[str, ...]] = field(default_factory=list)  # of each sample that was asked
+    error: str = ""  # the first thing that could not be used
+    failed: bool = False
+    reasked: int = 0
+    contradictions: int = 0  # replies that say a field twice
+
+    def take(self, reading: Reading) -> None:
+        self.readings.append(reading)
+        self.error = self.error or reading.problem
+
+    def votes(self, units: int) -> tuple[dict[Any, int], ...]:
+        values = [one.values for one in self.readings]
+        return tuple(tally(values, unit) for unit in range(units))
+
+    def probabilities(self, units: int) -> tuple[dict[Any, float], ...]:
+        """Return label -> probability of each unit: the mean over the samples that have a label for it."""
+        return tuple(
+            _mean([one for one in self.readings if one.values[unit] is not None], unit)
+            for unit in range(units)
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a verdict says of them, but for the votes."""
+        counts = Counter[str]()
+        for one in self.readings:
+            counts.update(one.counts)
+        return {
+            "samples": tuple(one.values for one in self.readings),
+            "reasoning": next((one.reasoning for one in self.readings if one.reasoning), ""),
+            "inconsistent": sum(one.inconsistent for one in self.readings),
+            "error": self.error,
+            "drawn": len(self.texts),
+            "identical": len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1,
+            "reasked": self.reasked,
+            "extra": sum(one.extra for one in self.readings),
+            "duplicated": sum(one.duplicated for one in self.readings) + self.contradictions,
+            "counts": dict(counts),
+        }
+
+
+def _mean(readings: Sequence[Reading], unit: int) -> dict[Value, float]:
+    """Return what readings say of a unit on average, to six digits: their probabilities, else their votes."""
+    shares = [
+        (one.probabilities[unit] if one.probabilities else {}) or {one.values[unit]: 1.0} for one in readings
+    ]
+    labels = dict.fromkeys(label for share in shares for label in share)
+    return {label: round(sum(one.get(label, 0.0) for one in shares) / len(shares), 6) for label in labels}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +205,7 @@ class Asker:
             self._context.breaker.note(verdict.status == "failed", verdict.error)
 
     async def _judge(self, case: Case, usage: Spend) -> Verdict:
-        units, log, gathered = len(self.judge.answer.units(case.inputs)), SampleLog(), Gathered()
+        units, log, gathered = len(self.judge.answer.units(case.inputs)), _Samples(), Gathered()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
@@ -164,7 +218,7 @@ class Asker:
                     log.take(await self._sample(case, log))
             except AdapterParseError as bad:
                 log.error = log.error or _unreadable(bad)
-                log.duplicated += isinstance(bad.__cause__, ContradictionError)
+                log.contradictions += isinstance(bad.__cause__, ContradictionError)
             except LMError as bad:
                 ours = our_own(bad)
                 if ours is not None:
@@ -178,7 +232,7 @@ class Asker:
         gathered.end()
         return self._verdict(case, units, log, usage)
 
-    async def _sample(self, case: Case, log: SampleLog) -> Reading:
+    async def _sample(self, case: Case, log: _Samples) -> Reading:
         """Ask once, in every presentation; units without a value are asked for again, if others have one.
 
         A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
@@ -207,7 +261,7 @@ class Asker:
         wanted = asked and answer.scale.has_probabilities
         return {"labels": answer.field, "probabilities": []} if wanted else {}
 
-    def _may_end(self, log: SampleLog, units: int, gathered: Gathered) -> bool:
+    def _may_end(self, log: _Samples, units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
         if gathered.pending and len(log.texts) >= self.sampling.fewest:
             return True
@@ -251,20 +305,8 @@ class Asker:
             )
         return replace(verdict, usage=Spend(), **self._decided(vars(verdict)))
 
-    def _verdict(self, case: Case, units: int, log: SampleLog, usage: Spend) -> Verdict:
-        drawn, answer = len(log.texts), self.judge.answer
-        said: dict[str, Any] = {
-            "samples": tuple(log.answers),
-            "reasoning": log.reasoning,
-            "inconsistent": log.inconsistent,
-            "error": log.error,
-            "drawn": drawn,
-            "identical": log.identical,
-            "reasked": log.reasked,
-            "extra": log.extra,
-            "duplicated": log.duplicated,
-            "counts": dict(log.counts),
-        }
+    def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
+        said, scale = log.facts(), self.judge.answer.scale
         if log.failed:
             nothing = (None,) * units
             return Verdict(
@@ -272,9 +314,9 @@ class Asker:
             )
         said |= {
             "votes": log.votes(units),
-            "probabilities": log.probabilities(units) if answer.scale.has_probabilities else (),
-            "measured": log.measured,
-            "saved": self.sampling.samples - drawn,
+            "probabilities": log.probabilities(units) if scale.has_probabilities else (),
+            "measured": sum(any(one.probabilities) for one in log.readings),
+            "saved": self.sampling.samples - said["drawn"],
         }
         return Verdict(id=case.id, usage=usage, **(said | self._decided(said)))
 

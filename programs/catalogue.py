@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..errors import JudgeError, UnknownJudgeError, choices, near_file
-from .cognibench import COGNIBENCH, COGNIBENCH_TAGS
-from .detector import DETECTOR
+from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
 from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
 from .faithqa.writing import FAITHQA_QUERIES

@@ -1,4 +1,4 @@
-"""The judge of every sentence of a response (CogniBench), and what its labels imply.
+"""The judges of every sentence of a response (CogniBench), what labels imply, and the detector (CogniDet).
 
 One label per sentence says everything: whether it is hallucinated (section 2.2:
 invented, misleading or speculative), its type, and, for cognitive statements,
@@ -11,10 +11,12 @@ from typing import Any, Literal, Self
 
 import pydantic
 
-from ..cases import Case, Label, text_hash
+from ..cases import Case, Label, Values, text_hash
 from ..signatures.cognibench import LABELS, EchoResponse, SentenceLabel, TagResponse
+from ..signatures.detector import DetectHallucinations
 from ..text.sentences import locate, split
 from .answers.sentences import Form, Numbered, PerSentence
+from .answers.spans import Listed
 from .answers.tags import Tagged
 from .judge import Judge
 from .strictness import BELOW, DEFAULT
@@ -158,3 +160,52 @@ COGNIBENCH_TAGS = replace(
     answer=sentence_labels(Tagged()),
 )
 """The paper's own form; the same rows, labels and rules, so that both can be compared (``benchmarks/shapes.py``)."""
+
+
+FOUND = "hallucinated"
+CLEAR = "faithful"
+
+
+class DetectorRow(CogniBenchRow):
+    """A CogniBench row; its labels are that benchmark's, or ``hallucinated`` and ``faithful``."""
+
+    labels: list[SentenceLabel | Literal["hallucinated"] | None] | None = pydantic.Field(  # type: ignore[assignment]
+        default=None, validation_alias=pydantic.AliasChoices("labels", "hallucinated")
+    )
+    ratings: dict[str, list[SentenceLabel | Literal["hallucinated"] | None]] = pydantic.Field(  # type: ignore[assignment]
+        default_factory=dict
+    )
+
+
+def detector_case(row: Any) -> Case:
+    """Return the case of a row with two labels (section 2.2): ``hallucinated``, and ``faithful`` for all others."""
+    case = _case(row)
+    return replace(
+        case,
+        gold=None if case.gold is None else _two(case.gold),
+        ratings={rater: _two(labels) for rater, labels in case.ratings.items()},
+    )
+
+
+def _two(labels: Values) -> Values:
+    return tuple(label and (FOUND if label in (FOUND, *HALLUCINATED) else CLEAR) for label in labels)
+
+
+LISTED = PerSentence(
+    field="hallucinated",
+    unit="sentences",
+    labels=(CLEAR, FOUND),
+    positive=frozenset({FOUND}),
+    form=Listed(),
+)
+DETECTOR = Judge(
+    name="detector",
+    variant="basic",
+    description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
+    signature=DetectHallucinations,
+    answer=LISTED,
+    metric="f1",
+    rows=DetectorRow,
+    to_case=detector_case,
+    bundled="cognibench-mini",
+)

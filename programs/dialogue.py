@@ -19,9 +19,8 @@ from ..evaluation.checked_items import Check, CheckedItem
 from ..signatures.dialogue import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.wording import is_chinese
-from .answering import answering
 from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
-from .generator import Generator
+from .generator import Generator, answering
 
 _UNREADABLE = Fault(
     "readable", "The reply could not be read; give every output field in the form that is asked for."

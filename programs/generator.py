@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import dspy
 import pydantic
 
 from ..cases import Case
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
-from ..evaluation.checked_items import CheckedItem
+from ..evaluation.checked_items import Check, CheckedItem
+from ..text.escaping import well_formed
 from .answers.base import Answer
 from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
+from .stepwise import Making, Steps, Stepwise
 
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """As :meth:`Generator.row`; ``reasons`` and ``provenance`` in it are added to what the output says of those."""
@@ -129,3 +132,27 @@ def generator_of(judge: Judge) -> Generator:
             hint="name a generator: jurist judges lists them",
         )
     return judge
+
+
+class _Answering(Stepwise):
+    """Asks once; the item is the text of the reply."""
+
+    def __init__(self, signature: type[dspy.Signature]) -> None:
+        super().__init__()
+        self.reply = dspy.Predict(signature)
+        (self._field,) = signature.output_fields
+
+    def steps(self, **inputs: Any) -> Steps:
+        text = well_formed(str((yield self.reply, inputs).get(self._field) or "")).strip()
+        return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
+
+
+def answering(name: str, signature: type[dspy.Signature]) -> Generator:
+    """Return how a model that is assessed answers, zero-shot; what its answer is worth is for others to judge."""
+    return Generator(
+        name=name,
+        signature=signature,
+        program=Making(_Answering, (signature,)),
+        checks=("answered",),
+        description="a reply, as a model that is assessed gives it",
+    )

@@ -5,16 +5,13 @@ model answered, and the answer is unusable for some unit), or *failed* (the
 machinery failed: network, overload, time-outs).
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
-from ..evaluation.votes import tally
-from .answers.base import Reading
 
 Status = Literal["verdict", "abstained", "failed"]
 
@@ -84,60 +81,3 @@ class Verdict:
     def label(self) -> Label | None:
         """The closed label of a case with one unit."""
         return self.value if isinstance(self.value, str) else None
-
-
-@dataclass(kw_only=True)
-class SampleLog:
-    """What the samples of one case have said so far."""
-
-    answers: list[Values] = field(default_factory=list)
-    shares: list[tuple[Mapping[Any, float], ...]] = field(default_factory=list)
-    measured: int = 0
-    texts: list[tuple[str, ...]] = field(default_factory=list)
-    reasoning: str = ""
-    inconsistent: int = 0
-    error: str = ""
-    failed: bool = False
-    reasked: int = 0
-    extra: int = 0
-    duplicated: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def take(self, reading: Reading) -> None:
-        """Count one sample's answer."""
-        self.answers.append(reading.values)
-        told = reading.probabilities or ({},) * len(reading.values)
-        self.shares.append(tuple(map(_shares, reading.values, told)))
-        self.measured += any(reading.probabilities)
-        self.reasoning = self.reasoning or reading.reasoning
-        self.inconsistent += reading.inconsistent
-        self.extra += reading.extra
-        self.duplicated += reading.duplicated
-        self.error = self.error or reading.problem
-        self.counts.update(reading.counts)
-
-    def votes(self, units: int) -> tuple[dict[Any, int], ...]:
-        """Return value -> votes of each unit."""
-        return tuple(tally(self.answers, unit) for unit in range(units))
-
-    def probabilities(self, units: int) -> tuple[dict[Any, float], ...]:
-        """Return label -> probability of each unit: the mean over the samples that have a label for it."""
-        return tuple(_mean([sample[unit] for sample in self.shares if sample[unit]]) for unit in range(units))
-
-    @property
-    def identical(self) -> bool:
-        """Whether several samples were answered with the same texts."""
-        return len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1
-
-
-def _shares(value: Value | None, told: Mapping[Any, float]) -> Mapping[Any, float]:
-    """Return what a sample says of a unit: its probabilities, else its vote; nothing without a usable answer."""
-    return {} if value is None else told or {value: 1.0}
-
-
-def _mean(samples: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
-    """Return the mean of what samples say of a unit, to six digits."""
-    labels = dict.fromkeys(label for sample in samples for label in sample)
-    return {
-        label: round(sum(sample.get(label, 0.0) for sample in samples) / len(samples), 6) for label in labels
-    }

@@ -16,9 +16,9 @@ from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
 from ...jobs.estimate import Ask, some
 from ...jobs.foresee import judging
 from ...keeping.loading import LoadedJudge
-from ...programs.answering import answering
 from ...programs.faithqa.constraints import TOP, Item, QueryRow, constraint_score, constraints_of, line_of
 from ...programs.faithqa.writing import Task
+from ...programs.generator import answering
 from ...signatures.faithqa import AnswerQuery, Category
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)

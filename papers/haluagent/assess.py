@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...jobs.assessing import Calibrated, CalibratedModels, Replies, verdicts
 from ...keeping.loading import LoadedJudge
-from ...programs.answering import answering
+from ...programs.generator import answering
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...signatures.haluagent import AnswerQuestion

@@ -16,8 +16,7 @@ from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.answers.spans import folded, joined
-from jurist.programs.marked import TAGS, listed, tagged
-from jurist.programs.named import named_judge
+from jurist.programs.named import TAGS, listed, named_judge, tagged
 
 H, F = "hallucinated", "faithful"
 MARKED = named_judge(Named(kind="fava", model="openai/m")).answer
