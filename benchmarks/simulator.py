@@ -36,7 +36,7 @@ from jurist.engines.channel import AsyncChannel, CallContext, Channel
 from jurist.engines.ledger import Purpose, Spend
 from jurist.engines.meter import Amount
 from jurist.optimizers.base import Job
-from jurist.optimizers.setting import DEFAULT_SETTING, Setting
+from jurist.optimizers.candidate import DEFAULT_SETTING, Setting
 from jurist.programs.asking import Asker
 from jurist.programs.verdicts import Verdict
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..optimizers.naming import candidate_names
+from ..optimizers.candidate import candidate_names
 from ..report.differing import Side, prompt_difference
 from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
 from ..report.plotting import draw

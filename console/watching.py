@@ -23,7 +23,7 @@ from ..engines.meter import Meter
 from ..errors import printable
 from ..optimizers.base import Event, Job
 from ..optimizers.board import Board
-from ..optimizers.naming import candidate_names, source_words
+from ..optimizers.candidate import candidate_names, source_words
 from ..optimizers.progress import CandidateStatus, Part, Snapshot, Standings
 from ..optimizers.standing import Standing
 from ..report.render import as_text

@@ -20,8 +20,7 @@ from ..keeping.card import ModelCard
 from ..keeping.naming import judge_of
 from ..keeping.paying import Start, paying
 from ..optimizers.board import Candidate
-from ..optimizers.naming import candidate_names
-from ..optimizers.setting import Setting
+from ..optimizers.candidate import Setting, candidate_names
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
@@ -147,7 +146,7 @@ def _candidate(artifact: Artifact, named: str) -> Candidate:
         )
     found = Candidate(
         state=PromptState.from_json(row["prompt"]),
-        setting=Setting.from_json(row.get("setting")),
+        setting=Setting(**(row.get("setting") or {})),
         parent=None,
         source=str(row.get("source")),
         step=0,

@@ -22,8 +22,7 @@ from ..keeping.card import described
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
-from ..optimizers.matrix import bounded
-from ..optimizers.pareto import cheaper, front
+from ..optimizers.pareto import bounded, cheaper, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
@@ -126,7 +125,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     card = {
         **_card(plan, result),
         "parent": next(parents, None),
-        "pareto": [one.to_json() for one in front(job, board, leaking)],
+        "pareto": front(job, board, leaking),
         "cheaper": cheaper(job, board, result.best, leaking),
         "matrix": {"rows": len(matrix), "left_out": left_out},
     }

@@ -25,7 +25,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
-from ..optimizers.matrix import spent
+from ..optimizers.candidate import spent
 from ..optimizers.objective import row_of
 from ..programs.asking import Asker
 from ..programs.judge import Judge

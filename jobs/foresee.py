@@ -10,8 +10,8 @@ from ..errors import plural
 from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer
+from ..optimizers.candidate import Setting
 from ..optimizers.registry import make, settings_of
-from ..optimizers.setting import Setting
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, ask_of, shared_out, size_of, some, tried, with_examples
 from .experiment import Experiment

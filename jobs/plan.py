@@ -21,8 +21,8 @@ from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.resolving import default_temperature, verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
+from ..optimizers.candidate import Setting
 from ..optimizers.registry import DEFAULT, settings_of
-from ..optimizers.setting import Setting
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState

@@ -10,10 +10,9 @@ unless another's gain is above its error (:meth:`Board.best`).
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import dspy
 
@@ -24,10 +23,9 @@ from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from .board import Board, Candidate
-from .drawing import draw, labelled
-from .objective import Objective
-from .setting import DEFAULT_SETTING, Setting
+from .board import Board
+from .candidate import DEFAULT_SETTING, Candidate, Setting
+from .drawing import labelled
 
 Ending = Literal["finished", "budget", "interrupted"]
 
@@ -51,38 +49,23 @@ Sink = Callable[[Event], None]
 
 
 class Job(SearchOptions):
-    """What an optimizer works on.
+    """What an optimizer works on."""
 
-    Attributes:
-        judge: the judge, with its objective's metric.
-        train: cases it may learn from, show to a proposer, and put into prompts as demonstrations.
-        dev: cases it chooses by; never shown to a proposer, never in a prompt.
-        judge_lm: answers as the judge.
-        proposer_lm: writes prompts.
-        frozen_lm: answers the program's frozen steps; ``None`` without any.
-        context: the ledger, meter and journal of the job.
-        seed: of every random choice.
-        sampling: samples and votes per case.
-        adapter: DSPy's prompt format.
-        concurrency: cases in flight at once.
-        own: the model, temperature and prompt format that the job's default setting stands for.
-        connected: gives the language model of a setting with another model or temperature.
-        options: the optimizer's own settings, checked by it.
-        sink: receives events.
-    """
-
-    judge: Judge
-    train: tuple[Case, ...]
-    dev: tuple[Case, ...]
-    judge_lm: dspy.LM
-    proposer_lm: dspy.LM
-    context: CallContext
-    frozen_lm: dspy.LM | None = None
-    sampling: Sampling = field(default_factory=Sampling)
-    own: Setting = DEFAULT_SETTING
-    connected: Callable[[Setting], dspy.LM] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    sink: Sink = lambda event: None
+    judge: Judge  # the judge, with its objective's metric
+    train: tuple[
+        Case, ...
+    ]  # may be learned from, shown to a proposer, and put into prompts as demonstrations
+    dev: tuple[Case, ...]  # it chooses by; never shown to a proposer, never in a prompt
+    judge_lm: dspy.LM  # answers as the judge
+    proposer_lm: dspy.LM  # writes prompts
+    context: CallContext  # the ledger, meter and journal of the job
+    frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; ``None`` without any
+    sampling: Sampling = field(default_factory=Sampling)  # samples and votes per case
+    own: Setting = (
+        DEFAULT_SETTING  # the model, temperature and prompt format that the default setting stands for
+    )
+    connected: Callable[[Setting], dspy.LM] | None = None  # gives the model of another setting
+    sink: Sink = lambda event: None  # receives events
 
     @property
     def calls_per_case(self) -> int:
@@ -90,26 +73,14 @@ class Job(SearchOptions):
         return self.judge.calls * self.sampling.samples
 
     def labelled_train(self) -> list[Case]:
-        """Return the training cases with at least one gold label.
-
-        Raises:
-            OptimizerError: there is none.
-        """
+        """Return the training cases with at least one gold label, of which there must be some."""
         cases = labelled(self.train)
         if not cases:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
         return cases
 
-    def train_sample(self, size: int) -> list[Case]:
-        """Return up to ``size`` training cases, the same ones for every optimizer of this seed."""
-        return draw(self.train, size, self.judge.answer, random.Random(f"sample/{self.seed}"))
-
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
-        """Return what asks ``program`` as this job asks, or under another setting.
-
-        Raises:
-            OptimizerError: the setting has another model or temperature, and this job knows no other.
-        """
+        """Return what asks ``program`` as this job asks, or under another setting."""
         return Asker(
             judge=self.judge,
             program=program,
@@ -176,33 +147,20 @@ def refuse_other(where: str, value: str, known: Sequence[str]) -> None:
         raise OptimizerError(f"{where} cannot be {value!r}", hint=choices(value, known))
 
 
-@runtime_checkable
-class Racing(Protocol):
-    """An optimizer that scores the basic prompt itself, in the order and as far as its race wants it known."""
-
-    @property
-    def races(self) -> bool:
-        """Whether it does."""
-        ...
+def races(optimizer: Optimizer) -> bool:
+    """Whether it scores the basic prompt itself, in the order and as far as its race wants it known."""
+    return bool(getattr(optimizer, "races", False))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What an optimizer leaves.
-
-    Attributes:
-        best: the best candidate.
-        board: has it and all others.
-        ending: how it ended.
-        reason: why, in words.
-        stop: what ended it early, for whoever cannot go on without the rest.
-    """
+    """What an optimizer leaves."""
 
     best: Candidate
-    board: Board
+    board: Board  # has it and all others
     ending: Ending
-    reason: str = ""
-    stop: BaseException | None = None
+    reason: str = ""  # why it ended so, in words
+    stop: BaseException | None = None  # what ended it early, for whoever cannot go on without the rest
 
 
 def optimize(optimizer: Optimizer, job: Job) -> Result:
@@ -213,7 +171,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
             f"{optimizer.name} needs at least {needed} calls here and the budget leaves {left} beside the proof",
             hint=f"raise --max-calls to {job.context.meter.short(needed)} or more, or use fewer rows or samples",
         )
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
+    board = Board(job.judge, job.asker, job.context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     job.sink(
         Event(
@@ -228,7 +186,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if not (isinstance(optimizer, Racing) and optimizer.races):
+        if not races(optimizer):
             board.score(start, job.dev)
             job.note("basic prompt scored on dev", board.value(start, job.dev))
         optimizer.run(job, board, start)

@@ -1,32 +1,27 @@
 """The board: every candidate, every case it was scored on, and what that gives.
 
-A candidate is a prompt and a setting (model, temperature, prompt format, vote
-threshold). The candidate x case matrix is complete whatever an optimizer
-forgets, and no pair is ever asked twice; candidates that differ only in the
-vote threshold share their answers. The choice is made among candidates scored on
-dev, by a lower bound on the value that all their outcomes give, on dev and on train
-(:mod:`jurist.optimizers.standing`): the best of many noisy means is mostly luck.
+The candidate x case matrix is complete whatever an optimizer forgets, and no pair is ever asked twice; candidates
+that differ only in the vote threshold share their answers. The choice is made among candidates scored on dev, by a
+lower bound on the value that all their outcomes give, on dev and on train (:mod:`jurist.optimizers.standing`): the
+best of many noisy means is mostly luck.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.ledger import Spend
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .matrix import Spent, cells, prices, spent
-from .naming import candidate_names
+from .candidate import DEFAULT_SETTING, Setting, Spent, answered_calls, candidate_names, prices, spent
+from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
-from .setting import DEFAULT_SETTING, Setting
 from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes, standings
 
 ALIKE = 0.5
@@ -37,55 +32,13 @@ _SEEN = 0.5
 """Of the cases of dev that another prompt which is better too has met, the share that a choice must have met."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """A prompt that was tried, under a setting.
-
-    Attributes:
-        state: the prompt.
-        setting: how it is asked, where that differs from the job's own.
-        parent: the candidate it was made from.
-        source: what made it.
-        step: the optimizer's round, from 1; 0 outside rounds.
-        calls: the calls the job had made by then.
-        demo_ids: the cases that are its demonstrations.
-        params: the choices that made it, for the record: JSON values by name.
-        crossed: for the cases on which its vote threshold was fitted, by id, the one fitted without them: under it they
-            are scored.
-    """
-
-    state: PromptState
-    parent: str | None
-    source: str
-    step: int
-    calls: int
-    setting: Setting = DEFAULT_SETTING
-    demo_ids: tuple[str, ...] = ()
-    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    crossed: Mapping[str, float] = field(default_factory=dict, hash=False)
-
-    @cached_property
-    def id(self) -> str:
-        """The id of its prompt; under another setting than the job's own, the hash of both."""
-        return self.setting.id_of(self.state.id)
-
-    @cached_property
-    def asked_id(self) -> str:
-        """The id of what is asked: the same for candidates that differ in the vote threshold only."""
-        return self.setting.asked.id_of(self.state.id)
-
-
 class Board:
     """All candidates of one job with all their outcomes."""
 
     def __init__(
-        self,
-        judge: Judge,
-        objective: Objective,
-        asker: Callable[[dspy.Module, Setting], Asker],
-        context: CallContext,
+        self, judge: Judge, asker: Callable[[dspy.Module, Setting], Asker], context: CallContext
     ) -> None:
-        self.judge, self.objective, self.context = judge, objective, context
+        self.judge, self.objective, self.context = judge, Objective(judge=judge), context
         self.candidates: dict[str, Candidate] = {}
         self._asker = asker
         self._basic = judge.basic()
@@ -122,15 +75,8 @@ class Board:
     ) -> Candidate:
         """Enter a prompt; one that is already known, under the same setting, keeps its first entry.
 
-        Args:
-            state: the prompt.
-            parent: what it was made from; ``None`` for the basic prompt.
-            source: what made it, in words.
-            step: the optimizer's round.
-            demo_ids: ids of its demonstrations' cases; default: the parent's.
-            setting: how it is asked; default: as the parent is.
-            params: the choices that made it, for the record.
-            crossed: thresholds of cases on which its own was fitted; default: the parent's, if that is its own too.
+        Setting and demonstrations are the parent's unless others are given; so is what its threshold was fitted
+        without (``crossed``), if the threshold is the parent's too.
         """
         used = setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING)
         if crossed is None and parent is not None and used.threshold == parent.setting.threshold:
@@ -172,15 +118,12 @@ class Board:
         known = self._outcomes[candidate.id]
         if case.id not in known:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
-            known[case.id] = self.objective.outcome(case, self._voted(candidate, case, first))
+            if candidate.setting.threshold is not None:  # its own gives another verdict from the stored votes
+                threshold = candidate.crossed.get(case.id, candidate.setting.threshold)
+                asker = self._asker(self._basic, replace(candidate.setting, threshold=threshold))
+                first = asker.revote(case, first)
+            known[case.id] = self.objective.outcome(case, first)
         return known[case.id]
-
-    def _voted(self, candidate: Candidate, case: Case, verdict: Verdict) -> Verdict:
-        """Return what stored votes give under the candidate's own threshold, if it has one."""
-        if candidate.setting.threshold is None:
-            return verdict
-        threshold = candidate.crossed.get(case.id, candidate.setting.threshold)
-        return self._asker(self._basic, replace(candidate.setting, threshold=threshold)).revote(case, verdict)
 
     def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
         """Return the outcome of a pair, ``None`` if it was never asked."""
@@ -217,46 +160,27 @@ class Board:
         usages = [self._verdicts[candidate.asked_id, outcome.row.id].usage for outcome in known]
         return spent(usages) if usages else None
 
-    def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
-        parts = [("train", case) for case in train] + [("dev", case) for case in dev]
-        return [
-            row
-            for candidate in self.candidates.values()
-            for row in cells(candidate.id, self._entries(candidate, parts), self.judge.answer.scale.to_json)
-        ]
-
-    def _entries(
-        self, candidate: Candidate, parts: Sequence[tuple[str, Case]]
-    ) -> Iterator[tuple[str, Outcome, Spend]]:
-        for part, case in parts:
-            outcome = self.outcome(candidate, case)
-            if outcome is not None:
-                yield part, outcome, self._verdicts[candidate.asked_id, case.id].usage
-
-    def ranking(self, cases: Sequence[Case]) -> list[Candidate]:
-        """Return the candidates scored on all of ``cases``, best value first, the earlier first among equals."""
-        done = [candidate for candidate in self.candidates.values() if self.scored(candidate, cases)]
-        return sorted(done, key=lambda candidate: -round(self.value(candidate, cases), 9))
-
     def standings(self, around: Candidate | None = None, over: Candidate | None = None) -> list[Standing]:
         """Return where every candidate stands by all that is known, see :mod:`jurist.optimizers.standing`.
 
-        Args:
-            around: the metric is taken to first order around the basic prompt, and as much around this one.
-            over: what gains are over, and the first of what is returned; default: the basic prompt.
+        The metric is taken to first order around the basic prompt, and as much ``around`` another; gains are
+        ``over`` the basic prompt or another one, the first of what is returned. A candidate's own demonstrations
+        say nothing of it.
         """
-        known = self.known()
-        if not any(one.outcomes for one in known):
+        known = []
+        for one in self.candidates.copy().values():  # whoever watches reads this while others write
+            outcomes = self.outcomes(one).items()
+            own = {case_id: outcome for case_id, outcome in outcomes if case_id not in one.demo_ids}
+            known.append(Scored(id=one.id, parent=one.parent, outcomes=own))
+        first = next((one.outcomes for one in known if one.outcomes), None)  # the basic prompt's, once scored
+        if first is None:
             return []
-        first = next(one.outcomes for one in known if one.outcomes)  # the basic prompt's, once it was scored
         references = [first]
         if around is not None and around.id != self.basic.id:
             references.append({**first, **self.outcomes(around)})
         if over is not None:
             known.sort(key=lambda one: one.id != over.id)
-        credit = Credit(self.objective, *(list(one.values()) for one in references))
-        return standings(known, credit)
+        return standings(known, Credit(self.objective, *(list(one.values()) for one in references)))
 
     def by_gain(self) -> list[Standing]:
         """Return the standings of all candidates that were scored, the highest estimated gain first."""
@@ -267,25 +191,22 @@ class Board:
             around = self.candidates[found[0].id] if found else None
         return found
 
-    def best(self, cases: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
-        """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``cases``.
+    def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
+        """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``.
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
-        the permutation of groups agrees, on ``cases`` alone and on all. Where the basic prompt under another
+        the permutation of groups agrees, on ``dev`` alone and on all. Where the basic prompt under another
         threshold passes, all other prompts must do the same over that: it changes least, and is not the best of many.
         One that has met less than half of the cases that another of those which pass has is left out: the best of
-        many hasty estimates is mostly luck, and shows that with the next block.
-
-        Args:
-            cases: of dev.
-            without: ids of candidates that may not be chosen; what is known of them still counts for the others.
+        many hasty estimates is mostly luck, and shows that with the next block. Those ``without`` may not be chosen;
+        what is known of them still counts for the others.
         """
         open_ = (one for one in self.candidates.copy().values() if one.id not in without)
-        met = [one for one in open_ if self.met(one, cases)]
+        met = [one for one in open_ if self.met(one, dev)]
         unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
-        simple = self._best_over(self.basic, unchanged, cases) or self.basic
-        return self._best_over(simple, met, cases)
+        simple = self._best_over(self.basic, unchanged, dev) or self.basic
+        return self._best_over(simple, met, dev)
 
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
@@ -296,9 +217,8 @@ class Board:
         able += [one for one in better if self.met(one, dev) >= least]
         best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
-            if best is None:
-                return None
-            best = self._cheapest(able, {one.id: one for one in self.standings(best, over=other)}, dev)
+            if best is not None:
+                best = self._cheapest(able, {one.id: one for one in self.standings(best, over=other)}, dev)
         return best
 
     def _cheapest(
@@ -317,46 +237,49 @@ class Board:
         return near[cheapest] if known[cheapest] <= CHEAPER * known[0] else best
 
     def _outdoes(self, candidate: Candidate, other: Candidate, dev: Sequence[Case]) -> bool:
-        shared, theirs = self.outcomes(candidate), self.outcomes(other)
-        met = [id_ for id_ in shared if id_ in theirs and id_ not in candidate.demo_ids]
+        own, theirs = self.outcomes(candidate), self.outcomes(other)
+        met = [id_ for id_ in own if id_ in theirs and id_ not in candidate.demo_ids]
         shown_to_nobody = {case.id for case in dev}
         on_dev = [id_ for id_ in met if id_ in shown_to_nobody]
         key = candidate.id, other.id, len(met), len(on_dev)
         if key not in self._shown:
             self._shown[key] = all(
-                outdoes([(theirs[id_], shared[id_]) for id_ in ids], self.judge, level)
+                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level)
                 for ids, level in ((on_dev, ON_DEV), (met, ON_ALL))
             )
         return self._shown[key]
 
-    def known(self) -> list[Scored]:
-        """Return every candidate with what is known of it, but on its own demonstrations."""
-        found = []
-        for one in self.candidates.copy().values():  # whoever watches reads this while others write
-            known = self.outcomes(one).items()
-            outcomes = {case_id: outcome for case_id, outcome in known if case_id not in one.demo_ids}
-            found.append(Scored(id=one.id, parent=one.parent, outcomes=outcomes))
-        return found
+    def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
+        """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
+        parts, to_json = [("train", train), ("dev", dev)], self.judge.answer.scale.to_json
+        rows = []
+        for candidate in self.candidates.values():
+            for part, outcome in ((part, one) for part, cases in parts for one in self._on(candidate, cases)):
+                usage = self._verdicts[candidate.asked_id, outcome.row.id].usage
+                rows.append(
+                    {
+                        "candidate": candidate.id,
+                        "case": outcome.row.id,
+                        "part": part,
+                        "labels": [to_json(value) for value in outcome.row.predicted],
+                        "score": round(outcome.score, 6),
+                        "calls": answered_calls(usage),
+                        "tokens": usage.input_tokens + usage.output_tokens,
+                    }
+                )
+        return rows
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried.
 
         ``estimate`` is where it stood in the end by all that is known of all of them, see
         :mod:`jurist.optimizers.standing`, and ``gain`` what that is above the basic prompt's, for those scored on
-        all of dev; ``train`` and ``dev`` are its plain values on the cases it was scored on.
+        all of dev; ``train`` and ``dev`` are its plain values on the cases it was scored on. Tokens and dollars are per
+        case: on dev, where every choice is made, else on train.
         """
-        found = {one.id: one for one in self.standings(self.best(dev)) if one.cases}
-        return [self._row(one, train, dev, found.get(one.id)) for one in self.candidates.values()]
+        standings_ = {one.id: one for one in self.standings(self.best(dev)) if one.cases}
 
-    def _known_by(self, candidate: Candidate, cases: Sequence[Case]) -> int:
-        """Return the calls by which the candidate's outcomes on ``cases`` were known."""
-        marks = (self._marks.get((candidate.id, case.id), candidate.calls) for case in cases)
-        return max(marks, default=candidate.calls)
-
-    def _row(
-        self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case], found: Standing | None
-    ) -> dict[str, Any]:
-        def part(cases: Sequence[Case]) -> dict[str, Any]:
+        def part(candidate: Candidate, cases: Sequence[Case]) -> dict[str, Any]:
             known = self._on(candidate, cases)
             return {
                 "cases": len(known),
@@ -364,28 +287,31 @@ class Board:
                 "value": round(self.objective.aggregate(known), 6) if known else None,
             }
 
-        return {
-            "candidate": candidate.id,
-            "parent": candidate.parent,
-            "source": candidate.source,
-            "step": candidate.step,
-            "calls": candidate.calls,
-            "demo_ids": list(candidate.demo_ids),
-            "setting": candidate.setting.to_json(),
-            "params": dict(candidate.params),
-            "prompt": candidate.state.to_json(),
-            "train": part(train),
-            "dev": part(dev),
-            "calls_dev": self._known_by(candidate, dev) if self.scored(candidate, dev) else None,
-            "gain": round(found.gain, 6) if found and self.scored(candidate, dev) else None,
-            "estimate": {"value": round(found.mean, 6), "error": round(found.error, 6)} if found else None,
-            **self._per_case(candidate, train, dev),
-        }
-
-    def _per_case(self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case]) -> dict[str, Any]:
-        """Return tokens and dollars per case: on dev, where every choice is made, else on train."""
-        found = self.spent(candidate, dev) or self.spent(candidate, train)
-        return {
-            "tokens": None if found is None else round(found.tokens, 3),
-            "cost": None if found is None or found.cost is None else round(found.cost, 9),
-        }
+        rows = []
+        for one in self.candidates.values():
+            stands, whole = standings_.get(one.id), self.scored(one, dev)
+            taken = self.spent(one, dev) or self.spent(one, train)
+            marks = [self._marks.get((one.id, case.id), one.calls) for case in dev]
+            rows.append(
+                {
+                    "candidate": one.id,
+                    "parent": one.parent,
+                    "source": one.source,
+                    "step": one.step,
+                    "calls": one.calls,
+                    "demo_ids": list(one.demo_ids),
+                    "setting": one.setting.to_json(),
+                    "params": dict(one.params),
+                    "prompt": one.state.to_json(),
+                    "train": part(one, train),
+                    "dev": part(one, dev),
+                    "calls_dev": max(marks, default=one.calls) if whole else None,
+                    "gain": round(stands.gain, 6) if stands and whole else None,
+                    "estimate": {"value": round(stands.mean, 6), "error": round(stands.error, 6)}
+                    if stands
+                    else None,
+                    "tokens": None if taken is None else round(taken.tokens, 3),
+                    "cost": None if taken is None or taken.cost is None else round(taken.cost, 9),
+                }
+            )
+        return rows

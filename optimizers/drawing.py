@@ -1,10 +1,15 @@
-"""Drawing cases: from both sides of their answer (holding what is looked for, or not), and seeded."""
+"""Drawing cases, seeded: from both sides of their answer (holding what is looked for, or not), or in an order."""
 
 import random
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from ..cases import Case
 from ..programs.answers.base import Answer
+
+_Member = TypeVar("_Member")
 
 
 def labelled(cases: Sequence[Case]) -> list[Case]:
@@ -14,19 +19,18 @@ def labelled(cases: Sequence[Case]) -> list[Case]:
 
 def draw(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
     """Return up to ``size`` cases in random order, those of both sides in their proportion."""
-    found, other = _sides(cases, answer)
     size = min(size, len(cases))
-    share = round(size * len(found) / len(cases)) if cases else 0
-    take = min(len(found), max(share, size - len(other), min(1, len(found))))
-    return _mixed(found, other, take, size, random_)
+
+    def take(found: int, other: int) -> int:
+        return max(round(size * found / len(cases)), size - other, min(1, found)) if cases else 0
+
+    return _mixed(cases, take, size, answer, random_)
 
 
 def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
     """Return up to ``size`` cases in random order, half of them (where there are enough) with what is looked for."""
-    found, other = _sides(cases, answer)
     size = min(size, len(cases))
-    take = min(len(found), max(size // 2, size - len(other)))
-    return _mixed(found, other, take, size, random_)
+    return _mixed(cases, lambda found, other: max(size // 2, size - other), size, answer, random_)
 
 
 def draw_contrasting(
@@ -40,17 +44,44 @@ def draw_contrasting(
     return chosen
 
 
-def _sides(cases: Sequence[Case], answer: Answer) -> tuple[list[Case], list[Case]]:
-    sides = answer.scale.sides(cases)
-    found = [case for case, side in zip(cases, sides, strict=True) if side]
-    other = [case for case, side in zip(cases, sides, strict=True) if not side]
-    return found, other
-
-
 def _mixed(
-    found: Sequence[Case], other: Sequence[Case], take: int, size: int, random_: random.Random
+    cases: Sequence[Case], take: Callable[[int, int], int], size: int, answer: Answer, random_: random.Random
 ) -> list[Case]:
-    take = min(take, size)
-    chosen = random_.sample(found, take) + random_.sample(other, min(len(other), size - take))
+    """Return up to ``size`` cases in random order; ``take`` says how many of so many with what is looked for."""
+    sides = list(zip(cases, answer.scale.sides(cases), strict=True))
+    found, other = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
+    size = min(size, len(cases))
+    count = min(len(found), take(len(found), len(other)), size)
+    chosen = random_.sample(found, count) + random_.sample(other, min(len(other), size - count))
     random_.shuffle(chosen)
     return chosen
+
+
+def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
+    """Return all ``cases`` in random order, such that every prefix holds each stratum about in its proportion."""
+    strata: dict[str, list[Case]] = defaultdict(list)
+    for name, case in zip(answer.scale.strata(cases), cases, strict=True):
+        strata[name].append(case)
+    placed: list[tuple[float, str, Case]] = []
+    for name in sorted(strata):
+        members = random_.sample(strata[name], len(strata[name]))
+        offset = random_.random()
+        placed += [((at + offset) / len(members), name, case) for at, case in enumerate(members)]
+    return [case for _, _, case in sorted(placed, key=lambda one: one[:2])]
+
+
+def blocks(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
+    """Yield ``cases`` in consecutive blocks of ``size``, the last one shorter."""
+    rest = iter(cases)
+    while block := list(islice(rest, max(1, size))):
+        yield block
+
+
+def interleaved(first: Sequence[_Member], second: Sequence[_Member]) -> list[_Member]:
+    """Return both in one order, each in its own, such that every prefix holds them about in their proportion."""
+    placed = [
+        ((at + 0.5) / len(part), which, at)
+        for which, part in enumerate((first, second))
+        for at in range(len(part))
+    ]
+    return [(first, second)[which][at] for _, which, at in sorted(placed)]

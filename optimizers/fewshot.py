@@ -22,7 +22,7 @@ whole response with every sentence tagged, of a program with several predictors 
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ from ..text.terms import count_tokens
 from .base import WAYS, Job, refuse_other
 from .board import Board, Candidate
 from .drawing import draw_contrasting, draw_demos
-from .raced import Arm, Raced, Track
+from .raced import Raced, Track
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,34 +53,45 @@ class FewShot(Raced):
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
-    def arms(self, job: Job) -> Sequence[Arm]:
-        """Return itself."""
-        return (self,)
-
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
         job, leader = track.job, track.leader
-        names = tuple(leader.state.predictors)
-        if self.predictors == "in turn":
-            names = (names[(turn - 1) % len(names)],)
+        every = tuple(leader.state.predictors)
+        names = (every[(turn - 1) % len(every)],) if self.predictors == "in turn" else every
         pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & set(names)]
         if not pool:
             return []
-        random_ = random.Random(f"fewshot/{job.seed}/{turn}")
+        random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
         hard = {case.id for case, _ in track.errors(leader)}
+        kept = set[str]() if names == every else set(leader.demo_ids)
         made = []
         for number, size in enumerate(self._sizes(track, pool, turn)):
             cases = (
-                draw_contrasting(pool, size, job.judge.answer, random_, hard)
+                draw_contrasting(pool, size, answer, random_, hard)
                 if number % 2
-                else draw_demos(pool, size, job.judge.answer, random_)
+                else draw_demos(pool, size, answer, random_)
             )
-            made.append(self._candidate(track, leader, names, cases))
-        return [one for one in made if one is not None]
+            params: dict[str, Any] = {"demonstrations": len(cases)}
+            source = f"{self.name}, {len(cases)} demonstrations"
+            if len(every) > 1:
+                jointly = self.predictors == "jointly"
+                params["predictors"] = self.predictors if jointly else list(names)
+                source += " jointly" if jointly else f" of {', '.join(names)}"
+            new = track.fresh(
+                with_cases(job.judge, leader.state, cases, names),
+                parent=leader,
+                source=source,
+                demo_ids=tuple(sorted(kept | {case.id for case in cases})),
+                params=params,
+            )
+            made += [new] if new else []
+        return made
 
     def _sizes(self, track: Track, pool: Sequence[Case], turn: int) -> list[int]:
         """Return the sizes of a step's sets: all in turn, and at every other step the one that serves best."""
-        most = max(1, int(self.tokens // _length(track.job.judge, pool)))
+        demos = [demo for case in pool for demo in track.job.judge.demos(case).values()]
+        length = sum(count_tokens(str(value)) for demo in demos for value in demo.values()) / len(pool)
+        most = max(1, int(self.tokens // max(1.0, length)))
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
         first = (turn - 1) * self.sets
         if turn % 2 == 0 and first >= len(sizes):
@@ -88,24 +99,6 @@ class FewShot(Raced):
                 if ids := track.board.candidates[standing.id].demo_ids:
                     return [min(len(ids), most)] * self.sets
         return [sizes[(first + at) % len(sizes)] for at in range(self.sets)]
-
-    def _candidate(
-        self, track: Track, leader: Candidate, names: tuple[str, ...], cases: Sequence[Case]
-    ) -> Candidate | None:
-        several, judge = len(leader.state.predictors) > 1, track.job.judge
-        kept = set[str]() if len(names) == len(leader.state.predictors) else set(leader.demo_ids)
-        params: dict[str, Any] = {"demonstrations": len(cases)}
-        source = f"{self.name}, {len(cases)} demonstrations"
-        if several:
-            params["predictors"] = self.predictors if self.predictors == "jointly" else list(names)
-            source += " jointly" if self.predictors == "jointly" else f" of {', '.join(names)}"
-        return track.fresh(
-            with_cases(judge, leader.state, cases, names),
-            parent=leader,
-            source=source,
-            demo_ids=tuple(sorted(kept | {case.id for case in cases})),
-            params=params,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +115,6 @@ class Order:
             state = state.with_demos(name, tuple(random_.sample(prompt.demos, len(prompt.demos))))
         made = track.fresh(state, parent=leader, source="order")
         return [made] if made else []
-
-
-def _length(judge: Judge, pool: Sequence[Case]) -> float:
-    """Return the mean tokens of a case as a demonstration, at least 1."""
-    texts = (str(value) for case in pool for demo in judge.demos(case).values() for value in demo.values())
-    return max(1.0, sum(map(count_tokens, texts)) / len(pool))
 
 
 def pool_of(job: Job) -> list[Case]:
@@ -189,33 +176,30 @@ class Contrastive(Raced):
     proposal: ClassVar[int] = 0
     learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
 
-    def arms(self, job: Job) -> Sequence[Arm]:
-        """Return itself."""
-        return (self,)
-
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Add pairs for the next confusion to the leader, each a confused case and its counterpart."""
         job, start, current = track.job, track.start, track.leader
         recurring = confusions(track.board, start, [case for case, _ in track.known(start)], least=self.least)
-        for confusion in recurring[turn - 1 : turn]:
-            random_ = random.Random(f"contrastive/{job.seed}/{start.id}/{turn}")
-            confused, others = (
-                [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
-                for cases in (confusion.cases, confusion.others)
-            )
-            count = min(self.pairs, len(confused), len(others))
-            made = []
-            for _ in range(self.draws if count else 0):
-                pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
-                added = {case.id: case for pair in pairs for case in pair}
-                state, prompts = current.state, current.state.predictors
-                for name, demos in demos_of(job.judge, prompts, list(added.values())).items():
-                    state = state.with_demos(name, (*prompts[name].demos, *demos))
-                source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
-                ids = tuple(sorted({*current.demo_ids, *added}))
-                made.append(track.fresh(state, parent=current, source=source, demo_ids=ids))
-            return [one for one in made if one is not None]
-        return []
+        if turn > len(recurring):
+            return []
+        confusion = recurring[turn - 1]
+        random_ = random.Random(f"contrastive/{job.seed}/{start.id}/{turn}")
+        confused, others = (
+            [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
+            for cases in (confusion.cases, confusion.others)
+        )
+        count, made = min(self.pairs, len(confused), len(others)), []
+        for _ in range(self.draws if count else 0):
+            pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
+            added = {case.id: case for pair in pairs for case in pair}
+            state, prompts = current.state, current.state.predictors
+            for name, demos in demos_of(job.judge, prompts, list(added.values())).items():
+                state = state.with_demos(name, (*prompts[name].demos, *demos))
+            source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
+            ids = tuple(sorted({*current.demo_ids, *added}))
+            new = track.fresh(state, parent=current, source=source, demo_ids=ids)
+            made += [new] if new else []
+        return made
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
@@ -224,35 +208,26 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
     An unusable answer is no confusion. Equal frequencies go by the categories' names.
     """
     category = board.judge.answer.scale.category
-    counts: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    right: dict[str, list[Case]] = defaultdict(list)
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    by_gold: dict[str, list[Case]] = defaultdict(list)
     for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
         for gold, judged in zip(outcome.row.gold, outcome.row.predicted, strict=True):
             if gold is not None and judged is not None and category(gold) != category(judged):
                 counts[category(gold), category(judged)][case.id] += 1
         for name in {category(value) for value in case.known}:
-            right[name].append(case)
+            by_gold[name].append(case)
     known = {case.id: case for case in cases}
     recurring = [pair for pair, where in counts.items() if len(where) >= least]
-    order = sorted(recurring, key=lambda pair: (-sum(counts[pair].values()), pair))
-    return [_confusion(pair, counts[pair], known, right) for pair in order]
-
-
-def _confusion(
-    pair: tuple[str, str],
-    where: Mapping[str, int],
-    known: Mapping[str, Case],
-    right: Mapping[str, Sequence[Case]],
-) -> Confusion:
-    gold, judged = pair
-    confused = sorted(where, key=lambda one: (-where[one], _size_of(known[one]), one))
-    others = [case for case in right.get(judged, ()) if case.id not in where]
-    return Confusion(
-        gold=gold,
-        judged=judged,
-        cases=tuple(known[one] for one in confused),
-        others=tuple(sorted(others, key=lambda case: (_size_of(case), case.id))),
-    )
+    made = []
+    for pair in sorted(recurring, key=lambda pair: (-counts[pair].total(), pair)):
+        gold, judged = pair
+        where = counts[pair]
+        confused = sorted(where, key=lambda one: (-where[one], _size_of(known[one]), one))
+        others = [case for case in by_gold[judged] if case.id not in where]
+        others.sort(key=lambda case: (_size_of(case), case.id))
+        cases_ = tuple(known[one] for one in confused)
+        made.append(Confusion(gold=gold, judged=judged, cases=cases_, others=tuple(others)))
+    return made
 
 
 def _size_of(case: Case) -> int:

@@ -38,10 +38,9 @@ from ..evaluation.votes import majority
 from ..programs.state import Demo, PromptState
 from .base import Job, refuse_other
 from .board import Board, Candidate
-from .drawing import draw_contrasting, draw_demos
+from .candidate import Setting
+from .drawing import blocks, draw_contrasting, draw_demos, stratified
 from .fewshot import demos_of, pool_of
-from .racing import blocks, stratified
-from .setting import Setting
 
 if TYPE_CHECKING:
     import optuna

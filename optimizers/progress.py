@@ -8,14 +8,12 @@ when it was scored on more cases. Draws nothing.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..cases import Case
 from ..evaluation.comparisons import resolve
 from ..evaluation.intervals import metric_interval
 from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
-from .naming import candidate_names
-from .objective import Outcome
+from .candidate import candidate_names
 from .standing import Standing
 
 
@@ -61,73 +59,64 @@ class Standings:
     def __init__(self, job: Job, board: Board) -> None:
         self._job, self._board = job, board
         self.metric = resolve(job.judge.metric, job.judge.comparison)
-        self._kept: dict[str, CandidateStatus] = {}
+        self._parts: dict[tuple[str, str], Part] = {}
         self._intervals: dict[str, tuple[float, float]] = {}
-        self._known: tuple[tuple[str, int, int], ...] = ()
+        self._seen: tuple[tuple[str, int, int], ...] = ()
         self._best, self._gains = "", dict[str, Standing]()
 
     def look(self, most: int = 8) -> Snapshot:
         """Return where the best ``most`` candidates stand, and the basic prompt."""
-        board = self._board
-        candidates = list(board.candidates.copy().values())  # other threads enter more
+        candidates = list(self._board.candidates.copy().values())  # other threads enter more
         if not candidates:
             return Snapshot(tried=0, best=None, interval=None, shown=())
-        found = self._with_gains([self._status(candidate) for candidate in candidates])
-        best = next((one for one in found if one.candidate.id == self._best), None)
-        ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -self._value(one)))
-        shown = ranked[:most]
-        shown += [one for one in found[:1] if one not in shown]
+        statuses = self._with_gains([self._status(candidate) for candidate in candidates])
+        best = next((one for one in statuses if one.candidate.id == self._best), None)
+        shown = sorted(statuses, key=lambda one: (one is not best, one.gain is None, -self._rank(one)))[:most]
+        shown += [one for one in statuses[:1] if one not in shown]
         return Snapshot(
-            tried=len(found),
+            tried=len(statuses),
             best=best,
             interval=self._interval(best) if best and best.dev.whole else None,
             shown=tuple(shown),
             names=candidate_names((one.id, one.source) for one in candidates),
         )
 
-    def _with_gains(self, found: Sequence[CandidateStatus]) -> list[CandidateStatus]:
-        """Return them with what the board knows of their gains; it is asked again only when more is known."""
-        known = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in found)
-        if known != self._known and any(one.dev.whole for one in found):
-            best = self._board.best(self._job.dev)
-            self._known, self._best = known, "" if best is None else best.id
-            self._gains = {one.id: one for one in self._board.standings(best)}
-        gains = {one.candidate.id: self._gains.get(one.candidate.id) for one in found if one.dev.whole}
-        return [replace(one, gain=gains.get(one.candidate.id)) for one in found]
-
     def _status(self, candidate: Candidate) -> CandidateStatus:
-        """Return where a candidate stands, but for its gain."""
-        known = self._board.outcomes(candidate)
-        train, dev = (
-            self._part(candidate, known, cases, kept)
-            for cases, kept in ((self._job.train, "train"), (self._job.dev, "dev"))
-        )
-        self._kept[candidate.id] = CandidateStatus(candidate=candidate, train=train, dev=dev)
-        return self._kept[candidate.id]
+        """Return where a candidate stands, but for its gain; values are computed where more cases are known."""
+        known, parts = self._board.outcomes(candidate), []
+        for which, cases in (("train", self._job.train), ("dev", self._job.dev)):
+            outcomes = [known[case.id] for case in cases if case.id in known]
+            part = self._parts.get((candidate.id, which))
+            if part is None or part.cases != len(outcomes):
+                value = self.metric.oriented(self._board.objective.aggregate(outcomes)) if outcomes else None
+                part = Part(cases=len(outcomes), of=len(cases), value=value)
+                self._parts[candidate.id, which] = part
+            parts.append(part)
+        return CandidateStatus(candidate=candidate, train=parts[0], dev=parts[1])
 
-    def _part(
-        self, candidate: Candidate, known: dict[str, Outcome], cases: Sequence[Case], which: str
-    ) -> Part:
-        outcomes = [known[case.id] for case in cases if case.id in known]
-        before = self._kept.get(candidate.id)
-        part: Part | None = getattr(before, which) if before else None
-        if part is not None and part.cases == len(outcomes):
-            return part
-        value = self.metric.oriented(self._board.objective.aggregate(outcomes)) if outcomes else None
-        return Part(cases=len(outcomes), of=len(cases), value=value)
+    def _with_gains(self, statuses: Sequence[CandidateStatus]) -> list[CandidateStatus]:
+        """Return them with what the board knows of their gains; it is asked again only when more is known."""
+        seen = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in statuses)
+        if seen != self._seen and any(one.dev.whole for one in statuses):
+            best = self._board.best(self._job.dev)
+            self._seen, self._best = seen, "" if best is None else best.id
+            self._gains = {one.id: one for one in self._board.standings(best)}
+        return [
+            replace(one, gain=self._gains.get(one.candidate.id) if one.dev.whole else None)
+            for one in statuses
+        ]
 
     def _interval(self, best: CandidateStatus) -> tuple[float, float] | None:
-        name = best.candidate.id
+        name, known = best.candidate.id, self._board.outcomes(best.candidate)
         if name not in self._intervals:
-            outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
-            rows = [outcome.row for outcome in outcomes if outcome is not None and outcome.labelled]
+            rows = [known[case.id].row for case in self._job.dev if known[case.id].labelled]
             if not rows:
                 return None
-            found = metric_interval(encode(self._job.judge.comparison, rows), self.metric)
-            self._intervals[name] = found.low, found.high
+            limits = metric_interval(encode(self._job.judge.comparison, rows), self.metric)
+            self._intervals[name] = limits.low, limits.high
         return self._intervals[name]
 
-    def _value(self, one: CandidateStatus) -> float:
+    def _rank(self, one: CandidateStatus) -> float:
         """Return by what it is ranked: the more, the better."""
         values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
         return next((self.metric.oriented(value) for value in values if value is not None), float("-inf"))

@@ -15,6 +15,7 @@ ended the search (:class:`Finalists`). All optimizers here share this; they diff
 """
 
 import random
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,14 +28,13 @@ from ..errors import BudgetExhausted
 from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
+from .drawing import interleaved, stratified
 from .objective import Outcome
-from .proposing import CandidateFilter, CopyGuard, Writing
-from .racing import Race, interleaved, stratified
-from .setting import Setting
+from .proposing import CopyGuard, Writing
+from .racing import Race
 
-_HOPE = (
-    0.02  # what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
-)
+# what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
+_HOPE = 0.02
 _HOPED = 2.0  # steps for which that counts
 _FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
 
@@ -55,23 +55,15 @@ class Track:
         """The prompt that leads the race."""
         return self.race.leader(self.reach)
 
-    @cached_property
-    def _dev(self) -> frozenset[str]:
-        return frozenset(case.id for case in self.job.dev)
-
-    @cached_property
-    def _guard(self) -> CopyGuard:
-        basic = self.board.basic_state().predictors.values()
-        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
-
-    def filter(self, writing: Writing) -> CandidateFilter:
-        """Return what decides which proposed texts become candidates."""
-        return CandidateFilter(job=self.job, board=self.board, writing=writing, guard=self._guard)
-
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
-        met = [case for case in self.race.seen(candidate) if case.id not in self._dev]
+        dev = {case.id for case in self.job.dev}
+        met = [case for case in self.race.seen(candidate) if case.id not in dev]
         return list(zip(met, self.board.score(candidate, met), strict=True))
+
+    def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
+        """Return those of them that it got wrong."""
+        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
 
     def best(self, count: int) -> list[tuple[Candidate, float]]:
         """Return the best few prompts with their values: shrunken where they met different cases, else their own."""
@@ -82,36 +74,49 @@ class Track:
             pairs.sort(key=lambda pair: -round(pair[1], 9))
         return pairs[:count]
 
-    def on_dev(self, candidate: Candidate) -> list[Case]:
-        """Return the cases of dev that a prompt of the race has met: on them the choice compares it."""
-        return [case for case in self.race.seen(candidate) if case.id in self._dev]
-
-    def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
-        """Return those of them that it got wrong."""
-        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
-
-    def fresh(
-        self,
-        state: PromptState,
-        *,
-        parent: Candidate,
-        source: str,
-        demo_ids: tuple[str, ...] | None = None,
-        setting: Setting | None = None,
-        params: Mapping[str, Any] | None = None,
-    ) -> Candidate | None:
-        """Enter a prompt; ``None`` if it is known. The arguments are those of :meth:`Board.add`."""
+    def fresh(self, state: PromptState, **about: Any) -> Candidate | None:
+        """Enter a prompt, with the arguments of :meth:`Board.add`; return ``None`` if it is known."""
         before = len(self.board.candidates)
-        made = self.board.add(
-            state,
-            parent=parent,
-            source=source,
-            step=self.step,
-            demo_ids=demo_ids,
-            setting=setting,
-            params=params,
-        )
+        made = self.board.add(state, step=self.step, **about)
         return made if len(self.board.candidates) > before else None
+
+    def write(
+        self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]], way: str = ""
+    ) -> list[Candidate]:
+        """Enter what is new, not too long and not copied among proposals: instructions of predictors of ``parent``."""
+        known = {_plain(one.state) for one in self.board.candidates.values()}
+        fresh: list[Candidate] = []
+        for proposal in proposals:
+            cleaned = {name: text.strip() for name, text in proposal.items()}
+            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= writing.longest}
+            state = parent.state
+            for name, text in usable.items():
+                state = state.with_instruction(name, text)
+            if _plain(state) in known:
+                continue
+            known.add(_plain(state))
+            share = max(self._guard.share(text) for text in usable.values())
+            if share > writing.copied:
+                self.job.note(
+                    f"step {self.step}: an instruction refused, {share:.0%} of it is copied from train"
+                )
+                continue
+            source = writing.name + (f", {way}" if way else "")
+            source += f", {share:.1%} copied from train" if share else ""
+            params = {"predictors": sorted(usable), "way": way} if way else None
+            fresh.append(self.board.add(state, parent=parent, source=source, step=self.step, params=params))
+        return fresh
+
+    @cached_property
+    def _guard(self) -> CopyGuard:
+        basic = self.board.basic_state().predictors.values()
+        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
+
+
+def _plain(state: PromptState) -> tuple[str, ...]:
+    """Return the instructions of all predictors without differences in case, spacing and form of characters."""
+    texts = (state.predictors[name].instructions for name in sorted(state.predictors))
+    return tuple(" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts)
 
 
 class Arm(Protocol):
@@ -127,15 +132,6 @@ class Arm(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pick:
-    """One step of an arm: the prompts it made, what led before, and the calls it took beside the race."""
-
-    made: tuple[Candidate, ...]
-    leader: Candidate
-    calls: int
-
-
 class Bandit:
     """Chooses the arm of each step: the one whose prompts gained most over what led per call.
 
@@ -145,30 +141,33 @@ class Bandit:
 
     def __init__(self, arms: Sequence[Arm], race: Race, least: int) -> None:
         self._arms, self._race, self._least = arms, race, max(1, least)
-        self._picks: dict[str, list[Pick]] = {arm.name: [] for arm in arms}
+        # of each step of an arm: the prompts it made, what led before, and the calls it took beside the race
+        self._picks: dict[str, list[tuple[Sequence[Candidate], Candidate, int]]] = {
+            arm.name: [] for arm in arms
+        }
 
     def order(self) -> list[tuple[Arm, int]]:
         """Return the arms, by where all prompts stand now those first that gain most per call, and each one's turn."""
         means = {one.id: one.mean for one in self._race.standings()}
-        rates = {arm.name: round(self._rate(arm, means), 12) for arm in self._arms}
+        rates = {arm.name: round(self._rate(self._picks[arm.name], means), 12) for arm in self._arms}
         best_first = sorted(self._arms, key=lambda arm: -rates[arm.name])
         return [(arm, len(self._picks[arm.name]) + 1) for arm in best_first]
 
-    def _rate(self, arm: Arm, means: Mapping[str, float]) -> float:
+    def _rate(
+        self, picks: Sequence[tuple[Sequence[Candidate], Candidate, int]], means: Mapping[str, float]
+    ) -> float:
         """Return what an arm gains per call: each step by the best that it made."""
-        picks = self._picks[arm.name]
         weight = _HOPED * _FADES ** len(picks)
         gain, calls = weight * _HOPE, weight * self._least
-        for age, pick in enumerate(reversed(picks)):
-            over = [means[one.id] - means[pick.leader.id] for one in pick.made]
-            took = pick.calls + sum(self._race.spent(one) for one in pick.made)
+        for age, (made, leader, beside) in enumerate(reversed(picks)):
+            over = [means[one.id] - means[leader.id] for one in made]
             gain += _FADES**age * max(0.0, *over, 0.0)
-            calls += _FADES**age * max(self._least, took)
+            calls += _FADES**age * max(self._least, beside + sum(self._race.spent(one) for one in made))
         return gain / calls
 
     def took(self, arm: Arm, made: Sequence[Candidate], leader: Candidate, calls: int) -> None:
         """Note what a step of an arm made, what led before, and the calls it took before its prompts ran."""
-        self._picks[arm.name].append(Pick(made=tuple(made), leader=leader, calls=calls))
+        self._picks[arm.name].append((made, leader, calls))
 
 
 class Finalists:
@@ -181,15 +180,13 @@ class Finalists:
     def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
         self._job, self._board, self._count, self._source = job, board, count, source
         self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
-        places = count + (not board.scored(board.basic, job.dev))
-        self._most, left = places * self._pass, job.context.meter.left()
-        if left is not None:
+        self._most = (count + (not board.scored(board.basic, job.dev))) * self._pass
+        if (left := job.context.meter.left()) is not None:
             self._most = min(self._most, max(self._pass, left // 3))
 
     def keep(self) -> None:
         """Keep back what the finalists still need: those that would be it now, and others for the places left."""
-        board, dev = self._board, self._job.dev
-        first = self._first()
+        board, dev, first = self._board, self._job.dev, self._first()
         open_ = sum(len(dev) - board.met(one, dev) for one in [board.basic, *first])
         open_ += (self._count - len(first)) * len(dev)
         wanted = max(self._pass, open_ * self._job.calls_per_case)
@@ -198,19 +195,18 @@ class Finalists:
     def _first(self) -> list[Candidate]:
         """Return the prompts that could be best: of the highest gain and its error together.
 
-        Those that were never scored come last: they are paid for, and whatever is left is spent on them.
+        Those that were never scored come last: they are paid for, and whatever is left is spent on them. What DSPy
+        returned is the last one of its source, and comes first.
         """
-        board = self._board
+        board, source = self._board, self._source
         able = [one for one in board.candidates.values() if one.id != board.basic.id]
-        if self._source:
-            able = [one for one in able if one.source == self._source]
-        last = able[-1:] if self._source else []
-        ids = {one.id for one in able} - {one.id for one in last}
-        found = [one for one in board.by_gain() if one.id in ids]
-        found.sort(key=lambda one: -round(one.gain + one.doubt, 9))
-        new = ids - {one.id for one in found}
-        first = [*last, *(board.candidates[one.id] for one in found)]
-        return [*first, *(one for one in able if one.id in new)][: self._count]
+        able = [one for one in able if not source or one.source == source]
+        last = able[-1:] if source else []
+        open_ = {one.id: one for one in able if one not in last}
+        known = [one for one in board.by_gain() if one.id in open_]
+        known.sort(key=lambda one: -round(one.gain + one.doubt, 9))
+        first = [*last, *(open_.pop(one.id) for one in known)]
+        return [*first, *open_.values()][: self._count]
 
     @contextmanager
     def after(self) -> Iterator[None]:
@@ -223,18 +219,14 @@ class Finalists:
             ended = stop
         finally:
             self._job.context.meter.hold(self._before)
-        self._score()
-        if ended is not None:
-            raise self._truthful(ended)
-
-    def _score(self) -> None:
-        """Score the basic prompt and the best few on all of dev, and then whatever is chosen by that."""
         board, dev = self._board, self._job.dev
-        board.score(board.basic, dev)
+        board.score(board.basic, dev)  # by which the gains are known better
         for one in self._first():
             board.score(one, dev)
         while (best := board.best(dev)) is not None and not board.scored(best, dev):
             board.score(best, dev)
+        if ended is not None:
+            raise self._truthful(ended)
 
     def _truthful(self, ended: BudgetExhausted) -> BudgetExhausted:
         """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
@@ -275,9 +267,13 @@ class Raced(ABC):
         True  # from the errors of each leader, so that with ``whole`` it meets the rest too
     )
 
-    @abstractmethod
     def arms(self, job: Job) -> Sequence[Arm]:
-        """Return the arms, those that are tried first first."""
+        """Return the arms, those that are tried first first: itself, unless there are others."""
+        return (self,)
+
+    @abstractmethod
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Enter new prompts, as :meth:`Arm.propose` does."""
 
     @property
     def races(self) -> bool:
@@ -299,26 +295,47 @@ class Raced(ABC):
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
             race = self._race(job, board, start)
-            track = Track(job=job, board=board, race=race, start=start, reach=self.reach)
-            self._search(track, finalists)
+            self._search(Track(job=job, board=board, race=race, start=start, reach=self.reach), finalists)
         return board.best(job.dev) or start
+
+    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
+        train, dev = (
+            stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))
+            for part, cases in (("race", job.train), ("dev", job.dev))
+        )
+        train = train[: self.sample]
+        if self.whole:
+            first, rest = (train, dev) if self.whole == "train" else (dev, train)
+            order, block, opening = [*first, *rest], len(first), len(first)
+        else:
+            order, block, opening = interleaved(train, dev), self.block, self.opening
+        reference = board.score(board.basic, order[: max(1, opening)])
+        race = Race(
+            board, order, block=block, reference=reference, shrink=self.shrink, telling=not self.whole
+        )
+        race.enter(board.basic)
+        race.enter(start)
+        if self.whole:
+            race.complete(self.reach)
+        return race
 
     def _search(self, track: Track, finalists: Finalists) -> None:
         job, board, race, start = track.job, track.board, track.race, track.start
         bandit = Bandit(self.arms(job), race, self.block * job.calls_per_case)
-        last, waited = (start.id, start.id), 0
+        last, waited, of_dev = (start.id, start.id), 0, {case.id for case in job.dev}
         for step in range(1, self.steps + 1):
             track.step = step
             if not self._step(track, bandit) and self.whole:
                 break  # whoever leads has met all there is
             finalists.keep()
-            if self.whole and self.learns:
-                race.complete(self.reach)
             if not self.whole:
                 race.advance(round(self.extra + self.growth * step), self.reach)
+            elif self.learns:
+                race.complete(self.reach)
             leader = track.leader
             race.keep_up(board.basic, leader)
-            board.score(board.basic, track.on_dev(leader))  # in the end it is scored on all of dev anyway
+            dev = [case for case in race.seen(leader) if case.id in of_dev]
+            board.score(board.basic, dev)  # in the end it is scored on all of dev anyway
             race.around(leader)
             best = board.best(job.dev) or start
             waited = waited + 1 if (best.id, leader.id) == last else 0
@@ -341,26 +358,3 @@ class Raced(ABC):
             if made:
                 return True
         return False
-
-    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
-        train, dev = (
-            stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
-            for part, cases, most in (
-                ("race", job.train, self.sample),
-                ("dev", job.dev, len(job.dev)),
-            )
-        )
-        if self.whole:
-            first, rest = (train, dev) if self.whole == "train" else (dev, train)
-            order, block, opening = [*first, *rest], len(first), len(first)
-        else:
-            order, block, opening = interleaved(train, dev), self.block, self.opening
-        reference = board.score(board.basic, order[: max(1, opening)])
-        race = Race(
-            board, order, block=block, reference=reference, shrink=self.shrink, telling=not self.whole
-        )
-        race.enter(board.basic)
-        race.enter(start)
-        if self.whole:
-            race.complete(self.reach)
-        return race

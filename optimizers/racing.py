@@ -10,50 +10,15 @@ stand is fitted in :mod:`jurist.optimizers.standing`, where a case that is hard 
 whoever met it.
 """
 
-import random
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Sequence
 
 from ..cases import Case
-from ..programs.answers.base import Answer
 from .board import Board, Candidate
 from .objective import Outcome
 from .standing import SHRINK, Credit, Scored, Standing, standings
 
-_Member = TypeVar("_Member")
 _BEST = 10  # prompts that say on which cases it is open who is right
-
-
-def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
-    """Return all ``cases`` in random order, such that every prefix holds each stratum about in its proportion."""
-    strata: dict[str, list[Case]] = defaultdict(list)
-    for name, case in zip(answer.scale.strata(cases), cases, strict=True):
-        strata[name].append(case)
-    placed: list[tuple[float, str, Case]] = []
-    for name in sorted(strata):
-        members = random_.sample(strata[name], len(strata[name]))
-        offset = random_.random()
-        placed += [((at + offset) / len(members), name, case) for at, case in enumerate(members)]
-    return [case for _, _, case in sorted(placed, key=lambda one: one[:2])]
-
-
-def blocks(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
-    """Yield ``cases`` in consecutive blocks of ``size``, the last one shorter."""
-    rest = iter(cases)
-    while block := list(islice(rest, max(1, size))):
-        yield block
-
-
-def interleaved(first: Sequence[_Member], second: Sequence[_Member]) -> list[_Member]:
-    """Return both in one order, each in its own, such that every prefix holds them about in their proportion."""
-    placed = [
-        ((at + 0.5) / len(part), which, at)
-        for which, part in enumerate((first, second))
-        for at in range(len(part))
-    ]
-    return [(first, second)[which][at] for _, which, at in sorted(placed)]
 
 
 class Race:

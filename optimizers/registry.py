@@ -1,4 +1,4 @@
-"""The optimizers by name, and chains of them.
+"""The optimizers by name, the race of all arms (the default), and chains.
 
 ``opro+fewshot`` runs one after the other: the second starts from the first's best.
 """
@@ -6,7 +6,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_origin, get_type_hints
@@ -15,17 +15,58 @@ from pydantic import TypeAdapter
 
 from ..errors import BudgetExhausted, OptimizerError, choices
 from ..programs.plugins import Registry
-from .all_arms import AllArms
-from .base import Job, Optimizer, Racing
+from .base import Job, Optimizer, races, refuse_other
 from .board import Board, Candidate
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
-from .fewshot import Contrastive, FewShot
-from .opro import Opro, OproPaper
+from .fewshot import Contrastive, FewShot, Order
+from .instructions import ByCause, CFaith, Crossing, Opro, OproPaper
 from .optuna_joint import Optuna
-from .rewriting import CFaith
+from .raced import Arm
 from .threshold import Threshold
 
 DEFAULT = "race"
+_ARMS = ("history", "causes", "demonstrations", "crossing", "order", "threshold")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllArms(Opro):
+    """``race``: whatever helps, in one search; the settings of the race, of ``opro``, and of the other arms.
+
+    Instructions from scored history and from errors grouped by cause, crossings of two good prompts, demonstrations,
+    their order, and the decision threshold are arms of one race; calls flow to the arm that gains.
+    """
+
+    arm: tuple[str, ...] = _ARMS  # which arms take part; those that a judge has no use for stay out
+    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
+    tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
+    name: str = "race"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown way or arm."""
+        super().__post_init__()
+        for name in self.arm:
+            refuse_other(f"{self.name}.arm", name, _ARMS)
+
+    def arms(self, job: Job) -> Sequence[Arm]:
+        """Return those that were asked for and that the judge has a use for."""
+        writing: dict[str, Any] = {
+            "longest": self.longest,
+            "copied": self.copied,
+            "temperature": self.temperature,
+        }
+        known: dict[str, Arm] = {
+            "history": self,
+            "causes": ByCause(**writing),
+            "crossing": Crossing(**writing),
+        }
+        if job.judge.answer.has_examples:
+            known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens)
+            known["order"] = Order()
+        if Threshold.fits(job):
+            known["threshold"] = Threshold()
+        return [known[name] for name in self.arm if name in known]
+
+
 _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "race": AllArms,
     "opro": Opro,
@@ -58,7 +99,7 @@ class Chain:
     @property
     def races(self) -> bool:
         """Whether the first part scores the basic prompt itself."""
-        return isinstance(self.parts[0], Racing) and self.parts[0].races
+        return races(self.parts[0])
 
     def minimum(self, job: Job) -> int:
         """Return the fewest calls of which the first part's share is what it needs.

@@ -33,9 +33,9 @@ from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
+from .candidate import Setting
 from .objective import Objective
 from .raced import Track
-from .setting import Setting
 
 Best: TypeAlias = Callable[[Sequence[int]], float]
 """The threshold that is best on some of the cases, by their places."""

@@ -11,7 +11,6 @@ from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
-from jurist.optimizers.objective import Objective
 
 __all__ = ["World", "board_of", "job_of", "simulator"]
 
@@ -46,6 +45,6 @@ def job_of(world: Any, /, *, budget: int | None = None, journal: Path | None = N
 
 def board_of(job: Job) -> Board:
     """Return a job's board with the basic prompt on it."""
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
+    board = Board(job.judge, job.asker, job.context)
     board.add(board.basic_state(), parent=None, source="basic")
     return board

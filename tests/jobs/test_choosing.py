@@ -19,7 +19,8 @@ from jurist.evaluation.rows import Row
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import MATRIX
-from jurist.optimizers.matrix import bounded, spent
+from jurist.optimizers.candidate import spent
+from jurist.optimizers.pareto import bounded
 from jurist.programs.state import PromptState
 from jurist.report.table import Table
 

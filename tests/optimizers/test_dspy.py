@@ -25,10 +25,9 @@ from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
-from jurist.optimizers.objective import Objective
+from jurist.optimizers.candidate import Setting
 from jurist.optimizers.recorder import Recorder
 from jurist.optimizers.registry import make, settings_of
-from jurist.optimizers.setting import Setting
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
@@ -197,7 +196,7 @@ def elsewhere(own: Scripted, setting: Setting, **job: Any) -> tuple[Job, Board, 
         connected=lambda setting: lm,
         **job,
     )
-    board = Board(FECT, Objective(judge=FECT), made.asker, context)
+    board = Board(FECT, made.asker, context)
     basic = board.add(board.basic_state(), parent=None, source="basic")
     board.score(basic, made.dev)
     board.add(board.basic_state(), parent=basic, source="optuna", setting=setting)

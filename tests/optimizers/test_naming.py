@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.optimizers.naming import candidate_names
+from jurist.optimizers.candidate import candidate_names
 
 TRIED = st.lists(
     st.tuples(st.text("ab", min_size=1), st.sampled_from(["basic", "opro", "opro, error", "3 demos", "?"]))

@@ -10,7 +10,7 @@ from loopback import field_of
 from worlds import job_of, simulator
 
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.rewriting import CFaith
+from jurist.optimizers.instructions import CFaith
 
 WORLD = simulator.World(seed=8)
 USEFUL = [name for name, strength in WORLD.strengths.items() if strength > 0]

@@ -14,7 +14,6 @@ from jurist.jobs.foresee import foresee_compilation
 from jurist.jobs.plan import Plan
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import Chain, make
 from jurist.programs.asking import room_for
 from jurist.programs.catalogue import find
@@ -43,7 +42,7 @@ def test_a_chain_shares_the_calls() -> None:
     judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
     lm = lm_of(Scripted(lambda request: "?"), context)
     job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, context)
+    board = Board(job.judge, job.asker, context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     with pytest.raises(BudgetExhausted):
         Chain(parts=(Greedy(name="a"), Greedy(name="b"), Greedy(name="c"))).run(job, board, start)
@@ -115,7 +114,7 @@ def test_who_may_not_win_is_not_chosen() -> None:
     job = job_with()
     parts = Gold.load("fect-mini", job.judge).split(0)
     cases = (*parts.dev, *parts.train)
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
+    board = Board(job.judge, job.asker, job.context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     good, better = (
         board.add(start.state.with_instruction("self", text), parent=start, source="test")

@@ -11,7 +11,6 @@ from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.fewshot import Contrastive, confusions
-from jurist.optimizers.objective import Objective
 from jurist.programs.fect import FECT
 
 PARTS = Gold.load("fect-mini", FECT).split(0)
@@ -36,7 +35,7 @@ def job_with(judged: object = too_kind) -> tuple[Job, Scripted]:
 
 def test_confusions_are_grouped_and_counted() -> None:
     job, _ = job_with()
-    board = Board(FECT, Objective(judge=FECT), job.asker, job.context)
+    board = Board(FECT, job.asker, job.context)
     basic = board.add(board.basic_state(), parent=None, source="basic")
     (found,) = confusions(board, basic, job.train, least=2)
     assert (found.gold, found.judged) == ("non_factual", "factual")
@@ -51,7 +50,7 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
     job, _ = job_with()
     result = optimize(Contrastive(), job)
     board = result.board
-    best = board.ranking(job.dev)[0]
+    best = max(board.candidates.values(), key=lambda one: board.value(one, job.dev))
     train = {case.id: case for case in job.train}
     wrong = {case.id for case in job.train if board.score(board.basic, [case])[0].score < 1}
     assert best.id != board.basic.id

@@ -15,9 +15,9 @@ from worlds import job_of, simulator
 
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
-from jurist.optimizers.opro import Opro
+from jurist.optimizers.drawing import stratified
+from jurist.optimizers.instructions import Opro
 from jurist.optimizers.raced import Track
-from jurist.optimizers.racing import stratified
 from jurist.optimizers.standing import Standing
 
 

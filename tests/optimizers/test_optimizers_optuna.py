@@ -1,6 +1,7 @@
 """The joint search: what it searches, that it asks nothing twice, that it repeats itself and can be interrupted."""
 
 import dataclasses
+import itertools
 import logging
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,10 @@ from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.candidate import Setting
 from jurist.optimizers.optuna_joint import Optuna, Scope, setting_values, space_of
-from jurist.optimizers.pareto import front, points
+from jurist.optimizers.pareto import front
 from jurist.optimizers.registry import make
-from jurist.optimizers.setting import Setting
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
@@ -279,16 +280,17 @@ def test_a_known_setting_needs_a_way_to_connect() -> None:
 def test_the_front_holds_the_points_that_no_other_beats(house: tuple[Judge, Gold]) -> None:
     job = house_job(house)
     result = optimize(make("optuna", SMALL), job)
-    every, found = points(job, result.board), front(job, result.board)
-    assert {point.unit for point in every} == {"tokens per case"}  # offline calls cost nothing
+    board, found = result.board, front(job, result.board)
+    assert {point["unit"] for point in found} == {"tokens per case"}  # offline calls cost nothing
+    every = [one for one in board.candidates.values() if board.scored(one, job.dev)]
     assert 1 < len(found) < len(every)
-    for point in every:
-        beaten = [o for o in every if o.cost <= point.cost and o.score >= point.score and o != point]
-        better = [o for o in beaten if (o.cost, o.score) != (point.cost, point.score)]
-        assert (point in found) or beaten
-        assert not (point in found and better)
-    costs = [point.cost for point in found]
-    assert costs == sorted(costs)
+    for one in every:
+        taken, score = board.spent(one, job.dev), round(board.value(one, job.dev), 6)
+        assert taken is not None
+        assert any(point["cost"] <= taken.tokens + 1e-9 and point["score"] >= score for point in found)
+    for first, second in itertools.pairwise(found):
+        assert (first["cost"], first["score"]) < (second["cost"], second["score"])
+        assert first["score"] < second["score"]
 
 
 def test_an_exhausted_budget_is_no_exception_that_optuna_could_swallow() -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
 from jurist.optimizers.board import Candidate
-from jurist.optimizers.proposing import CandidateFilter, CopyGuard, Writing, shingles
-from jurist.optimizers.racing import Race, blocks, interleaved, stratified
+from jurist.optimizers.drawing import blocks, interleaved, stratified
+from jurist.optimizers.proposing import CopyGuard, Writing, shingles
+from jurist.optimizers.raced import Track
+from jurist.optimizers.racing import Race
 from jurist.optimizers.standing import Credit
 from jurist.programs.answers.labels import OneLabel
 
@@ -198,8 +201,9 @@ def test_copied_instructions_are_refused_or_reported() -> None:
     quoted = " ".join(f"It says {n} and then some more words." for n in range(30)) + " " + long
     train = (*job.train[:3], Case(inputs={"item": long}, gold=("reject",)))
     job = job_of(simulator.World(seed=2), train=train, sink=lambda event: said.append(event.text))
-    candidate_filter = CandidateFilter.of(job, board, Writing(name="test", longest=9999))
-    fresh = candidate_filter.enter(board.basic, "self", [long, quoted, "Be strict."], 1)
+    track: Any = Track(job=job, board=board, race=None, start=board.basic, reach=0.0, step=1)  # type: ignore[arg-type]
+    texts = [{"self": text} for text in (long, quoted, "Be strict.")]
+    fresh = track.write(Writing(name="test", longest=9999), board.basic, texts)
     assert [one.state.predictors["self"].instructions for one in fresh] == [quoted, "Be strict."]
     assert "copied from train" in fresh[0].source
     assert fresh[1].source == "test"

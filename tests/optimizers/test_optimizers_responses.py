@@ -15,10 +15,9 @@ from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Optimizer, Result, optimize
 from jurist.optimizers.fewshot import Contrastive, FewShot
-from jurist.optimizers.opro import Opro
+from jurist.optimizers.instructions import CFaith, Opro
 from jurist.optimizers.proposing import task
 from jurist.optimizers.registry import make
-from jurist.optimizers.rewriting import CFaith
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 

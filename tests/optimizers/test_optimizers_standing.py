@@ -13,7 +13,7 @@ from jurist.cases import Case
 from jurist.engines.ledger import Spend
 from jurist.evaluation.rows import Row
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.matrix import Spent, prices
+from jurist.optimizers.candidate import Spent, prices
 from jurist.optimizers.objective import Objective, Outcome
 from jurist.optimizers.pareto import cheaper
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings

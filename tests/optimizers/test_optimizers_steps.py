@@ -17,8 +17,9 @@ from jurist.cases import Case
 from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.opro import Opro, joint
-from jurist.optimizers.proposing import CandidateFilter, Writing
+from jurist.optimizers.instructions import Opro, joint
+from jurist.optimizers.proposing import Writing
+from jurist.optimizers.raced import Track
 from jurist.optimizers.registry import make, settings_of
 from jurist.programs.judge import Judge
 
@@ -197,17 +198,14 @@ def test_instructions_are_told_apart_as_wholes() -> None:
     """The same text for one step is something new where the other step's is another."""
     result, _, job = run(steps=1)
     board = result.board
-    candidate_filter = CandidateFilter.of(job, board, Writing(name="test", longest=100))
+    track: Any = Track(job=job, board=board, race=None, start=board.basic, reach=0.0)  # type: ignore[arg-type]
+    writing = Writing(name="test", longest=100)
     both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
-    (one,) = candidate_filter.enter_all(
-        board.basic, [both, {**both, "extract": "erste anweisung."}], 1, "jointly"
-    )
-    (other,) = candidate_filter.enter_all(board.basic, [{"extract": "Erste Anweisung."}], 1, "in turn")
-    assert {one.state.predictors["extract"].instructions, other.state.predictors["extract"].instructions} == {
-        "Erste  Ａnweisung.",
-        "Erste Anweisung.",
-    }
-    assert candidate_filter.enter_all(board.basic, [{"extract": "", "decide": "x" * 101}], 1, "jointly") == []
+    (one,) = track.write(writing, board.basic, [both, {**both, "extract": "erste anweisung."}])
+    (other,) = track.write(writing, board.basic, [{"extract": "Erste Anweisung."}])
+    texts = [made.state.predictors["extract"].instructions for made in (one, other)]
+    assert texts == ["Erste  Ａnweisung.", "Erste Anweisung."]
+    assert track.write(writing, board.basic, [{"extract": "", "decide": "x" * 101}]) == []
 
 
 def test_the_card_says_which_settings_were_used_defaults_included() -> None:

@@ -19,8 +19,7 @@ from jurist.evaluation.votes import Sampling, decide
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.objective import Objective
-from jurist.optimizers.setting import Setting
+from jurist.optimizers.candidate import Setting
 from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
@@ -104,7 +103,7 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
             continue
         assert found.crossed.keys() == {case.id for case in cases}
         for setting in ({}, found.crossed):
-            made = Board(judge, board.objective, job.asker, context)
+            made = Board(judge, job.asker, context)
             start = made.add(board.basic.state, parent=None, source="basic")
             one = made.add(
                 start.state,
@@ -139,7 +138,7 @@ def test_what_cannot_be_smoothed_is_cut_between_the_units(metric: Any) -> None:
     context, random_ = CallContext.fresh(), random.Random(0)
     lm = connect(Model(temperature=0.0), context)
     job = Job(judge=judge, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(judge, Objective(judge=judge), job.asker, context)
+    board = Board(judge, job.asker, context)
     basic = board.add(board.basic_state(), parent=None, source="basic")
     (found,) = judge.answer.positive
     (clear,) = set(judge.answer.labels) - {found}
@@ -178,7 +177,7 @@ def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() ->
     context = CallContext.fresh()
     lm = connect(Model(temperature=0.0), context)
     job = Job(judge=FECT, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(FECT, Objective(judge=FECT), job.asker, context)
+    board = Board(FECT, job.asker, context)
     basic = board.add(board.basic_state(), parent=None, source="basic")
     cut = board.add(basic.state, parent=basic, source="cut", setting=Setting(threshold=0.8))
 

@@ -1,0 +1,167 @@
+"""A candidate: a prompt that was tried, how it is asked, what it is called, and what asking it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ..engines.ledger import Spend
+from ..programs.state import PromptState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How a candidate is asked besides its prompt, where that differs from the job; ``None`` is the job's own."""
+
+    model: str | None = None  # ``offline`` or a DSPy model string
+    temperature: float | None = None  # 0 to 2
+    adapter: str | None = None  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
+    # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
+    # verdicts under another threshold follow from the votes and probabilities that are stored
+    threshold: float | None = None
+
+    @property
+    def asked(self) -> Setting:
+        """The part that changes requests: all but the threshold."""
+        return replace(self, threshold=None)
+
+    def within(self, own: Setting) -> Setting:
+        """Return the same setting with everything left out in which it equals the job's ``own``."""
+        mine, theirs = asdict(self), asdict(own)
+        return Setting(**{name: value for name, value in mine.items() if value != theirs[name]})
+
+    def id_of(self, prompt: str) -> str:
+        """Return the id of a candidate with the prompt of that id: the prompt's own under the job's setting."""
+        data = self.to_json()
+        if not data:
+            return prompt
+        text = json.dumps([prompt, data], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what differs from the job's own, by name; empty for the job's own."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def words(self) -> str:
+        """Return it in words for a list of candidates; empty for the job's own."""
+        return ", ".join(f"{name} {value}" for name, value in self.to_json().items())
+
+
+DEFAULT_SETTING = Setting()
+"""The job's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A prompt that was tried, under a setting."""
+
+    state: PromptState
+    parent: str | None  # the candidate it was made from
+    source: str  # what made it
+    step: int  # the optimizer's round, from 1; 0 outside rounds
+    calls: int  # the calls the job had made by then
+    setting: Setting = DEFAULT_SETTING
+    demo_ids: tuple[str, ...] = ()  # the cases that are its demonstrations
+    # the choices that made it, for the record: JSON values by name
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    # for the cases on which its threshold was fitted, the one fitted without them: under it they are scored
+    crossed: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def id(self) -> str:
+        """The id of its prompt; under another setting than the job's own, the hash of both."""
+        return self.setting.id_of(self.state.id)
+
+    @cached_property
+    def asked_id(self) -> str:
+        """The id of what is asked: the same for candidates that differ in the vote threshold only."""
+        return self.setting.asked.id_of(self.state.id)
+
+
+# -- names: ``basic``, ``opro-3``, ``fewshot-12`` ------------------------------------------------------------
+
+_TRIES = {
+    "race": "an instruction written from the scored ones and their errors",
+    "opro": "an instruction written from the scored ones and their errors",
+    "causes": "the best instruction rewritten for a cause of its errors",
+    "cfaith": "the instructions rewritten for the causes of their errors",
+    "crossing": "two of the best prompts made into one",
+    "order": "the best prompt with its demonstrations in another order",
+}
+"""First word of a source -> what is tried, where the source does not say it itself."""
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+
+
+def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the name of each candidate by its id: the first word of its source, and its number among those."""
+    names: dict[str, str] = {}
+    counts = Counter[str]()
+    for id_, source in tried:
+        if id_ not in names:
+            word = _WORD.search(source.lower())
+            name = word[0] if word else "candidate"
+            counts[name] += 1
+            names[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
+    return names
+
+
+def source_words(source: str) -> str:
+    """Return in words what a candidate of this source tries."""
+    first, _, rest = source.partition(", ")
+    return rest or _TRIES.get(first, source)
+
+
+# -- what asking it takes ----------------------------------------------------------------------------------
+
+OUTPUT_PRICE = 4.0
+"""What an output token costs beside an input token, where prices are not known; it is 4 to 5 times with most models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What one case takes on average, whether its answers were paid in this run or replayed from the journal."""
+
+    calls: float  # answered calls. input_tokens, output_tokens: of the prompt, and of the reply
+    input_tokens: float
+    output_tokens: float
+    cost: float | None  # US dollars; ``None`` if the price of a call is not known
+
+    @property
+    def tokens(self) -> float:
+        """Input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
+    def per_row(self) -> dict[str, float]:
+        """Return the tokens as a card has them."""
+        return {"input": round(self.input_tokens, 1), "output": round(self.output_tokens, 1)}
+
+
+def answered_calls(usage: Spend) -> int:
+    """Return the calls of a case that were answered."""
+    return usage.calls - usage.retries - usage.failures + usage.replayed
+
+
+def spent(usages: Sequence[Spend]) -> Spent:
+    """Return the means over cases; at least one."""
+    count = len(usages)
+    unknown = any(usage.unpriced for usage in usages)
+    return Spent(
+        calls=sum(map(answered_calls, usages)) / count,
+        input_tokens=sum(usage.input_tokens for usage in usages) / count,
+        output_tokens=sum(usage.output_tokens for usage in usages) / count,
+        cost=None if unknown else sum(usage.cost for usage in usages) / count,
+    )
+
+
+def prices(taken: Sequence[Spent]) -> list[float]:
+    """Return the price of a case of each: in dollars where all are known and not nothing, else in input tokens."""
+    dollars = [one.cost for one in taken if one.cost]
+    if len(dollars) == len(taken):
+        return dollars
+    return [one.input_tokens + OUTPUT_PRICE * one.output_tokens for one in taken]

@@ -1,0 +1,331 @@
+"""Optimizers and arms that have instructions written.
+
+``opro``: optimisation by prompting (Yang et al., 2023), for judges, with racing. A proposer model sees the
+instructions tried so far with their scores, in ascending order, and exemplars of the leader's errors on train, and
+writes several new instructions a step. Unlike the paper's loop (``opro-paper``) it does not score every instruction on
+every case, shows scores shrunken towards the parent's, takes errors and not random rows as exemplars, and
+deduplicates on normalised Unicode text, so that Chinese works.
+
+``causes`` and ``cfaith`` are after HaluAgent (C-FAITH section 3.2, Table 3), for any judge: errors on train are
+grouped by their cause, with feedback in words, and an instruction is rewritten several times from them and from the
+scored history, each rewrite from other errors; for a judge, the verifiers' place is taken by the gold labels.
+
+``crossing`` is after the merge of GEPA (Agrawal et al., 2025, section 3): two prompts that were improved apart may be
+right on different cases.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import ClassVar
+
+import dspy
+
+from .base import WAYS, refuse_other
+from .board import Candidate
+from .proposing import Writing, exemplar, propose, rotated, scored, task
+from .raced import Raced, Track
+
+_JOINT = """Write better instructions for a judge that works in several steps.
+
+You see what the judge is given and must answer, the instructions of each step tried so far with the scores from
+0 to 100 that the judge had with them (the best last), and cases on which the best judge disagrees with people. Write a
+new instruction for each step, so that together they differ from all that was tried and will score higher: keep what
+works, keep every label's definition, and state the general rule that the errors show to be missing, in the step
+that it belongs to. Do not quote the cases. Write each instruction in the language of the best one.
+"""
+
+
+class ProposeInstruction(dspy.Signature):
+    """Write a better instruction for a judge.
+
+    You see what the judge is given and must answer, the instructions tried so far with their scores from 0
+    to 100 (the best last), and cases on which the best one disagrees with people. Write one new instruction
+    that differs from all of them and will score higher: keep what works, keep every label's definition, and
+    state the general rule that the errors show to be missing. Do not quote the cases. Write the instruction
+    in the language of the best one, and nothing but the instruction.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    scored_instructions: str = dspy.InputField(desc="instructions with their scores, ascending")
+    errors: str = dspy.InputField(desc="cases the best instruction gets wrong, with the labels people gave")
+    instruction: str = dspy.OutputField(desc="the new instruction")
+
+
+class ProposeByScore(dspy.Signature):
+    """Write a better instruction for a judge.
+
+    You see what the judge is given and must answer, the instructions tried so far with their scores from 0
+    to 100 (the best last), and some of the cases with the labels people gave. Write one new instruction that
+    differs from all of them and will score higher. It should be concise, effective and generally
+    applicable. Do not quote the cases. Write nothing but the instruction.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    scored_instructions: str = dspy.InputField(desc="instructions with their scores, ascending")
+    examples: str = dspy.InputField(desc="some of the cases, with the labels people gave")
+    instruction: str = dspy.OutputField(desc="the new instruction")
+
+
+class RewriteInstruction(dspy.Signature):
+    """Rewrite a judge's instruction so that it no longer makes the errors that are reported.
+
+    You see what the judge is given and must answer, its current instruction, how instructions scored that were
+    tried before, and cases that it got wrong, grouped by what was wrong. Find what the errors have in common and
+    rewrite the instruction: keep what works, keep every label's definition, and add the general rule that is missing.
+    Do not quote the cases. Write it in the language of the current one, and nothing but the instruction.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    current_instruction: str = dspy.InputField(desc="the instruction to rewrite")
+    scored_instructions: str = dspy.InputField(desc="instructions with their scores (0 to 100), best last")
+    errors: str = dspy.InputField(
+        desc="cases it gets wrong, grouped by what is wrong, the most frequent first"
+    )
+    instruction: str = dspy.OutputField(desc="the rewritten instruction")
+
+
+class MergeInstructions(dspy.Signature):
+    """Merge two good instructions for a judge into a better one.
+
+    You see what the judge is given and must answer, two instructions that were improved apart from each other, and
+    cases that it judges right with the second one and wrong with the first. Write one instruction that keeps what
+    works in each, keeps every label's definition, and contradicts itself nowhere. Do not quote the cases. Write
+    it in the language of the first one, and nothing but the instruction.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    first_instruction: str = dspy.InputField(desc="the instruction that leads")
+    second_instruction: str = dspy.InputField(desc="another good instruction")
+    errors: str = dspy.InputField(
+        desc="cases the first one gets wrong and the second right, with people's labels"
+    )
+    instruction: str = dspy.OutputField(desc="the merged instruction")
+
+
+def joint(names: Sequence[str], random_exemplars: bool = False) -> type[dspy.Signature]:
+    """Return the signature that rewrites the instructions of several predictors in one proposal."""
+    single = ProposeByScore if random_exemplars else ProposeInstruction
+    signature: type[dspy.Signature] = single.delete("scored_instructions").delete("instruction")
+    signature = signature.with_instructions(_JOINT)
+    for at, name in enumerate(names, 1):
+        desc = (
+            f"instructions of the step {name} with their scores, ascending; the best of each step go together"
+        )
+        signature = signature.insert(at, f"scored_instruction_{at}", dspy.InputField(desc=desc), str)
+        new = dspy.OutputField(desc=f"the new instruction of the step {name}, and nothing else")
+        signature = signature.append(f"instruction_{at}", new, str)
+    return signature
+
+
+def _draws(turn: int, count: int) -> range:
+    """Return the numbers of the draws of a turn."""
+    return range((turn - 1) * count, turn * count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opro(Writing, Raced):
+    """OPRO's settings, beside those of the race."""
+
+    candidates: int = 3  # instructions proposed a step (the paper: 8)
+    shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
+    exemplars: int = 3  # cases shown (the paper: 3)
+    # for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal
+    predictors: str = "in turn"
+    name: str = "opro"
+    # cases shown are errors of the leader, or any of train as people labelled them
+    random_exemplars: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown way."""
+        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Ask the proposer, and return what is new."""
+        names = tuple(track.leader.state.predictors)
+        way = self.predictors if len(names) > 1 else ""
+        if way == "jointly":
+            shown = {f"scored_instruction_{at}": name for at, name in enumerate(names, 1)}
+            fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
+            signature = joint(names, self.random_exemplars)
+        else:
+            name = names[(turn - 1) % len(names)]
+            shown, fields = {"scored_instructions": name}, {"instruction": name}
+            signature = ProposeByScore if self.random_exemplars else ProposeInstruction
+        answers = propose(track.job, signature, self._asked(track, shown, turn), self.temperature)
+        proposals = [{fields[field]: text for field, text in answer.items()} for answer in answers]
+        return track.write(self, track.leader, proposals, way)
+
+    def _asked(self, track: Track, shown: Mapping[str, str], turn: int) -> list[dict[str, str]]:
+        """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
+        values = {
+            "task": task(track.job, *shown.values()),
+            **{field: scored(name, track.best(self.shown)) for field, name in shown.items()},
+        }
+        if self.random_exemplars:
+            known = [case for case in track.race.order if case.known and case not in track.job.dev]
+            random_ = random.Random(f"exemplars/{track.job.seed}/{turn}")
+            drawn = random_.sample(known, min(self.exemplars, len(known)))
+            answer = track.job.judge.answer
+            texts = []
+            for case in drawn:
+                units = zip(answer.units(case.inputs), case.gold or (), strict=True)
+                truths = [answer.scale.truth(text, gold) for text, gold in units if gold is not None]
+                texts.append(exemplar(case, "\n".join(truths)))
+            return [{**values, "examples": "\n\n".join(texts) or "none"}] * self.candidates
+        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.leader)]
+        return [
+            {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, draw)) or "none"}
+            for draw in _draws(turn, self.candidates)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OproPaper(Opro):
+    """The same with the paper's settings: the baseline."""
+
+    steps: int = 10  # the paper: up to 200
+    candidates: int = 8
+    sample: int = 100
+    patience: int = 10
+    shrink: float = 0.0
+    reach: float = 0.0
+    name: str = "opro-paper"
+    whole: ClassVar[str] = "train"
+    random_exemplars: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByCause(Writing):
+    """The arm that rewrites the leader's instruction from its errors."""
+
+    rewrites: int = 3  # rewritten instructions a step
+    errors: int = 8  # errors shown to each
+    shown: int = 4  # scored instructions shown to each rewrite
+    predictors: str = "in turn"  # of a program with several, or ``jointly``: all in each rewrite
+    name: str = "causes"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown way."""
+        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Rewrite the instruction of one predictor, or of each."""
+        leader, names = track.leader, tuple(track.leader.state.predictors)
+        if self.predictors == "in turn":
+            names = (names[(turn - 1) % len(names)],)
+        causes = _by_cause(track, leader)
+        if not causes:
+            return []
+        shown = [_told(causes, self.errors, draw) for draw in _draws(turn, self.rewrites)]
+        texts: list[list[str]] = []
+        for name in names:
+            values = {
+                "task": task(track.job, name),
+                "current_instruction": leader.state.predictors[name].instructions,
+                "scored_instructions": scored(name, track.best(self.shown)),
+            }
+            asked = [{**values, "errors": errors} for errors in shown]
+            answers = propose(track.job, RewriteInstruction, asked, self.temperature)
+            texts.append([answer["instruction"] for answer in answers])
+        proposals = [
+            {name: text for name, text in zip(names, drawn, strict=True) if text}
+            for drawn in zip_longest(*texts)
+        ]
+        return track.write(self, leader, proposals, self.predictors if len(names) > 1 else "")
+
+
+def _by_cause(track: Track, candidate: Candidate) -> dict[str, list[str]]:
+    """Return exemplars of what a candidate gets wrong on train by their cause, in words, the most frequent first."""
+    scale, causes = track.job.judge.answer.scale, defaultdict[str, list[str]](list)
+    for case, outcome in track.errors(candidate):
+        pairs = zip(outcome.row.gold, outcome.row.predicted, strict=True)
+        words = {
+            f"wanted {scale.category(gold)}, got {'no answer' if judged is None else scale.category(judged)}"
+            for gold, judged in pairs
+            if gold is not None and scale.credit(gold, judged) < 1
+        }
+        causes[" and ".join(sorted(words))].append(exemplar(case, outcome.feedback))
+    return dict(sorted(causes.items(), key=lambda item: -len(item[1])))
+
+
+def _told(causes: Mapping[str, Sequence[str]], count: int, draw: int) -> str:
+    """Return the errors of a draw under their causes, the most frequent cause first: each sees others."""
+    # Causes take turns, so that a frequent one does not crowd out the others.
+    columns = ([(cause, text) for text in texts] for cause, texts in causes.items())
+    shown = rotated([pair for pairs in zip_longest(*columns) for pair in filter(None, pairs)], count, draw)
+    whole, parts = sum(map(len, causes.values())), []
+    for cause, every in causes.items():
+        if texts := [text for other, text in shown if other == cause]:
+            parts.append("\n\n".join([f"{cause}, {len(every)} of {whole} errors:", *texts]))
+    return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFaith(ByCause, Raced):
+    """HaluAgent's rounds: each rewrite is scored on all of dev; the first round that finds no better ends it."""
+
+    steps: int = 5  # rounds at most (the paper: 5)
+    rewrites: int = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
+    sample: int = 60  # train cases on which the current prompts are run (the paper: 60 documents)
+    predictors: str = "jointly"
+    whole: ClassVar[str] = "dev"
+    patience: int = 1
+    shrink: float = 0.0
+    reach: float = 0.0
+    name: str = "cfaith"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing(Writing):
+    """The arm that makes one prompt of the leader and another good one."""
+
+    merges: int = 2  # merged instructions a step
+    exemplars: int = 4  # cases shown to each
+    near: int = 8  # the best so many prompts are looked through for a partner
+    name: str = "crossing"
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Cross the leader with the best partner in demonstrations, and in instructions."""
+        leader, names = track.leader, tuple(track.leader.state.predictors)
+        made: list[Candidate | None] = []
+        other = next((one for one in self._partners(track) if one.demo_ids != leader.demo_ids), None)
+        if other is not None:
+            made = [_with_demos_of(track, leader, other), _with_demos_of(track, other, leader)]
+        merged = self._merged(track, names[(turn - 1) % len(names)], turn)
+        return [*(one for one in made if one is not None), *merged]
+
+    def _partners(self, track: Track) -> Iterator[Candidate]:
+        """Yield the best prompts after the leader."""
+        for standing in track.race.ranking()[: self.near]:
+            if standing.id != track.leader.id:
+                yield track.board.candidates[standing.id]
+
+    def _merged(self, track: Track, name: str, turn: int) -> list[Candidate]:
+        leader, basic = track.leader, track.board.basic.state.predictors[name].instructions
+        first = leader.state.predictors[name].instructions
+        for partner in self._partners(track):
+            second = partner.state.predictors[name].instructions
+            if second not in (first, basic):
+                break
+        else:
+            return []
+        right = {case.id for case, outcome in track.known(partner) if not outcome.feedback}
+        better = [exemplar(case, one.feedback) for case, one in track.errors(leader) if case.id in right]
+        values = {"task": task(track.job, name), "first_instruction": first, "second_instruction": second}
+        asked = [
+            {**values, "errors": "\n\n".join(rotated(better, self.exemplars, draw)) or "none"}
+            for draw in _draws(turn, self.merges)
+        ]
+        answers = propose(track.job, MergeInstructions, asked, self.temperature)
+        return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
+
+
+def _with_demos_of(track: Track, one: Candidate, other: Candidate) -> Candidate | None:
+    """Return ``one`` with the other's demonstrations; ``None`` if that is known."""
+    state = one.state
+    for name, prompt in other.state.predictors.items():
+        state = state.with_demos(name, prompt.demos)
+    return track.fresh(state, parent=one, source="crossing", demo_ids=other.demo_ids)
