@@ -14,7 +14,7 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,6 @@ from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMError
 
-from ..cases import Case
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import fatal, model_error
@@ -47,38 +46,29 @@ SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "infer-rules": ("InferRules", {"sample": 40, "finalists": 1, "max_labeled_demos": 8}),
 }
 """Short name -> DSPy's class, and settings that are not the usual ones."""
+_SIZES = ("sample", "validation", "finalists")  # settings of ours
 _NEVER = 10**9
 _DOWN = 3  # proposals in a row that failed, each tried several times
 _UNUSABLE = 5  # proposals in a row of which nothing can be read
 _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
 _REMEMBERED = 4  # GEPA's metric calls to a paid one, at most: what was asked before costs nothing here
-_LENGTHS = (
-    "max_metric_calls",
-    "max_full_evals",
-    "num_trials",
-    "num_candidates",
-)  # instead of DSPy's ``auto``
+# settings that stand in for DSPy's ``auto``
+_LENGTHS = {"max_metric_calls", "max_full_evals", "num_trials", "num_candidates"}
 _NO_PROMPT = ("BootstrapFinetune", "BetterTogether", "KNNFewShot", "Ensemble", "GRPO", "AvatarOptimizer")
 _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
     *(AdapterParseError, LMError, Unanswered),
 )
 """With what DSPy's optimizers end without returning what they found; exceptions of ours are carried past them."""
+# DSPy takes any score that is not 0 for a right answer; 1.4 is hotter than some providers allow.
+_USUAL = {"metric_threshold": 0.5, "init_temperature": 1.0, "auto": "light", "max_demos": 4}
+"""What DSPy's classes are given where they have no good value of their own."""
 _PLAIN = (bool, int, float, str, type(None))
-_OURS = frozenset(
-    (
-        *(
-            "metric",
-            "prompt_model",
-            "reflection_lm",
-            "task_model",
-            "instruction_proposer",
-            "teacher_settings",
-        ),
-        *("student", "teacher", "trainset", "valset", "seed", "num_threads", "eval_kwargs", "max_errors"),
-        *("log_dir", "program_aware_proposer", "demo_input_field_maxlen"),
-    )
-)
+_OURS = {
+    *("metric", "prompt_model", "reflection_lm", "task_model", "instruction_proposer", "teacher_settings"),
+    *("student", "teacher", "trainset", "valset", "seed", "num_threads", "eval_kwargs", "max_errors"),
+    *("log_dir", "program_aware_proposer", "demo_input_field_maxlen"),
+}
 """Parameters of DSPy's classes that are given by the job."""
 
 
@@ -102,30 +92,20 @@ class DspyOptimizer:
             hint = choices(of, known)
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
         made = cls(of=of, name=name)
-        return made.changed({**made.usual, **more})
-
-    @property
-    def usual(self) -> dict[str, Any]:
-        """What DSPy's class is given where it has no good value of its own."""
-        usual = {"metric_threshold": 0.5, "init_temperature": 1.0, "auto": "light", "max_demos": 4}
-        known = self.parameters()
-        # DSPy takes any score that is not 0 for a right answer; 1.4 is hotter than some providers allow.
-        return {name: value for name, value in usual.items() if name in known}
+        usual = {setting: value for setting, value in _USUAL.items() if setting in made.parameters()}
+        return made.changed({**usual, **more})
 
     def changed(self, settings: Mapping[str, Any]) -> DspyOptimizer:
         """Return it with other settings, ours and DSPy's."""
-        ours = {
-            name: value for name, value in settings.items() if name in ("sample", "validation", "finalists")
-        }
+        ours = {name: settings[name] for name in _SIZES if name in settings}
         theirs = {name: value for name, value in settings.items() if name not in ours}
-        if "auto" in self.settings and "auto" not in theirs and set(_LENGTHS) & set(theirs):
+        if "auto" in self.settings and "auto" not in theirs and _LENGTHS & set(theirs):
             theirs["auto"] = None
         return dataclasses.replace(self, **ours, settings={**self.settings, **theirs})
 
     def to_json(self) -> dict[str, Any]:
         """Return all settings by name."""
-        ours = {"sample": self.sample, "validation": self.validation, "finalists": self.finalists}
-        return {**ours, **self.settings}
+        return {**{name: getattr(self, name) for name in _SIZES}, **self.settings}
 
     def parameters(self) -> dict[str, Any]:
         """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
@@ -150,7 +130,7 @@ class DspyOptimizer:
         with finalists.after():
             try:
                 with quiet.streams():
-                    self._compile(recorder, _Proposals(job=heard, name=self.name), finalists)
+                    self._compile(recorder, _Proposer(heard, self.name), finalists)
             except CarriedError as carried:
                 raise carried.error from carried
             except _DEFECTS as defect:
@@ -161,12 +141,18 @@ class DspyOptimizer:
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
         return best
 
-    def _compile(self, recorder: Recorder, proposals: _Proposals, finalists: Finalists) -> None:
+    def _compile(self, recorder: Recorder, engine: _Proposer, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
-        job, kind, adapter = recorder.job, _class(self.of), _Lenient(proposals)
-        train = _drawn(job, self.name, job.labelled_train(), self.sample)
-        dev = _drawn(job, self.name, labelled(job.dev) or list(job.dev), self.validation)
-        proposer = job.proposer_lm.copy(engine=_Guard(job.proposer_lm.engine, proposals))
+        job, kind, adapter = recorder.job, _class(self.of), _Lenient(engine)
+        # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
+        train, dev = (
+            draw(cases, size or len(cases), job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
+            for cases, size in (
+                (job.labelled_train(), self.sample),
+                (labelled(job.dev) or list(job.dev), self.validation),
+            )
+        )
+        proposer = job.proposer_lm.copy(engine=engine)
         made, compiled = _parameters(kind)
         given = {
             "metric": recorder.feedback if "reflection_lm" in made else recorder.metric,
@@ -228,53 +214,28 @@ def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 _MORE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
-def _drawn(job: Job, name: str, cases: Sequence[Case], size: int) -> list[Case]:
-    """Return cases in an order drawn by the job's seed, stratified.
-
-    DSPy's demonstration optimizers have no seed of their own: the order of their training set is their seed.
-    """
-    return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))
-
-
 class Stopped(BaseException):
     """Ends a search from within, past code that catches every ``Exception``; what was found so far is kept."""
 
 
-@dataclass(kw_only=True)
-class _Proposals:
-    """Counts the proposals of one search that cannot be used: DSPy goes on without them and says so nowhere."""
+class _Proposer:
+    """The proposer's engine: its fatal and repeated failures end the work, whoever would swallow them.
 
-    job: Job
-    name: str
-    _lost: int = 0
-    _row: int = 0
+    It counts the proposals that cannot be used: DSPy goes on without them and says so nowhere.
+    """
 
-    def used(self) -> None:
-        """Take note that a proposal can be used."""
-        self._row = 0
+    def __init__(self, job: Job, name: str) -> None:
+        self._inner, self._job, self._name = job.proposer_lm.engine, job, name
+        self._failed = self._lost = self._row = 0
 
-    def lost(self, why: str) -> None:
-        """Tell that a proposal cannot be used."""
-        self._lost, self._row = self._lost + 1, self._row + 1
-        self.job.note(f"{self.name}: an unusable proposal: {why}")
-        if self._row >= _UNUSABLE:
-            raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
-
-
-class _Guard:
-    """The proposer's engine: its fatal and repeated failures end the work, whoever would swallow them."""
-
-    def __init__(self, inner: Any, proposals: _Proposals) -> None:
-        self._inner, self._proposals, self._failed = inner, proposals, 0
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Guard:
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Proposer:
         return self
 
     def complete(self, request: Request) -> Response:
         try:
             response: Response = self._inner.complete(request)
         except ContextWindowExceededError:  # it says nothing of the next one, which may be shorter
-            self._proposals.lost("what is shown is too long for the proposer")
+            self.lost("what is shown is too long for the proposer")
             raise
         except LMError as error:
             self._failed += 1
@@ -286,6 +247,17 @@ class _Guard:
         self._failed = 0
         return response
 
+    def used(self) -> None:
+        """Take note that a proposal can be used."""
+        self._row = 0
+
+    def lost(self, why: str) -> None:
+        """Tell that a proposal cannot be used."""
+        self._lost, self._row = self._lost + 1, self._row + 1
+        self._job.note(f"{self._name}: an unusable proposal: {why}")
+        if self._row >= _UNUSABLE:
+            raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
+
 
 class _Lenient(ChatAdapter):
     """An adapter for proposals in words: an unusable reply is an empty proposal, and the others are kept.
@@ -293,23 +265,23 @@ class _Lenient(ChatAdapter):
     DSPy asks for several proposals at once and loses all of them, and the search, if one cannot be parsed.
     """
 
-    def __init__(self, proposals: _Proposals) -> None:
+    def __init__(self, proposer: _Proposer) -> None:
         super().__init__()
-        self._proposals = proposals
+        self._proposer = proposer
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
         try:
             fields: dict[str, Any] = super().parse(signature, completion)
         except AdapterParseError:
-            self._proposals.lost("the proposer's reply cannot be read")
+            self._proposer.lost("the proposer's reply cannot be read")
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
             return dict.fromkeys(signature.output_fields, "")
         if any(str(value).strip() for value in fields.values()):
-            self._proposals.used()
+            self._proposer.used()
         else:
-            self._proposals.lost("the proposer's reply is empty")
+            self._proposer.lost("the proposer's reply is empty")
         return fields
 
 
@@ -365,6 +337,8 @@ def _note_end(job: Job, board: Board, name: str, defect: Exception) -> None:
 
 
 class _Nowhere(io.TextIOBase):
+    """Takes all; never closed, as a handler that is made meanwhile may write to it ever after."""
+
     def write(self, text: str) -> int:
         return len(text)
 

@@ -13,12 +13,11 @@ whose prompt changes from case to case because no case may see its own label.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dspy
@@ -75,20 +74,13 @@ class _Judged(dspy.Prediction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trace:
+class _Run:
     """What one run of a program gave."""
 
-    said: Mapping[str, Any] = field(default_factory=dict)  # the answer's fields, as they came
+    answer: Mapping[str, Any] = field(default_factory=dict)  # its fields, as they came
     # predictor, inputs and outputs of each step, as JSON types: what is none, DSPy shows as "non-serializable"
     steps: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    """One case asked of one prompt; without an outcome it failed."""
-
-    outcome: Outcome | None
-    trace: _Trace = _Trace()
+    outcome: Outcome | None = None  # of the verdict; without one it failed
     error: str = ""
 
 
@@ -97,31 +89,28 @@ class _Traced(dspy.Module):
 
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
-        self.inner, self.traces = program, defaultdict[str, list[_Trace]](list)
+        self.inner, self.runs = program, defaultdict[str, list[_Run]](list)
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
+        if hasattr(program, "aforward"):  # which tells the asker how to run it
+            self.aforward = self._aforward
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Run the program and keep what it gave."""
         with dspy.context(trace=[]):
             return self._keep(inputs, self.inner(**inputs))
 
-    def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
-        steps = tuple(
-            (self._names[id(predictor)], dict(given), jsonable(dict(answer.items())))
-            for predictor, given, answer in dspy.settings.trace
-            if id(predictor) in self._names
-        )
-        self.traces[_key(inputs)].append(_Trace(said=dict(prediction.items()), steps=steps))
-        return prediction
-
-
-class _TracedAsync(_Traced):
-    """The same for a program that runs asynchronously."""
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Run the program and keep what it gave."""
+    async def _aforward(self, **inputs: Any) -> dspy.Prediction:
         with dspy.context(trace=[]):
             return self._keep(inputs, await self.inner.acall(**inputs))
+
+    def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
+        steps = tuple(
+            (self._names[id(predictor)], dict(asked), jsonable(dict(answer.items())))
+            for predictor, asked, answer in dspy.settings.trace
+            if id(predictor) in self._names
+        )
+        self.runs[_key(inputs)].append(_Run(answer=dict(prediction.items()), steps=steps))
+        return prediction
 
 
 @dataclass(kw_only=True, eq=False)
@@ -132,20 +121,19 @@ class Recorder:
     board: Board  # where outcomes go
     start: Candidate  # the candidate that the search starts from
     source: str  # what candidates are said to be made by
-    _cases: dict[str, Case] = field(default_factory=dict)  # by what a program is called with
-    _origins: dict[str, str] = field(default_factory=dict)  # inputs of any predictor -> the case's id
+    _cases: dict[str, Case] = field(
+        default_factory=dict
+    )  # by inputs of the program, and of any predictor met
     _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
     _runs: dict[tuple[str, str, bool], _Run] = field(
         default_factory=dict
-    )  # by prompt, case, and whether a teacher's
+    )  # by prompt, case, whether a teacher's
     _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         """Learn to recognise the cases by what a program is called with."""
         for case in (*self.job.train, *self.job.dev):
-            key = _key(self.job.judge.values(case.inputs))
-            self._cases.setdefault(key, case)
-            self._origins.setdefault(key, case.id)
+            self._cases.setdefault(_key(self.job.judge.values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
@@ -187,9 +175,9 @@ class Recorder:
             if run.outcome is not None:
                 if dspy.settings.trace is not None:
                     predictors = dict(program.program.named_predictors())
-                    for name, given, answer in run.trace.steps:
-                        dspy.settings.trace.append((predictors[name], dict(given), dspy.Prediction(**answer)))
-                return _Judged(jsonable(dict(run.trace.said)), run.outcome)
+                    for name, asked, answer in run.steps:
+                        dspy.settings.trace.append((predictors[name], dict(asked), dspy.Prediction(**answer)))
+                return _Judged(jsonable(dict(run.answer)), run.outcome)
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
@@ -214,16 +202,16 @@ class Recorder:
 
     def _answer(self, program: Judging, case: Case) -> _Run:
         lm = next((predictor.lm for predictor in program.predictors() if predictor.lm), dspy.settings.lm)
-        if lm is not self.job.judge_lm and not program.teacher:
-            return self._ask(self._state(program), [case], lm=lm)[case.id]
-        candidate = None if program.teacher else self.candidate(program)
-        state = self._state(program) if candidate is None else candidate.state
-        key = state.id if candidate is None else candidate.id, case.id, program.teacher
-        if candidate is not None and key not in self._runs and dspy.settings.trace is None:
-            outcome = self.board.outcome(candidate, case)
-            if outcome is not None:  # asked before the search: how it came about is not known
-                return _Run(outcome=outcome)
-        return self._runs.get(key) or self._ask(state, [case], candidate)[case.id]
+        if program.teacher or lm is not self.job.judge_lm:
+            state, rollout = self._state(program), None if program.teacher else lm
+            known = None if rollout else self._runs.get((state.id, case.id, True))
+            return known or self._ask(state, [case], rollout=rollout)[case.id]
+        candidate = self.candidate(program)
+        run = self._runs.get((candidate.id, case.id, False))
+        outcome = self.board.outcome(candidate, case)
+        if run is None and outcome is not None and dspy.settings.trace is None:
+            return _Run(outcome=outcome)  # asked before the search: how it came about is not known
+        return run or self._ask(candidate.state, [case], candidate)[case.id]
 
     def _ask(
         self,
@@ -231,65 +219,60 @@ class Recorder:
         cases: Sequence[Case],
         candidate: Candidate | None = None,
         *,
-        lm: dspy.LM | None = None,
+        rollout: dspy.LM | None = None,
     ) -> dict[str, _Run]:
-        """Ask a prompt about cases; recorded for a candidate, and with another model (``lm``) once each."""
+        """Ask a prompt about cases; recorded for a candidate, and asked of another model (``rollout``) once each."""
         basic = self.job.judge.basic()
-        traced = (_TracedAsync if hasattr(basic, "aforward") else _Traced)(state.apply(basic))
+        traced = _Traced(state.apply(basic))
         asker = self.job.asker(traced, self.start.setting.asked)
-        if lm is not None:  # the same question again is meant as another draw
+        if rollout is not None:  # the same question again is meant as another draw
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
             self._rollouts.update((state.id, case.id) for case in cases)
-            hot = {name: lm.kwargs[name] for name in ("rollout_id", "temperature") if name in lm.kwargs}
-            asker = dataclasses.replace(asker, lm=asker.lm.copy(**hot), sampling=Sampling(), first_draw=drawn)
+            kept = {
+                name: rollout.kwargs[name] for name in ("rollout_id", "temperature") if name in rollout.kwargs
+            }
+            asker = replace(asker, lm=asker.lm.copy(**kept), sampling=Sampling(), first_draw=drawn)
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            traces = traced.traces[_key(self.job.judge.values(case.inputs))]
-            runs[case.id] = self._kept(case, verdict, traces, candidate)
+            found = traced.runs[_key(self.job.judge.values(case.inputs))]
+            runs[case.id] = self._kept(case, verdict, found, candidate)
 
         asker.ask_all(cases, keep)
         if candidate is not None:
             self.board.mark(candidate, cases)
-        if lm is None:
-            prompt = state.id if candidate is None else candidate.id
-            self._runs.update({(prompt, case_id, candidate is None): run for case_id, run in runs.items()})
+        if rollout is None:
+            prompt, teacher = (candidate.id, False) if candidate else (state.id, True)
+            self._runs.update({(prompt, case_id, teacher): run for case_id, run in runs.items()})
         return runs
 
-    def _kept(
-        self, case: Case, verdict: Verdict, traces: Sequence[_Trace], candidate: Candidate | None
-    ) -> _Run:
+    def _kept(self, case: Case, verdict: Verdict, runs: Sequence[_Run], candidate: Candidate | None) -> _Run:
+        """Record a verdict; return the sample that says most of what it says, with its outcome.
+
+        No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
+        again. Off the record such a sample has no steps, for they would become a demonstration of another answer than
+        the one that was scored.
+        """
         if verdict.status == "failed":
-            return _Run(outcome=None, error=verdict.error)
-        for trace in traces:
-            for _, given, _ in trace.steps:
-                self._origins.setdefault(_key(given), case.id)
+            return _Run(error=verdict.error)
+        judge = self.job.judge
+        for run in runs:
+            for _, asked, _ in run.steps:
+                self._cases.setdefault(_key(asked), case)
         if candidate is not None:
             self.board.record(candidate, case, verdict)
         if self.start.setting.threshold is not None and verdict.samples:
-            verdict = self.job.asker(self.job.judge.basic(), self.start.setting).revote(case, verdict)
-        outcome = self.board.objective.outcome(case, verdict)
-        return _Run(outcome=outcome, trace=self._closest(case, verdict, traces, exact=candidate is None))
+            verdict = self.job.asker(judge.basic(), self.start.setting).revote(case, verdict)
 
-    def _closest(self, case: Case, verdict: Verdict, traces: Sequence[_Trace], *, exact: bool) -> _Trace:
-        """Return the sample that says most of what the verdict says.
-
-        No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
-        again. With ``exact`` such a sample has no steps, for they would become a demonstration of another answer
-        than the one that was scored.
-        """
-
-        def agreeing(trace: _Trace) -> int:
-            values = self.job.judge.read(dspy.Prediction(**trace.said), case.inputs).values
+        def agreeing(run: _Run) -> int:
+            values = judge.read(dspy.Prediction(**run.answer), case.inputs).values
             return sum(mine == voted for mine, voted in zip(values, verdict.values, strict=True))
 
-        best = max(traces, key=agreeing, default=_Trace())
-        return (
-            dataclasses.replace(best, steps=())
-            if exact and traces and agreeing(best) < len(verdict.values)
-            else best
-        )
+        best = max(runs, key=agreeing, default=_Run())
+        if candidate is None and runs and agreeing(best) < len(verdict.values):
+            best = replace(best, steps=())
+        return replace(best, outcome=self.board.objective.outcome(case, verdict))
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
@@ -311,9 +294,9 @@ class Recorder:
             for demo in state.predictors[name].demos:
                 # A predictor's own inputs tell the case, or those of the whole program.
                 for names in (predictor.signature.input_fields, self.job.judge.input_fields):
-                    origin = self._origins.get(_key({key: demo[key] for key in names if key in demo}))
-                    if origin is not None:
-                        yield origin
+                    case = self._cases.get(_key({key: demo[key] for key in names if key in demo}))
+                    if case is not None:
+                        yield case.id
                         break
 
 

@@ -26,10 +26,8 @@ from scipy.special import expit, logit, ndtr
 from ..cases import Case, Value
 from ..errors import OptimizerError
 from ..evaluation.comparisons import resolve
-from ..evaluation.metrics import Metric
 from ..evaluation.rows import Row
-from ..evaluation.units import Bools, Floats, Ints, Units, encode
-from ..programs.judge import Judge
+from ..evaluation.units import Floats, encode
 from ..programs.verdicts import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
@@ -44,12 +42,9 @@ _FOLDS = 4  # in which each case is judged under the threshold that the other fo
 _ALWAYS = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
 _STEPS = 40  # thresholds of probability that are tried where the metric cannot be smoothed
 _PROMPTS = 5  # prompts for which one is fitted when the search is over, the basic one besides
-
-
 _CUTS = 100  # tried, at equal distances of log odds
-_WIDTH = (
-    2.0  # of the normal, in standard deviations of a side's log odds, times its units to the power of -1/5
-)
+# of the normal, in standard deviations of a side's log odds, times its units to the power of -1/5
+_WIDTH = 2.0
 _LEAST_WIDTH = 1e-3
 _PARTS = 20  # into which a unit is divided: metrics count whole numbers
 _END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
@@ -74,20 +69,16 @@ class Threshold:
         At first the basic prompt is scored further, with at most a sixth of the calls that are left: under a threshold
         alone it stays what it is, and this is where it shows what it can do.
         """
-        if turn == 1:
-            self._meet(track)
-        before = len(track.board.candidates)
-        made = _entered(track.job, track.board, track.leader, track.step)
-        return [made] if made and len(track.board.candidates) > before else []
-
-    @staticmethod
-    def _meet(track: Track) -> None:
         job, board = track.job, track.board
-        cases = [case for case in track.race.order if board.outcome(board.basic, case) is None]
-        met = [case for case in track.race.order if board.outcome(board.basic, case)]
-        if any(one.measured for one in board.verdicts(board.basic, met)):
-            left = job.context.meter.left()
-            board.score(board.basic, cases if left is None else cases[: left // 6 // job.calls_per_case])
+        if turn == 1:
+            met = [case for case in track.race.order if board.outcome(board.basic, case)]
+            rest = [case for case in track.race.order if board.outcome(board.basic, case) is None]
+            if any(one.measured for one in board.verdicts(board.basic, met)):
+                left = job.context.meter.left()
+                board.score(board.basic, rest if left is None else rest[: left // 6 // job.calls_per_case])
+        before = len(board.candidates)
+        made = _entered(job, board, track.leader, track.step)
+        return [made] if made and len(board.candidates) > before else []
 
     def minimum(self, job: Job) -> int:
         """Return the calls for one prompt on train and dev."""
@@ -125,9 +116,8 @@ class Fitted:
     """A fitted threshold."""
 
     threshold: float  # best on all cases that its prompt met
-    crossed: Mapping[
-        str, float
-    ]  # for each of these cases, by id, the one that is best on the other folds' cases
+    # for each of these cases, by id, the one that is best on the other folds' cases
+    crossed: Mapping[str, float]
 
 
 def fitted(job: Job, board: Board, candidate: Candidate) -> Fitted | None:
@@ -176,12 +166,47 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
 
 def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:
     """Return what fits the probability from which on a unit is positive; ``None`` if no labelled unit's is known."""
-    sides = [
-        [asker.revote(case, one) for case, one in zip(cases, verdicts, strict=True)]
-        for asker in (job.asker(job.judge.basic(), Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
+    judge, probability = job.judge, job.judge.answer.scale.probability
+    always, never = (job.asker(judge.basic(), Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
+    units: list[tuple[int, float, Value, list[Value | None]]] = []  # with the value on each side
+    for at, (case, one) in enumerate(zip(cases, verdicts, strict=True)):
+        found, clear = always.revote(case, one), never.revote(case, one)
+        sides = zip(case.gold or (), found.probabilities, found.values, clear.values, strict=False)
+        for gold, shares, *values in sides:
+            if gold is not None and (share := probability(shares)) is not None:
+                units.append((at, share, gold, values))
+    if not units:
+        return None
+    rows = [
+        Row(id=name, group=name, gold=(gold,), predicted=(values[side],), failed=False)
+        for side in (0, 1)
+        for number, (_, _, gold, values) in enumerate(units)
+        for name in [f"{side}{number:09d}"]
     ]
-    cutting = Cutting.of(job.judge, cases, *sides)
-    return cutting.best if cutting else None
+    metric, both = resolve(judge.metric, judge.comparison), encode(judge.comparison, rows)
+    place = np.array([at for at, *_ in units])
+    odds: Floats = logit(np.clip([share for _, share, *_ in units], _END, 1 - _END))
+    positive = np.array([probability({gold: 1.0}) == 1.0 for _, _, gold, _ in units])
+
+    def best(places: Sequence[int]) -> float:
+        chosen = np.isin(place, places)
+        if not chosen.any():
+            return 0.5
+        widths = np.full(len(chosen), _LEAST_WIDTH)
+        for side in (True, False):
+            if (own := chosen & (positive == side)).any():
+                widths[own] = max(_LEAST_WIDTH, _WIDTH * float(odds[own].std()) * own.sum() ** -0.2)
+        cuts = np.linspace(odds[chosen].min(), odds[chosen].max(), _CUTS)
+        shares = ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
+        parts = np.rint(_PARTS * shares).astype(np.int64)
+        # Each unit twice: in part as it is decided when found, and for the rest as when it is not.
+        weights = np.zeros((len(cuts), 2, len(chosen)), dtype=np.int64)
+        weights[:, 0, chosen], weights[:, 1, chosen] = parts, _PARTS - parts
+        values = metric.resampled(both, weights.reshape(len(cuts), -1))
+        cut = expit(cuts[int(np.argmax(np.round(values if metric.higher_is_better else -values, 9)))])
+        return round(float(np.clip(cut, _END, 1 - _END)), 6)
+
+    return best
 
 
 def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
@@ -211,70 +236,3 @@ def _by_steps(
         return max(values, key=lambda cut: (round(values[cut], 9), -abs(cut - now)))
 
     return best
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Cutting:
-    """The labelled units of some cases whose probability is known: N of them."""
-
-    metric: Metric  # what is maximised
-    place: Ints  # shape (N,), ascending: which of the cases each unit is of
-    odds: Floats  # shape (N,), log odds that it is positive
-    positive: Bools  # shape (N,), whether people say so
-    both: Units  # 2N units: each as it is decided when found, and then each when it is not
-
-    @classmethod
-    def of(
-        cls, judge: Judge, cases: Sequence[Case], found: Sequence[Verdict], clear: Sequence[Verdict]
-    ) -> "Cutting | None":
-        """Return those of ``cases``; ``None`` without any."""
-        probability = judge.answer.scale.probability
-        known: list[tuple[int, float, Value, Value | None, Value | None]] = []
-        for place, (case, one, other) in enumerate(zip(cases, found, clear, strict=True)):
-            sides = zip(case.gold or (), one.probabilities, one.values, other.values, strict=False)
-            for gold, shares, *values in sides:
-                if gold is not None and (share := probability(shares)) is not None:
-                    known.append((place, share, gold, *values))
-        if not known:
-            return None
-        rows = [
-            Row(
-                id=f"{side}{number:09d}",
-                group=f"{side}{number:09d}",
-                gold=(gold,),
-                predicted=(values[side],),
-                failed=False,
-            )
-            for side in (0, 1)
-            for number, (_, _, gold, *values) in enumerate(known)
-        ]
-        return cls(
-            metric=resolve(judge.metric, judge.comparison),
-            place=np.array([place for place, *_ in known]),
-            odds=logit(np.clip([share for _, share, *_ in known], _END, 1 - _END)),
-            positive=np.array([probability({gold: 1.0}) == 1.0 for _, _, gold, *_ in known]),
-            both=encode(judge.comparison, rows),
-        )
-
-    def best(self, places: Sequence[int]) -> float:
-        """Return the probability that is the best cut for the units of some of the cases, by their places."""
-        chosen = np.isin(self.place, places)
-        odds = self.odds[chosen]
-        if not len(odds):
-            return 0.5
-        cuts = np.linspace(odds.min(), odds.max(), _CUTS)
-        shares = ndtr((odds - cuts[:, None]) / self._widths(chosen))
-        parts = np.rint(_PARTS * shares).astype(np.int64)
-        weights = np.zeros((len(cuts), 2, len(chosen)), dtype=np.int64)
-        weights[:, 0, chosen], weights[:, 1, chosen] = parts, _PARTS - parts
-        values = self.metric.resampled(self.both, weights.reshape(len(cuts), -1))
-        best = expit(cuts[int(np.argmax(np.round(values if self.metric.higher_is_better else -values, 9)))])
-        return round(float(np.clip(best, _END, 1 - _END)), 6)
-
-    def _widths(self, chosen: Bools) -> Floats:
-        widths = np.full(len(chosen), _LEAST_WIDTH)
-        for side in (True, False):
-            own = chosen & (self.positive == side)
-            if own.any():
-                widths[own] = max(_LEAST_WIDTH, _WIDTH * float(self.odds[own].std()) * own.sum() ** -0.2)
-        return np.asarray(widths[chosen])

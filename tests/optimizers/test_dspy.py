@@ -1,4 +1,4 @@
-"""Any optimizer of DSPy: its settings, what the recorder makes of its runs, and what DSPy gets wrong.
+"""Any optimizer of DSPy: what the recorder makes of its runs, and what DSPy gets wrong.
 
 Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DSPy was repaired, and the
 workaround that it names can go.
@@ -20,64 +20,17 @@ from scripted_runs import FECT, ScriptedRun, hashed
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
-from jurist.errors import OptimizerError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
 from jurist.optimizers.candidate import Setting
 from jurist.optimizers.recorder import Recorder
-from jurist.optimizers.registry import make, settings_of
+from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
 Answers = Callable[[Request], Any]
-
-
-# -- names and settings ----------------------------------------------------------------------------------
-
-
-def test_a_short_name_is_dspy_s_class_with_its_usual_settings() -> None:
-    short, long = (settings_of(make(name))[name] for name in ("copro", "dspy:COPRO"))
-    assert short == {**long, "sample": 40, "finalists": 3}
-    assert short["init_temperature"] == 1.0
-    tuned = make("dspy:SIMBA", {"max_steps": "3", "temperature_for_sampling": "0.5", "finalists": "1"})
-    assert settings_of(tuned)["dspy:SIMBA"] == {
-        "sample": 0,
-        "validation": 0,
-        "finalists": 1,
-        "max_demos": 4,
-        "max_steps": 3,
-        "temperature_for_sampling": 0.5,
-    }
-    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["gepa"]["auto"] is None
-    assert make("opro+dspy:BootstrapFewShot", {"max_rounds": 2}).name == "opro+dspy:BootstrapFewShot"
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("dspy:Simba", {}, "'dspy:Simba' names no optimizer of DSPy that leaves a prompt; .*SIMBA"),
-        ("dspy:BootstrapFinetune", {}, "leaves a prompt"),
-        ("dspy:", {}, "leaves a prompt"),
-        ("dspy:SIMBA", {"steps": 3}, "dspy:SIMBA has no setting steps"),
-        ("simba", {"metric": "x"}, "simba has no setting metric"),
-        ("simba", {"max_steps": "many"}, r"simba\.max_steps cannot be 'many'; give a value like 8"),
-        ("copro", {"breadth": -1}, r"copro\.breadth cannot be -1"),
-        ("copro", {"init_temperature": 9}, r"copro\.init_temperature cannot be 9; .* from 0 to 2"),
-        ("mipro", {"metric_threshold": 1.5}, r"mipro\.metric_threshold cannot be 1.5; .* from 0 to 1"),
-    ],
-)
-def test_wrong_names_and_settings_are_refused(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptimizerError, match=message):
-        make(name, options)
-
-
-def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
-    with pytest.raises(
-        OptimizerError, match=r"mipro failed before it tried anything: ValueError: .*num_trials"
-    ):
-        Run("mipro", options={"num_candidates": 4})
 
 
 # -- the record ------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.candidate import Setting
-from jurist.optimizers.optuna_joint import Optuna, Scope, setting_values, space_of
+from jurist.optimizers.optuna_joint import Optuna, Space
 from jurist.optimizers.pareto import front
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
@@ -41,7 +41,7 @@ SMALL: dict[str, Any] = {
     "hard": 8,
     "startup": 2,
 }
-SCOPE = Scope(instructions=3, sizes=(2, 4), sets=1, orders=3, sample=10, hard=40)
+SCOPE = Optuna(instructions=3, sizes=(2, 4), sets=1, orders=3, sample=10, hard=40)
 
 
 @pytest.fixture(scope="module")
@@ -150,21 +150,6 @@ def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
     assert optuna.logging.get_verbosity() == logging.WARNING
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"pruner": "luck"}, "optuna.pruner cannot be 'luck'"),
-        ({"adapters": "yaml"}, "cannot search 'yaml'"),
-        ({"temperatures": "0.5,3"}, "cannot search 3.0"),
-        ({"temperatures": "warm"}, "optuna.temperatures cannot be 'warm'"),
-        ({"nothing": "1"}, "no setting nothing"),
-    ],
-)
-def test_what_cannot_be_searched_is_refused(options: dict[str, str], words: str) -> None:
-    with pytest.raises(OptimizerError, match=words):
-        optimize(make("optuna", options), job_of(World(seed=3)))
-
-
 def test_at_temperature_0_one_sample_is_asked() -> None:
     context = CallContext.fresh()
     lms = {at: connect(Model(temperature=at), context) for at in (0.0, 0.7, 1.0)}
@@ -179,15 +164,6 @@ def test_at_temperature_0_one_sample_is_asked() -> None:
     assert job.asker(job.judge.basic(), Setting(threshold=3)).sampling.needed == 3
     found = make("optuna", {**SMALL, "temperatures": (0.0, 1.0)})
     assert found.minimum(job) > 0
-
-
-def test_settings_are_read_as_lists() -> None:
-    found = make(
-        "optuna", {"models": "a/b, c/d", "temperatures": "0,0.7", "adapters": "chat,json", "sizes": "2,6"}
-    )
-    assert isinstance(found, Optuna)
-    assert (found.models, found.temperatures) == (("a/b", "c/d"), (0.0, 0.7))
-    assert (found.adapters, found.sizes) == (("chat", "json"), (2, 6))
 
 
 @pytest.mark.parametrize("pruner", ["halving", "none"])
@@ -222,7 +198,7 @@ def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -
     ids = tuple(case.id for case in job.train[:2])
     kept = board.add(start.state.with_demos("self", demos), parent=start, source="given", demo_ids=ids)
     board.score(kept, job.dev)
-    space = space_of(job, board, kept, SCOPE, setting_values(job.own, (), (), ()))
+    space = Space(SCOPE, job, board, kept)
     assert space.sizes["instruction"] == 3
     assert space.instructions["self"][0] == (start.state.predictors["self"].instructions, start.id)
     assert space.sizes["threshold"] == 3
@@ -235,21 +211,21 @@ def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -
     at = space.at(kept)
     assert at["threshold"] == majority(3) - 1
     again = space.choice(at)
-    assert (again.state.id, again.demo_ids) == (kept.state.id, ids)
+    assert (again["state"].id, again["demo_ids"]) == (kept.state.id, ids)
 
 
 def test_the_order_changes_the_order_and_nothing_else() -> None:
     job = job_of(World(seed=5))
     board = board_of(job)
     board.score(board.basic, job.dev)
-    space = space_of(job, board, board.basic, SCOPE, setting_values(job.own, (), (), ()))
+    space = Space(SCOPE, job, board, board.basic)
     at = next(n for n, one in enumerate(space.sets) if one.name.startswith("balanced 4"))
     choices = [space.choice({"demonstrations": at, "order": order}) for order in range(3)]
-    shown = [[demo["item"] for demo in one.state.predictors["self"].demos] for one in choices]
+    shown = [[demo["item"] for demo in one["state"].predictors["self"].demos] for one in choices]
     assert shown[1] == shown[0][::-1]
     assert len({tuple(sorted(one)) for one in shown}) == 1
-    assert len({one.state.id for one in choices}) == 3
-    empty = [space.choice({"order": order}).state.id for order in range(3)]
+    assert len({one["state"].id for one in choices}) == 3
+    empty = [space.choice({"order": order})["state"].id for order in range(3)]
     assert len(set(empty)) == 1
 
 
@@ -257,7 +233,7 @@ def test_a_user_threshold_is_not_searched() -> None:
     job = job_of(World(seed=5), sampling=Sampling(samples=3, threshold=1))
     board = board_of(job)
     board.score(board.basic, job.dev)
-    assert space_of(job, board, board.basic, SCOPE, setting_values(job.own, (), (), ())).thresholds == ()
+    assert Space(SCOPE, job, board, board.basic).thresholds == ()
 
 
 def test_in_a_chain_it_searches_the_instructions_before_it() -> None:

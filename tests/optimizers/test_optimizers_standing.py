@@ -190,6 +190,8 @@ def test_luck_is_not_chosen_and_evidence_is() -> None:
     assert board.best(dev) == good
     give(board, better, all_right((*dev, *train)))
     assert board.best(dev) == better
+    assert board.best(dev, {better.id}) == good
+    assert board.best(dev, set(board.candidates)) is None
 
 
 def test_a_hasty_estimate_displaces_nothing_that_is_known_better() -> None:

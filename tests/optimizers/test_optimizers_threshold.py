@@ -14,8 +14,7 @@ from small import cli, ok
 import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.errors import OptimizerError, UsageError
-from jurist.evaluation.votes import Sampling, decide
+from jurist.evaluation.votes import decide
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
@@ -68,19 +67,6 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
         (unit,) = line["units"]
         assert unit["positive"] is (unit["probabilities"]["non_factual"] >= kept["threshold"])
         assert line["sampling"]["threshold"] == kept["threshold"]
-
-
-def test_nothing_is_left_to_fit_where_the_user_has_set_it(
-    stricter: tuple[Path, float], tmp_path: Path
-) -> None:
-    with pytest.raises(OptimizerError, match="no threshold"):
-        jurist.compile(
-            "fect",
-            gold=stricter[0],
-            optimizer="threshold",
-            store=tmp_path,
-            sampling=Sampling(threshold=0.4),
-        )
 
 
 def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
@@ -227,12 +213,6 @@ def test_the_side_by_its_probability_and_then_its_likeliest_label(threshold: flo
     rule = {"samples": 3, "positive": {"a", "b"}, "order": ("a", "b", "c", "d")}
     assert decide(shares, threshold=threshold, **rule) == found
     assert decide({}, threshold=threshold, **rule) is None
-
-
-@pytest.mark.parametrize("threshold", [0.0, -0.1, 1.5, 4, float("nan")])
-def test_no_threshold_in_between(threshold: float) -> None:
-    with pytest.raises(UsageError, match="does not fit"):
-        Sampling(samples=3, threshold=threshold)
 
 
 def test_it_is_said_where_it_goes(stricter: tuple[Path, float], tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from dspy.lm15 import Request
 from fakes import Scripted, lm_of, reply, user_of
 from loopback import field_of
@@ -13,7 +12,11 @@ from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.instructions import CFaith
 
 WORLD = simulator.World(seed=8)
+
+
 USEFUL = [name for name, strength in WORLD.strengths.items() if strength > 0]
+
+
 HARMFUL = [name for name, strength in WORLD.strengths.items() if strength < 0]
 
 
@@ -89,15 +92,3 @@ def test_it_stops_when_dev_drops_and_returns_the_best() -> None:
     assert len(proposer.requests) == 4  # two rounds, not five
     assert simulator.stated(result.best.state.predictors["self"].instructions) == set(USEFUL[:6])
     assert result.ending == "finished"
-
-
-@pytest.mark.parametrize("text", ["no fields", reply("chat", instruction=" ")])
-def test_a_round_without_a_usable_rewrite_ends_it(text: str) -> None:
-    _, result, proposer = run(lambda request: text)
-    assert (result.best.id, len(proposer.requests)) == (result.board.basic.id, 2)
-
-
-def test_at_most_five_rounds() -> None:
-    numbers = iter(range(1000))
-    _, _, proposer = run(lambda request: stating(USEFUL, next(numbers)), sample=100)
-    assert len(proposer.requests) <= 10

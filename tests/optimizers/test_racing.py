@@ -1,22 +1,28 @@
-"""Racing: stratified orders, calls that go to what may win, shrunken standings; and what is copied."""
+"""Racing: orders, calls that go to what may win, the arms that propose; and what is copied."""
 
 import random
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from fakes import reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optimizer_runs import Run, split
 from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
-from jurist.optimizers.board import Candidate
+from jurist.evaluation.votes import Sampling
+from jurist.optimizers.base import optimize
+from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.drawing import blocks, interleaved, stratified
-from jurist.optimizers.proposing import CopyGuard, Writing, shingles
-from jurist.optimizers.raced import Track
+from jurist.optimizers.proposing import CopyGuard, Writing
+from jurist.optimizers.raced import Bandit, Track
 from jurist.optimizers.racing import Race
-from jurist.optimizers.standing import Credit
+from jurist.optimizers.registry import make
+from jurist.optimizers.standing import Standing
 from jurist.programs.answers.labels import OneLabel
 
 ANSWER = OneLabel(values={name: name for name in ("bad", "good", "ugly")}, positive=frozenset({"bad"}))
@@ -130,12 +136,6 @@ def test_a_new_prompt_first_meets_those_cases_of_each_label_on_which_it_is_open_
         assert open_(other) <= min(open_(one) for one in first if one.gold == other.gold)
 
 
-def test_a_race_ends_when_all_cases_are_met() -> None:
-    _, race = racing(texts=1)
-    race.advance(10**6, 1.0)
-    assert {found.cases for found in race.standings()} == {len(race.order)}
-
-
 def test_means_on_few_cases_are_shrunken_and_uncertain() -> None:
     _, race = racing()
     raw = [race.board.value(one, race.seen(one)) for one in arms(race)]
@@ -149,18 +149,136 @@ def test_means_on_few_cases_are_shrunken_and_uncertain() -> None:
     assert later.error < early[3].error / 2
 
 
-def test_a_credit_is_the_score_for_accuracy() -> None:
-    _, race = racing()
-    board, dev = race.board, race.order[:12]
-    outcomes = board.score(board.basic, dev)
-    credit = Credit(board.objective, outcomes)
-    assert [credit(one) for one in outcomes] == pytest.approx([one.score - credit.base for one in outcomes])
+# -- arms ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        return []
+
+
+@dataclass
+class Ran:
+    """A race by its results alone: the mean of each prompt, and the calls it took."""
+
+    results: dict[str, tuple[float, int]]
+
+    def standings(self) -> list[Standing]:
+        return [
+            Standing(id=name, cases=9, mean=mean, error=0.1, gain=mean, doubt=0.1)
+            for name, (mean, _) in self.results.items()
+        ]
+
+    def spent(self, candidate: Candidate) -> int:
+        return self.results[candidate.id][1]
+
+
+def child(board: Board, text: str) -> Candidate:
+    return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
+
+
+def picked(good: tuple[float, int], bad: tuple[float, int]) -> list[str]:
+    """Return the arms of 40 steps whose prompts give these results; after ten steps the good ones are like the bad."""
+    board = board_of(job_of(World(seed=4)))
+    race = Ran({board.basic.id: (0.5, 40)})
+    bandit, picks = Bandit([Named("bad"), Named("good")], race, least=8), []  # type: ignore[arg-type]
+    for number in range(40):
+        (arm, turn), _ = bandit.order()
+        picks.append(arm.name)
+        assert turn == picks.count(arm.name)
+        made = child(board, f"{arm.name} {number}")
+        race.results[made.id] = good if arm.name == "good" and number < 10 else bad
+        bandit.took(arm, [made], board.basic, 3)
+    return picks
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [((0.55, 24), (0.45, 24)), ((0.55, 24), (0.55, 240))],
+    ids=["what gains", "what gains at fewer calls of the race"],
+)
+def test_calls_flow_to_the_arm_that_gains_and_no_arm_is_given_up(
+    good: tuple[float, int], bad: tuple[float, int]
+) -> None:
+    picks = picked(good, bad)
+    assert picks[0] == "bad"  # with equal hopes the first goes first
+    assert picks[:10].count("good") >= 8  # while it gains
+    assert picks.count("bad") > 5  # once the other gains no more
+
+
+def test_an_arm_without_an_idea_takes_no_step() -> None:
+    """Demonstrations have no order where there are none."""
+    run = Run("race", options={"arm": "order,history", "steps": 3, "candidates": 2, "block": 4})
+    assert {one.step for one in run.result.board.candidates.values()} == {0, 1, 2, 3}
+
+
+def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
+    options = {"steps": 14, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4, "patience": 99}
+    run = Run("race", options=options, sampling=Sampling(samples=3))
+    tried = list(run.result.board.candidates.values())
+    assert {one.source.split(",")[0] for one in tried} >= {"basic", "race", "causes", "fewshot", "crossing"}
+    train = {case.id for case in split().train}
+    for one in tried:
+        assert set(one.demo_ids) <= train
+        assert one.setting.threshold is None or 1 <= one.setting.threshold <= 3
+
+
+def test_merges_see_two_instructions() -> None:
+    seen = []
+
+    def proposed(request):  # type: ignore[no-untyped-def]
+        text = str(request.messages[-1].text)
+        seen.append("second_instruction" in text)
+        return reply("chat", instruction=f"Rule {len(seen)}. quality={60 + len(seen)}")
+
+    Run(
+        "race",
+        options={"steps": 6, "candidates": 2, "arm": "history,crossing", "block": 4},
+        proposed=proposed,
+    )
+    assert any(seen)
+    assert not all(seen)
+
+
+def test_the_basic_prompt_meets_of_dev_what_the_leader_has_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice compares them on dev: a leader cannot stand out on cases that only it has met."""
+    job = job_of(World(seed=4))
+    on_dev, met = [], []
+
+    def around(race: Race, leader: Candidate) -> None:
+        cases = [case for case in race.seen(leader) if case in job.dev]
+        on_dev.append(len(cases))
+        met.append(race.board.met(race.board.basic, cases))
+
+    monkeypatch.setattr(Race, "around", around)
+    optimize(make("opro", {"opening": 8, "extra": 8, "steps": 5}), job)
+    assert met == on_dev
+    assert max(on_dev) > 8
+
+
+def test_a_world_without_requests_gives_the_search_that_one_with_requests_gives() -> None:
+    """What `benchmarks/optimizers.py` saves is time alone."""
+    world, found = World(seed=6), []
+    for quick in ({}, {"world": world}):
+        job = job_of(world, budget=260, **quick)
+        board = optimize(make("race", {"steps": 99}), job).board
+        found.append([(one.id, one.source, board.value(one, job.dev)) for one in board.candidates.values()])
+    assert found[0] == found[1]
+    assert len(found[0]) > 5
 
 
 # -- copying ------------------------------------------------------------------------------------------
 
+
 ENGLISH = "The customer called on Monday because the parcel with the blue kettle had not arrived at all."
+
+
 CHINESE = "顾客星期一打电话来说那个装着蓝色水壶的包裹到现在还没有送到他家里所以他很生气"
+
+
 TRAIN = [Case(inputs={"text": ENGLISH}), Case(inputs={"parts": [CHINESE]}), Case(inputs={"text": "short"})]
 
 
@@ -186,11 +304,6 @@ def test_what_the_task_says_itself_is_not_copied() -> None:
     assert CopyGuard(TRAIN, [ENGLISH]).share(ENGLISH) == 0.0
     policy = [Case(inputs={"policy": ENGLISH, "reply": str(n)}) for n in range(4)]
     assert CopyGuard(policy).share(ENGLISH) == 0.0
-
-
-@given(st.text(max_size=80))
-def test_shingles_of_any_text(text: str) -> None:
-    assert shingles(text) == shingles(text.casefold()) or not text.isascii()
 
 
 def test_copied_instructions_are_refused_or_reported() -> None:

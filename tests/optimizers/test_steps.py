@@ -1,7 +1,5 @@
-"""OPRO on programs with several predictors: one in turn, or all in one proposal; and the record of it."""
+"""Programs with several predictors: OPRO's instructions in turn or jointly, and demonstrations of all of them."""
 
-import dataclasses
-import json
 import re
 from typing import Any, Literal
 
@@ -12,15 +10,17 @@ from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from loopback import field_of
 from scripted_runs import hashed
 
-import jurist
 from jurist.cases import Case
+from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
+from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.instructions import Opro, joint
-from jurist.optimizers.proposing import Writing
+from jurist.optimizers.instructions import Opro
+from jurist.optimizers.proposing import Writing, task
 from jurist.optimizers.raced import Track
-from jurist.optimizers.registry import make, settings_of
+from jurist.optimizers.registry import make
+from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
 
@@ -76,6 +76,8 @@ def cases(first: int, count: int) -> tuple[Case, ...]:
 
 
 TRAIN, DEV = cases(0, 40), cases(100, 30)
+
+
 GOLD = {case.inputs["reply"]: (case.gold or ("",))[0] for case in (*TRAIN, *DEV)}
 
 
@@ -157,24 +159,6 @@ def test_jointly_one_proposal_changes_all() -> None:
 
 
 @pytest.mark.parametrize("way", ["in turn", "jointly"])
-def test_it_gets_better_and_is_the_same_again(way: str) -> None:
-    result, _, job = run(predictors=way, steps=10)
-    board = result.board
-    assert board.value(result.best, job.dev) > board.value(board.basic, job.dev) + 0.1
-    again, _, other = run(predictors=way, steps=10)
-    assert again.board.history(other.train, other.dev) == board.history(job.train, job.dev)
-    assert other.context.meter.calls == job.context.meter.calls
-
-
-def test_the_joint_signature_is_typed() -> None:
-    signature = joint(("extract", "decide"))
-    assert list(signature.input_fields) == ["task", "scored_instruction_1", "scored_instruction_2", "errors"]
-    assert list(signature.output_fields) == ["instruction_1", "instruction_2"]
-    assert all(info.annotation is str for info in signature.fields.values())
-    assert "extract" in signature.output_fields["instruction_1"].json_schema_extra["desc"]
-
-
-@pytest.mark.parametrize("way", ["in turn", "jointly"])
 def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
     context = context_with()
     model = Model(temperature=0.0)
@@ -186,12 +170,6 @@ def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
     for first, second in map(texts, tried):
         assert first.startswith("List what the reply says.")
         assert second.startswith("Say whether the reply may be sent.")
-
-
-def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(OptimizerError, match="use one of in turn, jointly"):
-        Opro(predictors="backwards")
-    assert jurist.Judge is Judge
 
 
 def test_instructions_are_told_apart_as_wholes() -> None:
@@ -208,10 +186,24 @@ def test_instructions_are_told_apart_as_wholes() -> None:
     assert track.write(writing, board.basic, [{"extract": "", "decide": "x" * 101}]) == []
 
 
-def test_the_card_says_which_settings_were_used_defaults_included() -> None:
-    found = settings_of(make("opro+fewshot", {"predictors": "jointly", "sizes": "2,4"}))
-    assert found["opro"]["predictors"] == found["fewshot"]["predictors"] == "jointly"
-    assert settings_of(make("opro"))["opro"]["predictors"] == "in turn"
-    assert found["fewshot"]["sizes"] == [2, 4]
-    assert set(found["opro"]) == {field.name for field in dataclasses.fields(Opro)} - {"name"}
-    assert json.loads(json.dumps(found)) == found
+def tier(name: str, budget: Budget | None = None) -> Job:
+    """Return a job on the same cases for a judge of one call, or of three."""
+    context, parts = context_with(budget), Gold.load("cognibench-mini", find(name)).split(0)
+    lm = lm_of(Scripted([]), context)
+    few = {"train": parts.train[:36], "dev": parts.dev[:18]}
+    return Job(judge=find(name), **few, judge_lm=lm, proposer_lm=lm, context=context)
+
+
+@pytest.mark.parametrize("name", ["opro", "opro-paper", "cfaith", "fewshot", "contrastive"])
+def test_the_smallest_run_counts_every_call_of_a_sample(name: str) -> None:
+    optimizer, proposals = make(name), int(name not in ("fewshot", "contrastive"))
+    one, three = (optimizer.minimum(tier(judge)) - proposals for judge in ("factual", "tier"))
+    assert three == 3 * one
+    with pytest.raises(OptimizerError, match="needs at least"):
+        optimize(optimizer, tier("tier", Budget(calls=three + proposals - 1)))
+
+
+def test_the_proposer_is_told_what_the_step_must_answer() -> None:
+    assert "the step grounded must answer grounded: whether it follows" in task(tier("tier"), "grounded")
+    assert "rational must answer" not in task(tier("tier"), "grounded")
+    assert task(tier("factual"), "self") == task(tier("factual"))

@@ -1,4 +1,4 @@
-"""OPRO: its meta-prompt, its proposals, and what it does with a proposer that fails."""
+"""OPRO: its meta-prompt and its proposals, on one predictor and on several, and the paper's own loop."""
 
 import dataclasses
 import random
@@ -13,15 +13,16 @@ from optimizer_runs import SMALL, Run, proposed, split
 from scripted_runs import FECT, gold, hashed
 from worlds import job_of, simulator
 
-from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.drawing import stratified
 from jurist.optimizers.instructions import Opro
 from jurist.optimizers.raced import Track
+from jurist.optimizers.registry import make
 from jurist.optimizers.standing import Standing
 
 
-def normal(text: str) -> str:
+def plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
@@ -29,8 +30,8 @@ def test_no_instruction_is_tried_twice() -> None:
     said = ["One quality=60.", "one  QUALITY=60.", " One quality=60. ", "Ｏne quality=60."]
     basic = FECT.signature.instructions
     run = Run("opro", proposed=lambda r: reply("chat", instruction=[*said, basic][(r.config.seed or 0) % 5]))
-    tried = [normal(row["prompt"]["self"]["instructions"]) for row in run.history]
-    assert tried == [normal(basic), "one quality=60."]
+    tried = [plain(row["prompt"]["self"]["instructions"]) for row in run.history]
+    assert tried == [plain(basic), "one quality=60."]
 
 
 def test_useless_proposals_are_left_out() -> None:
@@ -40,8 +41,6 @@ def test_useless_proposals_are_left_out() -> None:
     )
     assert run.result.ending == "finished"
     assert len(run.history) == 1
-    run = Run("opro", proposed=lambda request: "no fields at all")
-    assert (run.result.ending, len(run.history)) == ("finished", 1)
 
 
 def test_the_meta_prompt() -> None:
@@ -144,3 +143,57 @@ def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
         object.__setattr__(job, name, lm_of(Scripted(engine), job.context))
     result = optimize(Opro(candidates=2, steps=12, patience=12), job)
     assert good in result.best.state.predictors["self"].instructions
+
+
+# -- the paper's loop ---------------------------------------------------------------------------------
+
+
+WORLD = simulator.World(seed=6)
+
+
+def paper_run(job: Job, **settings: int) -> tuple[Result, list[str]]:
+    asked: list[str] = []
+    inner = job.proposer_lm._engine_spec.inner
+    original = inner._propose
+
+    def propose(request: object, system: str) -> str:
+        asked.append(request.messages[-1].text)  # type: ignore[attr-defined]
+        return str(original(request, system))
+
+    inner._propose = propose
+    return optimize(make("opro-paper", {"steps": 3, "candidates": 4, "sample": 40, **settings}), job), asked
+
+
+def test_every_instruction_is_scored_on_the_whole_sample() -> None:
+    job = job_of(WORLD)
+    result, asked = paper_run(job)
+    rows = result.board.history(job.train, job.dev)
+    assert [row["train"]["cases"] for row in rows] == [40] * len(rows)
+    assert len(asked) == 12
+    assert 9 < len(rows) <= 13
+    best = max(rows, key=lambda row: row["train"]["value"])
+    assert best["dev"]["cases"] == len(job.dev)
+    assert sum(row["dev"]["cases"] > 0 for row in rows) < len(rows)
+    assert all(row["source"] == "opro-paper" for row in rows[1:])
+
+
+def test_the_meta_prompt_has_the_history_and_labelled_cases_without_the_judges_answers() -> None:
+    job = job_of(WORLD)
+    result, asked = paper_run(job)
+    values = {
+        row["prompt"]["self"]["instructions"]: round(100 * row["train"]["value"])
+        for row in result.board.history(job.train, job.dev)
+    }
+    train = {case.inputs["item"]: case.gold for case in job.train}
+    seen = set()
+    for text in asked:
+        shown = re.findall(r"text:\n(.*?)\nscore: (\d+)", field_of(text, "scored_instructions"), re.S)
+        scores = [int(score) for _, score in shown]
+        assert scores == sorted(scores)
+        assert all(values[instruction] == int(score) for instruction, score in shown)
+        examples = re.findall(r'^"(.*)" is (\w+) according to people$', field_of(text, "examples"), re.M)
+        assert len(examples) == 3
+        assert all(train[item] == (label,) for item, label in examples)
+        assert "judged" not in field_of(text, "examples")
+        seen.add(field_of(text, "examples"))
+    assert len(seen) == 3  # others each step

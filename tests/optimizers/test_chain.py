@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes import Scripted, context_with, lm_of
+from fakes import Scripted, context_with, lm_of, reply
+from optimizer_runs import Run, judged_without_rule
 
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
@@ -17,7 +18,6 @@ from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.registry import Chain, make
 from jurist.programs.asking import room_for
 from jurist.programs.catalogue import find
-from jurist.programs.verdicts import Verdict
 
 
 def test_a_chain_shares_the_calls() -> None:
@@ -48,16 +48,6 @@ def test_a_chain_shares_the_calls() -> None:
         Chain(parts=(Greedy(name="a"), Greedy(name="b"), Greedy(name="c"))).run(job, board, start)
     assert seen == [("a", 30), ("b", 30), ("c", 30)]
     assert (context.meter.calls, context.meter.held) == (90, 10)
-
-
-def test_a_later_part_that_cannot_work_is_refused_before_the_first_spends() -> None:
-    context = context_with(Budget(calls=5000))
-    judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted([]), context)
-    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
-    with pytest.raises(OptimizerError, match="cannot search 'yaml'"):
-        optimize(make("fewshot+optuna", {"adapters": "yaml"}), job)
-    assert context.meter.calls == 0
 
 
 def job_with(calls: int | None = None) -> Job:
@@ -102,36 +92,6 @@ def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
     assert fewer - fewer * (len(chain.parts) - 1) // len(chain.parts) < own - scored
 
 
-@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e999"])
-@pytest.mark.parametrize("setting", ["opro.shrink", "optuna.temperatures"])
-def test_a_number_without_end_is_no_setting(setting: str, value: str) -> None:
-    name, _, option = setting.partition(".")
-    with pytest.raises(OptimizerError, match=f"{setting} cannot be '{value}'"):
-        make(name, {option: value})
-
-
-def test_who_may_not_win_is_not_chosen() -> None:
-    job = job_with()
-    parts = Gold.load("fect-mini", job.judge).split(0)
-    cases = (*parts.dev, *parts.train)
-    board = Board(job.judge, job.asker, job.context)
-    start = board.add(board.basic_state(), parent=None, source="basic")
-    good, better = (
-        board.add(start.state.with_instruction("self", text), parent=start, source="test")
-        for text in ("good", "better")
-    )
-    for candidate, wrong in ((start, 2), (good, 5), (better, 50)):  # every so many cases are judged wrong
-        for number, case in enumerate(cases):
-            gold = str((case.gold or ("",))[0])
-            other = next(label for label in job.judge.answer.labels if label != gold)
-            label = other if number % wrong == 0 else gold
-            board.record(candidate, case, Verdict(id=case.id, status="verdict", values=(label,)))
-    assert board.best(parts.dev) == better
-    assert board.best(parts.dev, {better.id}) == good
-    assert board.best(parts.dev, {better.id, good.id}) == start
-    assert board.best(parts.dev, {better.id, good.id, start.id}) is None
-
-
 def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() -> None:
     judge = find("fect")
     plan = Plan(
@@ -147,11 +107,11 @@ def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() 
         assert seen.asks[0].least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)
 
 
-@pytest.mark.parametrize(
-    ("name", "setting", "value"),
-    [("opro", "temperature", "2.1")],
-)
-def test_a_setting_out_of_its_range_is_refused(name: str, setting: str, value: str) -> None:
-    with pytest.raises(OptimizerError, match=rf"{name}\.{setting} cannot be '{value}'.* from 0 to [12]$"):
-        make(name, {setting: value})
-    assert make(name, {setting: "1"})
+def test_the_second_part_starts_from_the_best_of_the_first() -> None:
+    good = "All of it must be said. quality=99"
+    run = Run(
+        "opro+fewshot", judged=judged_without_rule, proposed=lambda request: reply("chat", instruction=good)
+    )
+    few = [row for row in run.history if row["prompt"]["self"]["demos"]]
+    assert few
+    assert {row["prompt"]["self"]["instructions"] for row in few} == {good}

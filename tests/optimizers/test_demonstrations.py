@@ -1,0 +1,244 @@
+"""Demonstrations: of one predictor and of several, by chance and from the judge's own confusions."""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import dspy
+import pytest
+from dspy.lm15 import Request
+from fakes import Scripted, context_with, lm_of, reply, user_of
+from loopback import field_of
+from optimizer_runs import Run, judged, split
+from scripted_runs import FECT
+from worlds import World, board_of, job_of
+
+import jurist
+from jurist.cases import Case
+from jurist.engines.models import Model, connect
+from jurist.errors import OptimizerError
+from jurist.gold.goldset import Gold
+from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.board import Board
+from jurist.optimizers.fewshot import Contrastive, FewShot, confusions
+from jurist.optimizers.registry import make
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+
+
+def test_sets_larger_than_train_are_left_out() -> None:
+    run = Run("fewshot", options={"sizes": (1000,), "sets": 1, "steps": 1, "tokens": 10**6})
+    assert max(len(row["prompt"]["self"]["demos"]) for row in run.history) == len(split().train)
+
+
+def test_train_without_labels_is_refused() -> None:
+    bare = tuple(dataclasses.replace(case, gold=None) for case in split().train)
+    context = context_with()
+    lm = lm_of(Scripted(judged), context)
+    job = Job(judge=FECT, train=bare, dev=split().dev, judge_lm=lm, proposer_lm=lm, context=context)
+    with pytest.raises(OptimizerError, match="no labelled training case"):
+        optimize(make("fewshot"), job)
+
+
+def test_demonstrations_are_bounded_by_tokens() -> None:
+    few = Run("fewshot", options={"sizes": (16,), "sets": 1, "steps": 1, "tokens": 1})
+    assert max(len(one.demo_ids) for one in few.result.board.candidates.values()) == 1
+    assert max(FewShot().sizes) == 64
+
+
+# -- several predictors -------------------------------------------------------------------------------
+
+
+class Draft(dspy.Signature):
+    """Say what the item names."""
+
+    item: str = dspy.InputField()
+    notes: str = dspy.OutputField()
+
+
+class Decide(dspy.Signature):
+    """Decide whether the item may pass."""
+
+    item: str = dspy.InputField()
+    verdict: Literal["accept", "reject"] = dspy.OutputField()
+
+
+class TwoSteps(dspy.Module):
+    """The first step's answer is not used; what matters here is who gets which demonstrations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.draft, self.decide = dspy.Predict(Draft), dspy.Predict(Decide)
+
+    async def aforward(self, item: str) -> dspy.Prediction:
+        return await self.decide.acall(item=item)
+
+
+def demonstrations(case: Case) -> Mapping[str, Any]:
+    item = str(case.inputs["item"])
+    found: dict[str, Any] = {"decide": {"item": item, "verdict": (case.gold or ("accept",))[0]}}
+    if int(item.split()[1].rstrip(":")) % 2:  # gold says something about the first step of every other case
+        found["draft"] = {"item": item, "notes": item.split(":")[1]}
+    return found
+
+
+STEPS = jurist.Judge(
+    name="two-steps",
+    signature=Decide,
+    positive=frozenset({"reject"}),
+    metric="accuracy",
+    program=TwoSteps,
+    demonstrations=demonstrations,
+)
+
+
+SETTINGS = {"sizes": (2, 4), "sets": 2, "block": 6, "sample": 6, "steps": 2}
+
+
+def test_jointly_all_predictors_show_the_same_cases_as_far_as_gold_says() -> None:
+    job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
+    result = optimize(make("demos", SETTINGS), job)
+    tried = [one for one in result.board.candidates.values() if one.source.startswith("demos")]
+    assert len(tried) == 4  # two a step
+    by_id, shown = {case.id: case for case in job.train}, 0
+    for one in tried:
+        assert one.params["predictors"] == "jointly"
+        demos = {name: list(prompt.demos) for name, prompt in one.state.predictors.items()}
+        assert {demo["item"] for demo in demos["decide"]} == {by_id[i].inputs["item"] for i in one.demo_ids}
+        assert {demo["item"] for demo in demos["draft"]} <= {demo["item"] for demo in demos["decide"]}
+        assert all("notes" in demo for demo in demos["draft"])
+        shown += len(demos["draft"])
+        assert all("verdict" in demo for demo in demos["decide"])
+    assert shown > 0
+
+
+def test_in_turn_each_predictor_is_changed_alone_and_the_record_says_which() -> None:
+    job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
+    result = optimize(make("fewshot", {**SETTINGS, "predictors": "in turn"}), job)
+    board = result.board
+    changed = {}
+    for one in board.candidates.values():
+        if one.parent is None:
+            continue
+        before = board.candidates[one.parent].state.predictors
+        different = [name for name, prompt in one.state.predictors.items() if prompt != before[name]]
+        assert different == one.params["predictors"]
+        changed[one.id] = different[0]
+        assert f"of {different[0]}" in one.source
+        assert set(board.candidates[one.parent].demo_ids) <= set(one.demo_ids)
+    assert set(changed.values()) == {"draft", "decide"}
+
+
+def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:
+    job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    for name in ("draft", "decide"):
+        state = board.basic_state().with_instruction(name, f"Another instruction to {name}.")
+        board.score(board.add(state, parent=board.basic, source="given"), job.dev)
+    settings = {"trials": 12, "sizes": (6,), "sets": 3, "orders": 1, "sample": 6, "hard": 0, "startup": 12}
+    make("optuna", settings).run(job, board, board.basic)
+    tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]
+    assert {"instruction of draft", "instruction of decide"} <= set(tried[0].params)
+    pairs = {tuple(prompt.instructions[:7] for prompt in one.state.predictors.values()) for one in tried}
+    assert ("Another", "Another") in pairs
+    assert any(one.state.predictors["draft"].demos for one in tried)
+
+
+# -- contrastive --------------------------------------------------------------------------------------
+
+
+PARTS = Gold.load("fect-mini", FECT).split(0)
+
+
+GOLD = {c.inputs["claim"]: (c.gold or ("",))[0] for c in (*PARTS.train, *PARTS.dev, *PARTS.test)}
+
+
+def too_kind(request: Request) -> str:
+    """Pass much of what is not factual; less with every demonstration."""
+    claim = field_of(user_of(request), "claim")
+    demos = len(request.messages) // 2
+    luck = hashlib.sha256(claim.encode()).digest()[0] / 255
+    gold = GOLD[claim] == "factual"
+    return reply("chat", factual=gold or luck < 0.8 - 0.15 * demos)
+
+
+def job_with(judged: object = too_kind) -> tuple[Job, Scripted]:
+    context, judge = context_with(), Scripted(judged)  # type: ignore[arg-type]
+    lm = lm_of(judge, context)
+    job = Job(judge=FECT, train=PARTS.train, dev=PARTS.dev, judge_lm=lm, proposer_lm=lm, context=context)
+    return job, judge
+
+
+def test_confusions_are_grouped_and_counted() -> None:
+    job, _ = job_with()
+    board = Board(FECT, job.asker, job.context)
+    basic = board.add(board.basic_state(), parent=None, source="basic")
+    (found,) = confusions(board, basic, job.train, least=2)
+    assert (found.gold, found.judged) == ("non_factual", "factual")
+    assert all(case.gold == ("non_factual",) for case in found.cases)
+    assert all(case.gold == ("factual",) for case in found.others)
+    wrong = [case for case in job.train if board.score(basic, [case])[0].score < 1]
+    assert {case.id for case in found.cases} == {case.id for case in wrong}
+    assert confusions(board, basic, job.train, least=len(wrong) + 1) == []
+
+
+def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
+    job, _ = job_with()
+    result = optimize(Contrastive(), job)
+    board = result.board
+    best = max(board.candidates.values(), key=lambda one: board.value(one, job.dev))
+    train = {case.id: case for case in job.train}
+    wrong = {case.id for case in job.train if board.score(board.basic, [case])[0].score < 1}
+    assert best.id != board.basic.id
+    assert board.value(best, job.dev) > board.value(board.basic, job.dev)
+    for one in list(board.candidates.values())[1:]:
+        assert one.source == "contrastive, non_factual taken for factual"
+        labels = [demo["factual"] for demo in one.state.predictors["self"].demos]
+        assert labels == [False, True] * (len(labels) // 2)
+        assert len(one.demo_ids) == len(labels)
+        assert len(wrong & set(one.demo_ids)) == len(labels) // 2
+        assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
+    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
+
+
+def whole_job(name: str) -> Job:
+    judge, context, model = find(name), context_with(), Model(temperature=0.0)
+    parts = Gold.load("cognibench-mini", judge).split(0)
+    return Job(
+        judge=judge,
+        train=parts.train[:36],
+        dev=parts.dev[:18],
+        judge_lm=connect(model, context, "judge"),
+        proposer_lm=connect(model, context, "proposer"),
+        context=context,
+    )
+
+
+def said(judge: Judge, case: Case, demos: dict[str, Any]) -> tuple[str | None, ...]:
+    """Return the labels that a case's demonstrations amount to, read back as a reply would be."""
+    if judge.name == "cognibench-staged":
+        first = {item["n"]: item["label"] for item in demos["tag"]["labels"]}
+        tiers = {item["n"]: item["label"] for item in demos.get("tier", {"labels": []})["labels"]}
+        assert set(tiers) == {n for n, label in first.items() if label == "cognitive"}
+        return tuple({**first, **tiers}.get(n) for n in range(1, len(case.gold or ()) + 1))
+    return judge.read(dspy.Prediction(**demos["self"]), case.inputs).values
+
+
+@pytest.mark.parametrize("name", ["cognibench", "cognibench-tags", "cognibench-staged"])
+def test_contrastive_examples_are_whole_responses_tagged_as_the_task_is(name: str) -> None:
+    job = whole_job(name)
+    result = optimize(Contrastive(sample=24, steps=2, draws=1), job)
+    train = {case.id: case for case in job.train}
+    made = [one for one in result.board.candidates.values() if one.demo_ids]
+    assert made
+    assert result.ending == "finished"
+    for candidate in made:
+        wanted = {id_: job.judge.demos(train[id_]) for id_ in candidate.demo_ids}
+        for id_, demos in wanted.items():
+            assert said(job.judge, train[id_], dict(demos)) == train[id_].gold
+        for predictor, prompt in candidate.state.predictors.items():
+            shown = [dict(demo) for demo in prompt.demos]
+            assert len(shown) == sum(predictor in demos for demos in wanted.values())
+            assert all(dict(demos[predictor]) in shown for demos in wanted.values() if predictor in demos)

@@ -1,0 +1,124 @@
+"""Names and settings of optimizers: what arrives, what the card keeps, and what is refused before any call."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from optimizer_runs import Run
+from worlds import World, job_of
+
+from jurist.errors import OptimizerError
+from jurist.optimizers.base import optimize
+from jurist.optimizers.candidate import candidate_names
+from jurist.optimizers.registry import make, settings_of
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("nosuch", {}, "no optimizer is called 'nosuch'"),
+    ("", {}, "no optimizer is called ''"),
+    ("opro+", {}, "no optimizer is called ''"),
+    ("opro", {"stepz": 3}, "no setting stepz"),
+    ("opro", {"sizes": "4"}, "no setting sizes"),
+    ("opro", {"name": "x"}, "no setting name"),
+    ("opro+fewshot", {"steps": 1, "x": 1, "y": 2}, "no setting x, y"),
+    ("opro", {"steps": "many"}, "opro.steps cannot be 'many'"),
+    ("opro", {"steps": None}, "opro.steps cannot be None"),
+    ("opro", {"steps": "-1"}, "opro.steps cannot be '-1'"),
+    ("opro", {"steps": float("inf")}, "opro.steps cannot be inf"),
+    ("opro", {"shrink": "1e999"}, "opro.shrink cannot be '1e999'"),
+    ("opro", {"temperature": "nan"}, "opro.temperature cannot be 'nan'"),
+    ("opro", {"temperature": "2.1"}, "opro.temperature cannot be '2.1'; give a value like 1.0, from 0 to 2"),
+    ("opro", {"predictors": "backwards"}, "use one of in turn, jointly"),
+    ("demos", {"predictors": "both"}, "demos.predictors cannot be 'both'"),
+    ("fewshot", {"sizes": "4,x"}, "fewshot.sizes cannot be '4,x'"),
+    ("fewshot", {"sizes": "4,-2"}, "fewshot.sizes cannot be '4,-2'"),
+    ("fewshot", {"sizes": 4}, "fewshot.sizes cannot be 4"),
+    ("race", {"arm": "history,magic"}, "race.arm cannot be 'magic'"),
+    ("optuna", {"temperatures": "inf"}, "optuna.temperatures cannot be 'inf'"),
+    ("optuna", {"temperatures": "warm"}, "optuna.temperatures cannot be 'warm'"),
+    ("optuna", {"pruner": "luck"}, "optuna.pruner cannot be 'luck'"),
+    ("dspy:Simba", {}, "'dspy:Simba' names no optimizer of DSPy that leaves a prompt"),
+    ("dspy:BootstrapFinetune", {}, "leaves a prompt"),
+    ("dspy:", {}, "leaves a prompt"),
+    ("dspy:SIMBA", {"steps": 3}, "dspy:SIMBA has no setting steps"),
+    ("simba", {"metric": "x"}, "simba has no setting metric"),
+    ("simba", {"max_steps": "many"}, "simba.max_steps cannot be 'many'; give a value like 8"),
+    ("copro", {"breadth": -1}, "copro.breadth cannot be -1"),
+    (
+        "copro",
+        {"init_temperature": 9},
+        "copro.init_temperature cannot be 9; give a value like 1.0, from 0 to 2",
+    ),
+    ("mipro", {"metric_threshold": 1.5}, "mipro.metric_threshold cannot be 1.5"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "words"), WRONG)
+def test_what_is_wrong_is_refused(name: str, options: Any, words: str) -> None:
+    with pytest.raises(OptimizerError, match=re.escape(words)):
+        make(name, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"adapters": "yaml"}, "cannot search 'yaml'"), ({"temperatures": "0.5,3"}, "cannot search 3.0")],
+)
+def test_what_cannot_be_searched_is_refused_before_any_call(options: Any, words: str) -> None:
+    job = job_of(World(seed=3))
+    with pytest.raises(OptimizerError, match=words):
+        optimize(make("fewshot+optuna", options), job)
+    assert job.context.meter.calls == 0
+
+
+def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
+    with pytest.raises(
+        OptimizerError, match=r"mipro failed before it tried anything: ValueError: .*num_trials"
+    ):
+        Run("mipro", options={"num_candidates": 4})
+
+
+def test_settings_arrive_where_they_belong_and_the_card_has_the_defaults_too() -> None:
+    given_ = {"steps": "2", "sizes": "1,2", "temperature": "0.5", "predictors": "jointly"}
+    found = settings_of(make("opro+fewshot", given_))
+    assert found["opro"] | {"steps": 2, "temperature": 0.5, "predictors": "jointly"} == found["opro"]
+    assert found["fewshot"] | {"steps": 2, "sizes": [1, 2], "predictors": "jointly"} == found["fewshot"]
+    assert found["opro"].keys() == settings_of(make("opro"))["opro"].keys() > {"patience", "block"}
+    assert json.loads(json.dumps(found)) == found
+    lists = {"models": "a/b, c/d", "temperatures": "0,0.7", "adapters": "chat,json"}
+    optuna = settings_of(make("optuna", lists))["optuna"]
+    assert [optuna[name] for name in lists] == [["a/b", "c/d"], [0.0, 0.7], ["chat", "json"]]
+
+
+def test_a_short_name_is_dspys_class_with_its_usual_settings() -> None:
+    short, long = (settings_of(make(name))[name] for name in ("copro", "dspy:COPRO"))
+    assert short == {**long, "sample": 40, "finalists": 3}
+    assert short["init_temperature"] == 1.0
+    tuned = make("dspy:SIMBA", {"max_steps": "3", "temperature_for_sampling": "0.5", "finalists": "1"})
+    assert settings_of(tuned)["dspy:SIMBA"] == {
+        "sample": 0,
+        "validation": 0,
+        "finalists": 1,
+        "max_demos": 4,
+        "max_steps": 3,
+        "temperature_for_sampling": 0.5,
+    }
+    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["gepa"]["auto"] is None
+    assert make("opro+dspy:BootstrapFewShot", {"max_rounds": 2}).name == "opro+dspy:BootstrapFewShot"
+
+
+TRIED = st.lists(
+    st.tuples(st.text("ab", min_size=1), st.sampled_from(["basic", "opro", "opro, error", "3 demos", "?"]))
+)
+
+
+@given(TRIED, TRIED)
+def test_a_name_is_one_candidates_own_and_stays(
+    first: list[tuple[str, str]], more: list[tuple[str, str]]
+) -> None:
+    before, after = candidate_names(first), candidate_names([*first, *more])
+    assert len(set(after.values())) == len(after)
+    assert {id_: after[id_] for id_ in before} == before
+    tried = [("a", "basic"), ("b", "opro"), ("c", "opro, error"), ("d", "42"), ("b", "opro")]
+    assert list(candidate_names(tried).values()) == ["basic", "opro-1", "opro-2", "candidate-1"]
