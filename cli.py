@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from .arguments.command import Parser, add_commands, say
+from .arguments.command import Parser, add_commands, load, say
 from .arguments.commands import COMMANDS, GROUPS
 from .errors import JuristError, StoppedError, as_command, why
 
@@ -64,8 +64,8 @@ def _main(argv: Sequence[str] | None) -> int:
         return 2
     try:
         with _starting():
-            arguments.command.load()
-        return int(arguments.command.run(arguments))
+            run = load(arguments.command)
+        return run(arguments)
     except StoppedError as stop:
         say(str(stop) if stop.signal else f"error: {stop}")
         return stop.exit_code

@@ -1,97 +1,108 @@
 """What ``judges``, ``new``, ``export`` and ``completion`` take."""
 
-from .command import Command
-from .groups import Form, NameOptions, Printed, asked_judge
-from .options import flag, option, positional
+from typing import Literal
+
+from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, whole
+from .options import choice, flag, option, positional
 
 
-class ExportOptions(NameOptions, Printed):
+class ExportOptions(NameOptions, Printed, command="export", does="catalogue.export_"):
+    """Write a judge's prompt for another system.
+
+    examples:
+      jurist export fect --to messages --output fect.json
+      jurist export cognibench@1 --to markdown
+      jurist export fect --to openai-batch --input claims.jsonl --model openai/gpt-4.1-mini --output batch.jsonl
+      jurist export fect --to langchain --check --input claims.jsonl
+    """
+
     judge: str = asked_judge()
     target: str = option(
-        name="--to",
-        required=True,
-        metavar="FORMAT",
-        help="a target of docs/exports.md, such as messages, markdown or langchain, or a plug-in's",
+        "--to FORMAT", "a target of docs/exports.md, such as messages, markdown or langchain, or a plug-in's"
     )
-    output: str | None = option(metavar="F", help="the file to write (default: standard output)")
-    input: str | None = option(metavar="ROWS", help="rows, for a target that holds them and for --check")
-    model: str | None = option(metavar="M", help="who is to answer, for a target that holds requests")
+    output: str | None = option("F", "the file to write (default: standard output)")
+    input: str | None = option("ROWS", "rows, for a target that holds them and for --check")
+    model: str | None = option("M", "who is to answer, for a target that holds requests")
     check: bool = flag(
-        help="load and fill the export as its target does, and compare with what the judge sends for your rows "
+        "load and fill the export as its target does, and compare with what the judge sends for your rows "
         "(default: rows of braces, markup, roles and other traps)"
     )
 
 
-class CompletionOptions(Form):
-    shell: str = positional("SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+class CompletionOptions(Form, command="completion", does="catalogue.completion"):
+    """Print what makes a shell complete jurist's commands and options.
+
+    examples:
+      pip install 'jurist[completion]'
+      jurist completion bash >> ~/.bashrc
+      jurist completion zsh >> ~/.zshrc
+      jurist completion fish > ~/.config/fish/completions/jurist.fish
+    """
+
+    shell: str = positional("SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
 
 
-JUDGES = Command(name="judges", does="catalogue.judges", options=Form, help="The catalogue of judges.")
-EXPORT = Command(
-    name="export",
-    does="catalogue.export_",
-    options=ExportOptions,
-    help="Write a judge's prompt for another system.",
-    examples="""\
-examples:
-  jurist export fect --to messages --output fect.json
-  jurist export cognibench@1 --to markdown
-  jurist export fect --to openai-batch --input claims.jsonl --model openai/gpt-4.1-mini --output batch.jsonl
-  jurist export fect --to langchain --check --input claims.jsonl
-""",
-)
-COMPLETION = Command(
-    name="completion",
-    does="catalogue.completion",
-    options=CompletionOptions,
-    help="Print what makes a shell complete jurist's commands and options.",
-    examples="""\
-examples:
-  pip install 'jurist[completion]'
-  jurist completion bash >> ~/.bashrc
-  jurist completion zsh >> ~/.zshrc
-  jurist completion fish > ~/.config/fish/completions/jurist.fish
-""",
-)
+class JudgesOptions(Form, command="judges", does="catalogue.judges"):
+    """The catalogue of judges."""
 
 
-class NewOptions(Form):
-    name: str = positional("NAME", help="of the judge: lower-case letters, digits and hyphens")
-    source: str = option(name="--from", required=True, metavar="PROMPT", help="the prompt file")
-    labels: str | None = option(
-        metavar="A,B", help="it answers with one of these, with commas between", exclusive="asked"
-    )
+class NewOptions(Form, command="new", does="catalogue.new"):
+    """Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt
+    (its rubricPrompt, if it has one).
+    Its variables become the inputs, its text the instruction; the file is yours to read and change.
+
+    examples:
+      jurist new may-answer --from prompt.md --labels yes,no --positive no
+      jurist new helpful --from prompt.md --score 1-5
+      jurist new better --from pair.md --prefer reply_a,reply_b
+      jurist compile may_answer.py:judge --gold labels.csv
+      jurist compare may-answer may-answer:basic --gold labels.csv      # against the prompt that you had
+      jurist export may-answer --to langchain
+    """
+
+    name: str = positional("NAME", "of the judge: lower-case letters, digits and hyphens")
+    source: str = option("--from PROMPT", "the prompt file")
+    labels: str | None = option("A,B", "it answers with one of these, with commas between", exclusive="asked")
     score: str | None = option(
-        metavar="LOW-HIGH", help="it answers with a number: 1-5 is whole, 0.0-1.0 is not", exclusive="asked"
+        "LOW-HIGH", "it answers with a number: 1-5 is whole, 0.0-1.0 is not", exclusive="asked"
     )
-    prefer: str | None = option(
-        metavar="A,B", help="it says which of these two inputs is better", exclusive="asked"
-    )
+    prefer: str | None = option("A,B", "it says which of these two inputs is better", exclusive="asked")
     positive: str = option(
-        "",
-        metavar="B",
-        help="what counts as found (default: the last of two labels; of more, all count alike)",
+        "B", "what counts as found (default: the last of two labels; of more, all count alike)", ""
     )
-    unit: str = option("", metavar="INPUT", help="the input that is judged (default: the last one)")
-    output: str | None = option(metavar="F.py", help="the file to write (default: NAME.py)")
+    unit: str = option("INPUT", "the input that is judged (default: the last one)", "")
+    output: str | None = option("F.py", "the file to write (default: NAME.py)")
 
 
-NEW = Command(
-    name="new",
-    does="catalogue.new",
-    options=NewOptions,
-    help="""\
-Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt
-(its rubricPrompt, if it has one).
-Its variables become the inputs, its text the instruction; the file is yours to read and change.
-""",
-    examples="""\
-examples:
-  jurist new may-answer --from prompt.md --labels yes,no --positive no
-  jurist new helpful --from prompt.md --score 1-5
-  jurist new better --from pair.md --prefer reply_a,reply_b
-  jurist compile may_answer.py:judge --gold labels.csv
-  jurist compare may-answer may-answer:basic --gold labels.csv      # against the prompt that you had
-  jurist export may-answer --to langchain
-""",
-)
+class TrainingOptions(
+    SplitOptions,
+    Common,
+    command="training",
+    does="catalogue.training",
+    helps={"seed": "of the split (default: 0)"},
+):
+    """Write a training file for fine-tuning a judge: labelled rows as chat messages, one JSON line each.
+
+    Each line holds the messages that the judge itself would send for a row, and the reply that says its labels.
+    OpenAI's fine-tuning and TRL's SFTTrainer take the file as it is. Only groups of the train part of the split are in
+    it, so that what "jurist compile" with the same seed and shares tests on is never trained on.
+
+    examples:
+      jurist training --input cognibench-mini --output train.jsonl
+      jurist training --input cognibench-l --output train.jsonl --max-tokens 8000
+      jurist training --input cognibench-l --output dev.jsonl --part dev
+      jurist training --input labels.csv --judge fect:basic --output train.jsonl --part all
+
+    docs/finetune.md goes on from there: a fine-tuning script, and how to run the judge with the tuned model.
+    """
+
+    input: str = option("LABELLED", "labelled rows: a bundled name, a file, a folder, hf:...")
+    output: str = option("F.jsonl", "the file; - is standard output")
+    judge: str = option("JUDGE[@VERSION]", "whose prompt and reply; it must ask once", "detector:basic")
+    part: Literal["train", "dev", "all"] = choice(
+        "groups to take: train (default), dev for a validation file, or all, which holds nothing back",
+        "train",
+    )
+    max_tokens: int | None = option(
+        "N", "leave out longer examples; an estimate, about four letters a token", type=whole
+    )

@@ -1,47 +1,17 @@
-"""A command as a value: its name, what it takes, and the function that does it."""
+"""The parser of commands, and how one of them is done."""
 
 import argparse
 import difflib
+import inspect
 import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
 from .options import Options
-
-
-@dataclass(frozen=True, kw_only=True)
-class Command:
-    """One command."""
-
-    # ``compare``, ``gold check`` for an action of a group, or ``generate NAME`` for any other name there,
-    # which is then its first argument
-    name: str
-    # module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
-    # the options and returns a result to print
-    does: str
-    options: type[Options]  # what it takes
-    help: str  # what it does; its first sentence, up to a colon, goes into the list of commands
-    examples: str = ""  # below the options
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do it, print its result, and return the exit code."""
-        does, show = self.load()
-        options = self.options.of(arguments)
-        result = does(options)
-        show(result, options)
-        return int(result.code)
-
-    def load(self) -> tuple[Callable[[Options], Any], Callable[[Any, Options], None]]:
-        """Import and return what does it, and what prints its result."""
-        module, _, function = self.does.rpartition(".")
-        console = f"{__package__.rpartition('.')[0]}.console"
-        does = getattr(import_module(f"{console}.{module}"), function)
-        return does, import_module(f"{console}.printing").show
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,35 +57,53 @@ def say(text: str) -> None:
 
 
 def add_commands(
-    parser: argparse.ArgumentParser, commands: Sequence[Command], groups: dict[str, str]
+    parser: argparse.ArgumentParser, commands: Sequence[type[Options]], groups: dict[str, str]
 ) -> None:
     """Add commands, and the groups that some of them belong to."""
     top = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    within: dict[str, Any] = {}
-    parser_of: dict[str, Parser] = {}
+    within: dict[str, tuple[Parser, Any]] = {}
     for command in commands:
-        group, _, name = command.name.rpartition(" ")
-        if group and group not in within:
-            about = groups[group]
-            parser_of[group] = top.add_parser(
-                group, help=about, description=f"{about[0].upper()}{about[1:]}."
-            )
-            within[group] = parser_of[group].add_subparsers(title="actions", metavar="ACTION", required=True)
+        group, _, name = command.command.rpartition(" ")
+        listed = top
         if group:
-            parser_of[group].actions |= {name}
-            parser_of[group].any_other = name if name.isupper() else parser_of[group].any_other
-        one = (within[group] if group else top).add_parser(
+            if group not in within:
+                about = groups[group]
+                made = top.add_parser(group, help=about, description=f"{about[0].upper()}{about[1:]}.")
+                within[group] = made, made.add_subparsers(title="actions", metavar="ACTION", required=True)
+            actions, listed = within[group]
+            actions.actions |= {name}
+            actions.any_other = name if name.isupper() else actions.any_other
+        help, *examples = re.split(
+            r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
+        )
+        own = listed.add_parser(
             name,
-            help=_listed(command.help),
-            description=command.help,
-            epilog=command.examples,
+            help=_first_sentence(help),
+            description=help,
+            epilog="".join(examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.options.add(one)
-        one.set_defaults(command=command)
+        command.add(own)
+        own.set_defaults(command=command)
 
 
-def _listed(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """Return the first sentence of a help, up to a colon, as lists of commands have it: begun small, but for a name."""
     first, _, rest = re.split(r":|\.\s", " ".join(text.split()) + " ")[0].partition(" ")
     return f"{first.lower() if first.istitle() else first} {rest}"
+
+
+def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
+    """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
+    console = f"{__package__.rpartition('.')[0]}.console"
+    module, _, function = command.does.rpartition(".")
+    does = getattr(import_module(f"{console}.{module}"), function)
+    show = import_module(f"{console}.printing").show
+
+    def run(arguments: argparse.Namespace) -> int:
+        options = command.of(arguments)
+        result = does(options)
+        show(result, options)
+        return int(result.code)
+
+    return run

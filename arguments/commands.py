@@ -1,43 +1,23 @@
-"""Every command, in the order in which help lists them. A new one is a line here, its options, and what it does."""
+"""Every command, and the order in which help lists them. A new one is a value with its options, and what it does."""
 
-from .artifacts import ARTIFACTS, REPORT
-from .catalogue import COMPLETION, EXPORT, JUDGES, NEW
-from .command import Command
-from .compile import COMPILE, PROVE
-from .generate import ASSESS, BENCHMARK, DATASET, DIALOGUE, HALUAGENT, ITEMS
-from .gold import GOLD, REVIEW
-from .run import BATCH, JOIN, RUN, SERVE, SHARE
-from .scoring import COMPARE, EVALUATE, GATE, HARDEN
-from .table import THREE, TRAINING
+from . import artifacts, catalogue, compile, generate, gold, run, scoring
+from .options import Options
 
-COMMANDS: tuple[Command, ...] = (
-    JUDGES,
-    NEW,
-    COMPILE,
-    EVALUATE,
-    RUN,
-    JOIN,
-    SHARE,
-    *BATCH,
-    SERVE,
-    COMPARE,
-    PROVE,
-    GATE,
-    HARDEN,
-    THREE,
-    REPORT,
-    REVIEW,
-    EXPORT,
-    TRAINING,
-    *ARTIFACTS,
-    *GOLD,
-    DIALOGUE,
-    DATASET,
-    ITEMS,
-    BENCHMARK,
-    HALUAGENT,
-    ASSESS,
-    COMPLETION,
+_ORDER = (  # noqa: SIM905 - a list of as many lines
+    "judges new compile evaluate run join share batch serve compare prove gate harden table report review export "
+    "training artifacts gold generate assess completion"
+).split()
+_SUBJECTS = (catalogue, compile, scoring, run, artifacts, gold, generate)
+COMMANDS: tuple[type[Options], ...] = tuple(
+    sorted(
+        (
+            options
+            for subject in _SUBJECTS
+            for options in vars(subject).values()
+            if isinstance(options, type) and issubclass(options, Options) and options.command
+        ),
+        key=lambda options: _ORDER.index(options.command.partition(" ")[0]),
+    )
 )
 
 GROUPS = {

@@ -1,9 +1,5 @@
 """What ``compile`` and ``prove`` take."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
-from .command import Command
 from .groups import (
     PORT,
     AllLimits,
@@ -27,13 +23,13 @@ from .groups import (
     some_gold,
     whole,
 )
-from .options import flag, option, positional, repeated
+from .options import choice, flag, option, positional, repeated
 
 
 class SearchOptions(Concurrency, SeedOptions):
     """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
 
-    adapter: str = option("chat", choices=("chat", "json", "xml"), help="DSPy's prompt format")
+    adapter: str = choice("DSPy's prompt format", "chat", choices=("chat", "json", "xml"))
 
 
 class CompileOptions(
@@ -48,103 +44,81 @@ class CompileOptions(
     SplitOptions,
     StrictnessOptions,
     Common,
+    command="compile",
+    does="compile.run",
+    helps={"calls": "never make one call more, the proof included (default: 4000)"},
 ):
-    helps: ClassVar[Mapping[str, str]] = {
-        "calls": "never make one call more, the proof included (default: 4000)"
-    }
+    """Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
+    train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
 
-    judge: str = positional("JUDGE", help="a built-in judge, or path/to/file.py:judge")
+    examples:
+      jurist compile cognibench --gold cognibench-mini
+      jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
+      jurist compile judge.py:judge --gold support-desk
+      jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
+      jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
+
+    The default model, "offline", is a text-overlap scorer, not an LLM, and needs no key and no network.
+    A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
+    and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
+    and pays for no answer twice that had arrived.
+    """
+
+    judge: str = positional("JUDGE", "a built-in judge, or path/to/file.py:judge")
     gold: str | None = some_gold(
         "labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set"
     )
     optimizer: str = option(
+        "NAME",
+        "race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, "
+        "copro, mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
         "race",
-        metavar="NAME",
-        help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, "
-        "mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
     )
     holdout: str | None = option(
-        type=name,
-        metavar="PATH|NAME",
-        help="labelled rows that are the sealed test; train and dev are then all of --gold",
+        "PATH|NAME", "labelled rows that are the sealed test; train and dev are then all of --gold", type=name
     )
-    settings: tuple[str, ...] = repeated(
-        name="--set", metavar="NAME=VALUE", help="a setting of the optimizer"
-    )
-    prompt_model: str | None = option(metavar="M", help="model that writes prompts (default: the judge's)")
+    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer")
+    prompt_model: str | None = option("M", "model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(
-        metavar="URL", help="address of that model (default: --api-base, where it is of the same provider)"
+        "URL", "address of that model (default: --api-base, where it is of the same provider)"
     )
     prompt_key_env: str | None = option(
-        name="--prompt-api-key-env",
-        metavar="NAME",
-        help="environment variable that holds the key of that model",
+        "--prompt-api-key-env NAME", "environment variable that holds the key of that model"
     )
-    metric: str | None = option(metavar="NAME", help="compile for another metric than the judge's own")
-    anyway: bool = flag(help="go on where the test is too small for anything to be shown")
-    force: bool = flag(help="make it the latest version even if it is not shown to be better")
+    metric: str | None = option("NAME", "compile for another metric than the judge's own")
+    anyway: bool = flag("go on where the test is too small for anything to be shown")
+    force: bool = flag("make it the latest version even if it is not shown to be better")
 
 
-COMPILE = Command(
-    name="compile",
-    does="compile.run",
-    options=CompileOptions,
-    help="""\
-Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
-train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
-""",
-    examples="""\
-examples:
-  jurist compile cognibench --gold cognibench-mini
-  jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
-  jurist compile judge.py:judge --gold support-desk
-  jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
-  jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
+class ProveOptions(
+    RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="prove.run"
+):
+    """Show whether a version is better than its basic prompt by labels where the two differ: both are asked about rows
+    that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without
+    seeing who said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens
+    none.
 
-The default model, "offline", is a text-overlap scorer, not an LLM, and needs no key and no network.
-A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
-and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
-and pays for no answer twice that had arrived.
-""",
-)
+    examples:
+      jurist prove fect@2 --rows new.jsonl                      # asks both, and says what 40 labels will confirm
+      jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet; or --review, a page on this machine
+      jurist prove fect@2 --answers labels.csv                  # the sheet that came back: decides
 
+    The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same
+    version (other --rows, or --fresh) counts, and its level falls: 0.025, 0.0083, 0.0042. Where nobody can tell, leave
+    the label empty and write a reason under "ambiguity". A version that is shown better is made latest, if its sealed
+    test shows it to be better than a constant answer too.
+    """
 
-class ProveOptions(RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions):
     artifact: str = positional("JUDGE@VERSION")
     rows: str | None = option(
-        type=name, metavar="PATH|NAME", help="rows that nobody labelled; labels in them are not read"
+        "PATH|NAME", "rows that nobody labelled; labels in them are not read", type=name
     )
-    number: int = option(40, name="--labels", type=whole, help="labels to plan, one a group")
-    model: str | None = option(metavar="M", help="who answers (default: the model it was proven with)")
-    sheet: str | None = option(
-        exclusive="how", metavar="F.csv", help="write the planned units as a sheet for a person"
-    )
+    number: int = option("--labels N", "labels to plan, one a group", 40, type=whole)
+    model: str | None = option("M", "who answers (default: the model it was proven with)")
+    sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
     review: bool = flag(
-        exclusive="how", help="label them on a page on this machine; Ctrl-C ends it, the same goes on"
+        "label them on a page on this machine; Ctrl-C ends it, the same goes on", exclusive="how"
     )
-    answers: str | None = option(exclusive="how", metavar="F.csv", help="the sheet that came back: decides")
-    rater: str = option("annotator", metavar="NAME", help="who is going to label")
-    port: int = option(PORT, type=port, help=f"of the page (default: {PORT})")
-
-
-PROVE = Command(
-    name="prove",
-    does="prove.run",
-    options=ProveOptions,
-    help="""\
-Show whether a version is better than its basic prompt by labels where the two differ: both are asked about rows that
-nobody labelled, people label a planned number of those on which they differ, one a group, at random, without seeing who
-said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens none.
-""",
-    examples="""\
-examples:
-  jurist prove fect@2 --rows new.jsonl                       # asks both, and says what 40 labels will confirm
-  jurist prove fect@2 --sheet labels.csv --rater ann         # for a spreadsheet; or --review, a page on this machine
-  jurist prove fect@2 --answers labels.csv                   # the sheet that came back: decides
-
-The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same version
-(other --rows, or --fresh) counts, and its level falls: 0.025, 0.0083, 0.0042. Where nobody can tell, leave the label
-empty and write a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it
-to be better than a constant answer too.
-""",
-)
+    answers: str | None = option("F.csv", "the sheet that came back: decides", exclusive="how")
+    rater: str = option("NAME", "who is going to label", "annotator")
+    port: int = option("N", f"of the page (default: {PORT})", PORT, type=port)

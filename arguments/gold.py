@@ -1,9 +1,7 @@
 """What ``gold`` with its actions and ``review`` take."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
-from .command import Command
 from .groups import (
     PORT,
     Form,
@@ -18,7 +16,7 @@ from .groups import (
     some_gold,
     whole,
 )
-from .options import Options, flag, option, positional
+from .options import Options, choice, flag, option, positional
 
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 
@@ -26,190 +24,144 @@ _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 class JudgedGold(RowOptions, Printed):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
-    judge: str = positional("JUDGE", help="the judge whose labels these are")
+    judge: str = positional("JUDGE", "the judge whose labels these are")
     place: str | None = positional(
-        "PATH|NAME", nargs="?", type=name, help="a bundled name, a file, a folder, hf:org/name"
+        "PATH|NAME", "a bundled name, a file, a folder, hf:org/name", nargs="?", type=name
     )
     named: str | None = some_gold("the same, as an option")
 
 
-class CheckOptions(SplitOptions, SeedOptions, JudgedGold):
-    helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
+class CheckOptions(
+    SplitOptions,
+    SeedOptions,
+    JudgedGold,
+    command="gold check",
+    does="gold.check",
+    helps={"seed": "of the split (default: 0)"},
+):
+    """Validate a gold set and describe it: everything that is wrong at once, with counts.
+
+    examples:
+      jurist gold check fect --gold labels.csv
+      jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --map no=non_factual
+      jurist gold check fect --gold labels.csv --rejects bad.jsonl
+
+    The same --column, --map and --rejects go with compile, evaluate, compare and gold import, which writes the mended
+    rows.
+    """
 
 
-class SplitGoldOptions(CheckOptions):
-    output: str = option(required=True, metavar="DIR", help="the folder to write")
+class ImportOptions(RowOptions, Printed, command="gold import", does="gold.import_"):
+    """Read any known format, filled sheets included, and write canonical JSONL.
 
+    examples:
+      jurist gold import fect fect_benchmark.csv --output gold.jsonl
+      jurist gold import fect labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl --output gold.jsonl
+      jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
+      jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
+    """
 
-class AgreementOptions(JudgedGold):
-    merge: _Rule | None = option(help="list the units that this rule leaves ambiguous")
-    ordinal: bool = flag(help="the judge's labels are ordered: give the ordinal alpha too")
-
-
-class ImportOptions(RowOptions, Printed):
-    judge: str = positional("JUDGE", help="the judge whose labels these are")
+    judge: str = positional("JUDGE", "the judge whose labels these are")
     gold: tuple[str, ...] = positional(
-        "PATH|NAME", nargs="+", type=name, help="files, sheets, exports, ...; several are joined"
+        "PATH|NAME", "files, sheets, exports, ...; several are joined", nargs="+", type=name
     )
-    output: str = option(required=True, metavar="F.jsonl", help="the file to write")
-    merge: _Rule | None = option(
-        help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label"
+    output: str = option("F.jsonl", "the file to write")
+    merge: _Rule | None = choice(
+        "make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label"
     )
+
+
+class SplitGoldOptions(CheckOptions, command="gold split", does="gold.split"):
+    """Write train, dev and test as files."""
+
+    output: str = option("DIR", "the folder to write")
+
+
+class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreement"):
+    """How far raters agree, how well each does against the rest, and what merging leaves ambiguous."""
+
+    merge: _Rule | None = choice("list the units that this rule leaves ambiguous")
+    ordinal: bool = flag("the judge's labels are ordered: give the ordinal alpha too")
 
 
 class SheetFormat(Options):
     """A sheet for people to label."""
 
-    output: str = option(
-        required=True, metavar="F", help="the sheet to write: .csv, or .json for Label Studio"
-    )
-    rater: str = option("annotator", metavar="NAME", help="who is going to label")
-    format: str | None = option(choices=("csv", "labelstudio"), help="of the sheet (default: by the suffix)")
+    output: str = option("F", "the sheet to write: .csv, or .json for Label Studio")
+    rater: str = option("NAME", "who is going to label", "annotator")
+    format: str | None = choice("of the sheet (default: by the suffix)", choices=("csv", "labelstudio"))
 
 
-class SheetOptions(SheetFormat, JudgedGold):
-    every: bool = flag(name="--all", help="also units that have a gold label")
+class SheetOptions(SheetFormat, JudgedGold, command="gold sheet", does="gold.sheet"):
+    """Write the units to label: a CSV for a spreadsheet, or tasks for Label Studio.
+
+    examples:
+      jurist gold sheet fect claims.jsonl --output ann.csv --rater ann
+      jurist gold sheet fect claims.jsonl --output tasks.json
+
+    Units that have a gold label, or a label of this rater, are left out. A filled sheet goes to jurist gold import.
+    """
+
+    every: bool = flag("also units that have a gold label", flags="--all")
 
 
-class ReviewOptions(SheetFormat, Printed):
-    judge: str = positional("JUDGE", help="the judge whose labels these are")
-    verdicts: str = option(required=True, metavar="F.jsonl", help="what jurist run wrote")
+class DynamicsOptions(
+    GoldOptions,
+    StrictnessOptions,
+    Form,
+    command="gold dynamics",
+    does="generate.dynamics",
+    helps={"gold": "labelled rows of the cognibench judge, or a dataset folder"},
+):
+    """How statements and hallucinations change by turn and by position in the answer (Figures 5 and 7).
+
+    examples:
+      jurist gold dynamics --gold cognibench-mini
+      jurist gold dynamics --gold dataset/ --plots figures/ --csv dynamics.csv
+    """
+
+    parts: int = option("N", "into how many parts an answer is cut", 5, type=whole)
+    csv: str | None = option("F.csv", "write the tables as CSV too")
+    plots: str | None = option("DIR", "draw the figures into a folder")
+
+
+class ReviewOptions(SheetFormat, Printed, command="gold review", does="gold.review"):
+    """Write the units whose label is worth most as a sheet: the judge wavers, or judge, gold or raters differ.
+
+    examples:
+      jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
+      jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
+      jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
+    """
+
+    judge: str = positional("JUDGE", "the judge whose labels these are")
+    verdicts: str = option("F.jsonl", "what jurist run wrote")
     gold: str | None = some_gold("also units on which judge and gold, or raters, differ")
-    input: str | None = option(
-        metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
-    )
-    top: int | None = option(type=whole, help="the first N units only (default: all candidates)")
+    input: str | None = option("PATH|NAME", "the rows that were judged (default: the files the run names)")
+    top: int | None = option("N", "the first N units only (default: all candidates)", type=whole)
 
 
-class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
-    helps: ClassVar[Mapping[str, str]] = {
-        "gold": "labelled rows of the cognibench judge, or a dataset folder"
-    }
+class PageOptions(JudgedGold, command="review", does="pages.review"):
+    """A page on this machine on which people label the units that matter, those first whose label is worth most: where
+    raters differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the
+    cases of train and dev that it was compiled on, and asks first about those on which the prompts that were tried
+    differ most. From the keyboard, with the guideline beside; several raters never see each other's labels. A label is
+    on the disk before the page says that it is saved.
 
-    parts: int = option(5, type=whole, help="into how many parts an answer is cut")
-    csv: str | None = option(metavar="F.csv", help="write the tables as CSV too")
-    plots: str | None = option(metavar="DIR", help="draw the figures into a folder")
+    examples:
+      jurist review fect claims.jsonl -o labels.jsonl --rater ann
+      jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
+      jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
+      jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
+      jurist review fect@1 -o labels.jsonl
 
+    Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
+    """
 
-GOLD = (
-    Command(
-        name="gold check",
-        does="gold.check",
-        options=CheckOptions,
-        help="Validate a gold set and describe it: everything that is wrong at once, with counts.",
-        examples="""\
-examples:
-  jurist gold check fect --gold labels.csv
-  jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --map no=non_factual
-  jurist gold check fect --gold labels.csv --rejects bad.jsonl
-
-The same --column, --map and --rejects go with compile, evaluate, compare and gold import, which writes the mended rows.
-""",
-    ),
-    Command(
-        name="gold import",
-        does="gold.import_",
-        options=ImportOptions,
-        help="Read any known format, filled sheets included, and write canonical JSONL.",
-        examples="""\
-examples:
-  jurist gold import fect fect_benchmark.csv --output gold.jsonl
-  jurist gold import fect labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl --output gold.jsonl
-  jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
-  jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
-""",
-    ),
-    Command(
-        name="gold split",
-        does="gold.split",
-        options=SplitGoldOptions,
-        help="Write train, dev and test as files.",
-    ),
-    Command(
-        name="gold agreement",
-        does="gold.agreement",
-        options=AgreementOptions,
-        help="How far raters agree, how well each does against the rest, and what merging leaves ambiguous.",
-    ),
-    Command(
-        name="gold sheet",
-        does="gold.sheet",
-        options=SheetOptions,
-        help="Write the units to label: a CSV for a spreadsheet, or tasks for Label Studio.",
-        examples="""\
-examples:
-  jurist gold sheet fect claims.jsonl --output ann.csv --rater ann
-  jurist gold sheet fect claims.jsonl --output tasks.json
-
-Units that have a gold label, or a label of this rater, are left out. A filled sheet goes to jurist gold import.
-""",
-    ),
-    Command(
-        name="gold dynamics",
-        does="generate.dynamics",
-        options=DynamicsOptions,
-        help="How statements and hallucinations change by turn and by position in the answer (Figures 5 and 7).",
-        examples="""\
-examples:
-  jurist gold dynamics --gold cognibench-mini
-  jurist gold dynamics --gold dataset/ --plots figures/ --csv dynamics.csv
-""",
-    ),
-    Command(
-        name="gold review",
-        does="gold.review",
-        options=ReviewOptions,
-        help="Write the units whose label is worth most as a sheet: the judge wavers, or judge, gold or raters differ.",
-        examples="""\
-examples:
-  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
-  jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
-  jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
-""",
-    ),
-)
-
-
-class PageOptions(JudgedGold):
-    output: str = option(
-        name="-o --output",
-        required=True,
-        metavar="F.jsonl",
-        help="where labels are kept; an existing file goes on",
-    )
-    verdicts: str | None = option(
-        metavar="F.jsonl", help="what jurist run wrote: what the judge wavers on comes first"
-    )
-    rater: str = option("", metavar="NAME", help="the name that the page proposes")
-    guideline: str | None = option(
-        metavar="F.md", help="how to label (default: the bundled set's, else the basic prompt)"
-    )
-    every: bool = flag(
-        name="--all", help="also units that have a gold label on which nobody and nothing differs"
-    )
-    top: int | None = option(type=whole, help="the first N units only")
-    port: int = option(PORT, type=port, help=f"of the page (default: {PORT})")
-
-
-REVIEW = Command(
-    name="review",
-    does="pages.review",
-    options=PageOptions,
-    help="""\
-A page on this machine on which people label the units that matter, those first whose label is worth most: where raters
-differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the cases of
-train and dev that it was compiled on, and asks first about those on which the prompts that were tried differ most. From
-the keyboard, with the guideline beside; several raters never see each other's labels. A label is on the disk before the
-page says that it is saved.
-""",
-    examples="""\
-examples:
-  jurist review fect claims.jsonl -o labels.jsonl --rater ann
-  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
-  jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
-  jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
-  jurist review fect@1 -o labels.jsonl
-
-Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
-""",
-)
+    output: str = option("-o --output F.jsonl", "where labels are kept; an existing file goes on")
+    verdicts: str | None = option("F.jsonl", "what jurist run wrote: what the judge wavers on comes first")
+    rater: str = option("NAME", "the name that the page proposes", "")
+    guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
+    every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
+    top: int | None = option("N", "the first N units only", type=whole)
+    port: int = option("N", f"of the page (default: {PORT})", PORT, type=port)

@@ -1,16 +1,15 @@
-"""Options as frozen values that declare and read themselves.
+"""Options as frozen values that declare and read themselves: a command is one of them, and so are Python's settings.
 
-A group of options is a subclass of :class:`Options` whose fields are made by :func:`option`, :func:`flag` or
-:func:`positional`; a field's type says its choices, and how a number is read. ``Group.add(parser)`` declares them and
-``Group.of(arguments)`` reads them: one place for both, and what a command gets is typed. What Python takes as an object
-(a budget, a model) is a subclass of the group of its options, so that a setting is declared once, and is read by the
-same ``of`` from the options of any command that has the group.
+A subclass of :class:`Options` names its options as fields, made by :func:`option`, :func:`choice`, :func:`flag`,
+:func:`repeated` or :func:`positional`; a field's type says its choices, and how a number is read. What Python takes as
+an object (a budget, a model) is a subclass of the group of its options, so that a setting is declared once, and is read
+by the same ``of`` from the options of any command that has the group.
 """
 
 import argparse
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
@@ -18,14 +17,22 @@ from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Some options of a command; subclasses name them as fields, and several groups are mixed in as bases.
+    """Some options; subclasses name them as fields, and several groups are mixed in as bases.
 
-    A subclass is a frozen dataclass by itself.
+    A subclass is a frozen dataclass by itself. One with a ``command`` is that command: ``compare``, ``gold check`` for
+    an action of a group, or ``generate NAME`` for any other name there, which is then its first argument. It is done by
+    ``does``, module and function in :mod:`jurist.console`, which takes the options and returns a result to print; its
+    docstring is the help. ``helps`` are texts by field, in place of those of its groups.
     """
 
-    helps: ClassVar[Mapping[str, str]] = {}  # help texts by field, in place of those of the groups
+    command: ClassVar[str] = ""
+    does: ClassVar[str] = ""
+    helps: ClassVar[Mapping[str, str]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(
+        cls, command: str = "", does: str = "", helps: Mapping[str, str] | None = None
+    ) -> None:
+        cls.command, cls.does, cls.helps = command, does, helps or {}
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
@@ -34,16 +41,21 @@ class Options:
         exclusive: dict[str, Any] = {}
         declared = (item for item in fields(cls) if item.metadata)
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
-            name, alone, told = (item.metadata[key] for key in ("name", "exclusive", "told"))
-            if alone and alone not in exclusive:
-                exclusive[alone] = parser.add_mutually_exclusive_group()
-            place = exclusive[alone] if alone else parser
-            told = {**_read(cls, item.name), **told, "help": cls.helps.get(item.name, told["help"])}
-            if name is None:
-                place.add_argument(item.name, **told)
+            settings = {**_typed(cls, item), **item.metadata}
+            *flags, metavar = settings.pop("spec").split(" ")
+            for base in reversed(cls.__mro__):
+                settings["help"] = vars(base).get("helps", {}).get(item.name, settings["help"])
+            if metavar:
+                settings["metavar"] = metavar
+            group = settings.pop("exclusive", "")
+            if group and group not in exclusive:
+                exclusive[group] = parser.add_mutually_exclusive_group()
+            to = exclusive.get(group, parser)
+            if settings.pop("positional", False):
+                to.add_argument(item.name, **settings)
             else:
-                flags = name.split() or [f"--{item.name.replace('_', '-')}"]
-                place.add_argument(*flags, dest=item.name, **told)
+                named = flags or [f"--{item.name.replace('_', '-')}"]
+                to.add_argument(*named, dest=item.name, default=item.default, **settings)
 
     @classmethod
     def of(cls, given: object, **others: Any) -> Self:
@@ -62,7 +74,7 @@ class Options:
 
 
 def _depth(cls: type[Options], name: str) -> int:
-    return next(place for place, base in enumerate(cls.__mro__) if name in _annotated(base))
+    return next(depth for depth, base in enumerate(cls.__mro__) if name in _annotated(base))
 
 
 @cache
@@ -70,44 +82,50 @@ def _annotated(cls: type) -> Mapping[str, Any]:
     return inspect.get_annotations(cls, eval_str=True)
 
 
-def _read(cls: type[Options], name: str) -> dict[str, Any]:
-    """Return what a field's type says of its values: the choices of a ``Literal``, how a number is read."""
-    kind = _annotated(cls.__mro__[_depth(cls, name)])[name]
-    for one in (kind, *get_args(kind)):
-        if get_origin(one) is Literal:
-            return {"choices": get_args(one)}
-        if one in (int, float):
-            return {"type": one, **({"metavar": "N"} if one is int else {})}
-    return {}
+def _typed(cls: type[Options], item: Field[Any]) -> dict[str, Any]:
+    """Return what a field's type says: the choices of a ``Literal``, how a number is read, and if it is needed."""
+    annotated = _annotated(cls.__mro__[_depth(cls, item.name)])[item.name]
+    needed = item.default is None and type(None) not in get_args(annotated)
+    said: dict[str, Any] = {"required": True} if needed and not item.metadata.get("positional") else {}
+    for kind in (annotated, *get_args(annotated)):
+        if get_origin(kind) is Literal:
+            return {**said, "choices": get_args(kind)}
+        if kind in (int, float):
+            return {**said, "type": kind}
+    return said
 
 
-def option(default: Any = None, *, help: str, name: str = "", exclusive: str = "", **told: Any) -> Any:
-    """Return a field that is an option, ``--`` and its own name but for another ``name``; help ends in its default."""
-    said = isinstance(default, int | float | str) and default is not False and default != ""
-    shown = f"{default:g}" if isinstance(default, float) else default
-    about = {
-        "default": default,
-        "help": f"{help} (default: {shown})" if said and "default" not in help else help,
-        **told,
-    }
-    return field(default=default, metadata={"name": name, "exclusive": exclusive, "told": about})
+def option(spec: str, help: str, default: Any = None, **settings: Any) -> Any:
+    """Return a field that is an option, by the name of its value, as ``DIR``; its help ends in its default.
+
+    Its flag is its own name, but for one that stands before that of the value: ``-o --output F``.
+    """
+    if default not in (None, "", ()) and default is not False and "default" not in help:
+        help = f"{help} (default: {f'{default:g}' if isinstance(default, float) else default})"
+    return field(default=default, metadata={"spec": spec, "help": help, **settings})
 
 
-def repeated(*, help: str, **told: Any) -> Any:
+def choice(help: str, default: Any = None, **settings: Any) -> Any:
+    """Return a field that is an option with a few values."""
+    return option("", help, default, **settings)
+
+
+def repeated(spec: str, help: str, **settings: Any) -> Any:
     """Return a field that is an option that may be given several times: a tuple, empty without any."""
-    return option((), help=f"{help}; may be repeated", action=_Append, **told)
+    return option(spec, f"{help}; may be repeated", (), action=_Append, **settings)
 
 
-def flag(**told: Any) -> Any:
+def flag(help: str, flags: str = "", **settings: Any) -> Any:
     """Return a field that is true if the option is given."""
-    return option(False, action="store_true", **told)
+    return option(f"{flags} " if flags else "", help, False, action="store_true", **settings)
 
 
-def positional(metavar: str, *, help: str = "", **told: Any) -> Any:
+def positional(metavar: str, help: str | None = None, **settings: Any) -> Any:
     """Return a field that is an argument without a name."""
-    about = {"metavar": metavar, "help": help or None, **told}
-    metadata = {"name": None, "exclusive": "", "told": about}
-    return field(default=None, metadata=metadata) if told.get("nargs") == "?" else field(metadata=metadata)
+    metadata = {"spec": metavar, "help": help, "positional": True, **settings}
+    return (
+        field(default=None, metadata=metadata) if settings.get("nargs") == "?" else field(metadata=metadata)
+    )
 
 
 class _Append(argparse.Action):

@@ -1,10 +1,8 @@
 """What ``run``, ``join``, ``batch`` with its actions, ``serve`` and ``share`` take."""
 
 import argparse
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
-from .command import Command
 from .groups import (
     AskedOptions,
     Form,
@@ -19,7 +17,7 @@ from .groups import (
     some_gold,
     whole,
 )
-from .options import flag, option, positional
+from .options import choice, flag, option, positional
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -29,274 +27,224 @@ def _shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-class JudgedRows(Limits, AskedOptions, RowOptions):
-    """Which rows are judged, and where the lines go."""
-
-    helps: ClassVar[Mapping[str, str]] = {
+class JudgedRows(
+    Limits,
+    AskedOptions,
+    RowOptions,
+    helps={
         "calls": "never make one call more; the rows that are left wait for --resume",
         "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",
-    }
+    },
+):
+    """Which rows are judged, and where the lines go."""
 
     judge: str = asked_judge()
     input: str = option(
-        required=True,
-        metavar="F",
-        help="rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name; - is standard input",
+        "F", "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name; - is standard input"
     )
     output: str = option(
-        required=True,
-        metavar="F.jsonl",
-        help="where the lines go: .jsonl, .csv or .parquet; - is standard output (JSONL)",
+        "F.jsonl", "where the lines go: .jsonl, .csv or .parquet; - is standard output (JSONL)"
     )
     keep: str = option(
+        "NAMES",
+        "columns that travel into the output, with commas; all that are not judged (default), or none",
         "all",
-        metavar="NAMES",
-        help="columns that travel into the output, with commas; all that are not judged (default), or none",
     )
-    on_bad_row: Literal["reject", "stop"] = option(
+    on_bad_row: Literal["reject", "stop"] = choice(
+        "set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
         "reject",
-        help="set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
     )
-    unordered: bool = flag(help="write lines as they come, not in the order of the input")
-    stopping: Literal["settled", "all"] = option(
+    unordered: bool = flag("write lines as they come, not in the order of the input")
+    stopping: Literal["settled", "all"] = choice(
+        "draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
         "settled",
-        help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
     )
-    probabilities: Literal["votes", "tokens"] = option(
+    probabilities: Literal["votes", "tokens"] = choice(
+        "tokens: write how probable each label was, read from the log-probabilities of the reply's tokens "
+        "where the endpoint gives them (default: the votes alone)",
         "votes",
-        help="tokens: write how probable each label was, read from the log-probabilities of the reply's tokens where "
-        "the endpoint gives them (default: the votes alone)",
     )
     max_unusable: float = allowed(
         0.05, "share of failed, abstained and rejected rows above which the exit code is 3"
     )
 
 
-class RunOptions(JudgedRows):
+class RunOptions(JudgedRows, command="run", does="run.run"):
+    """Judge new rows, one line each: id, verdict, votes, reasoning, error, usage, artifact hash.
+
+    examples:
+      jurist run fect --input claims.jsonl --output verdicts.jsonl
+      jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
+      cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
+      jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
+      jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
+      jurist run fect --input claims.csv --output out.jsonl --canary --on-drift stop
+
+    With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
+    said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
+    """
+
     shard: tuple[int, int] | None = option(
+        "I/N",
+        "judge the I-th of N parts of the rows, by their hash, into a file of its own "
+        "(OUTPUT-I-of-N.jsonl); jurist join puts the files together",
         type=_shard,
-        metavar="I/N",
-        help="judge the I-th of N parts of the rows, by their hash, into a file of its own (OUTPUT-I-of-N.jsonl); "
-        "jurist join puts the files together",
     )
     canary: bool = flag(
-        help="before anything else, ask rows of the version's sealed test again, and say if the model has drifted"
+        "before anything else, ask rows of the version's sealed test again, and say if the model has drifted"
     )
     canary_gold: str | None = option(
-        type=name,
-        metavar="PATH|NAME",
-        help="where those rows are (default: the gold that the version was compiled with)",
+        "PATH|NAME", "where those rows are (default: the gold that the version was compiled with)", type=name
     )
-    on_drift: Literal["warn", "stop"] = option(
+    on_drift: Literal["warn", "stop"] = choice(
+        "what the canary does where drift is shown: say so (default), or end the run before its rows are "
+        "asked",
         "warn",
-        help="what the canary does where drift is shown: say so (default), or end the run before its rows are asked",
     )
-    engine: Literal["local", "ray"] = option(
+    engine: Literal["local", "ray"] = choice(
+        "where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
         "local",
-        help="where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
     )
-    workers: int | None = option(type=whole, help="workers on Ray (default: one for each CPU of the cluster)")
-    resume: bool = flag(exclusive="unfinished", help="continue the output file; failed rows are asked again")
+    workers: int | None = option("N", "workers on Ray (default: one for each CPU of the cluster)", type=whole)
+    resume: bool = flag("continue the output file; failed rows are asked again", exclusive="unfinished")
     retry_failed: bool = flag(
-        exclusive="unfinished", help="ask the failed rows of the output file again, and no others"
+        "ask the failed rows of the output file again, and no others", exclusive="unfinished"
     )
-    fresh: bool = flag(
-        exclusive="unfinished", help="forget what an unfinished run of this output has paid for"
-    )
+    fresh: bool = flag("forget what an unfinished run of this output has paid for", exclusive="unfinished")
 
 
-RUN = Command(
-    name="run",
-    does="run.run",
-    options=RunOptions,
-    help="Judge new rows, one line each: id, verdict, votes, reasoning, error, usage, artifact hash.",
-    examples="""\
-examples:
-  jurist run fect --input claims.jsonl --output verdicts.jsonl
-  jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
-  cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
-  jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
-  jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
-  jurist run fect --input claims.csv --output out.jsonl --canary --on-drift stop
+class JoinOptions(Form, command="join", does="run.joined"):
+    """Join the outputs of jurist run --shard: the lines of one run, in the order of the input.
 
-With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
-said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
-""",
-)
+    examples:
+      jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 1/2
+      jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 2/2
+      jurist join verdicts-*-of-2.jsonl --output verdicts.jsonl
+
+    Exit code 3: a shard is not finished, and its rows are not all there.
+    """
+
+    shards: tuple[str, ...] = positional("F-I-of-N.jsonl", "the output of each jurist run --shard", nargs="+")
+    output: str = option("F", "where the lines go: .jsonl, .csv or .parquet")
 
 
-class JoinOptions(Form):
-    shards: tuple[str, ...] = positional(
-        "F-I-of-N.jsonl", nargs="+", help="the output of each jurist run --shard"
-    )
-    output: str = option(required=True, metavar="F", help="where the lines go: .jsonl, .csv or .parquet")
-
-
-JOIN = Command(
-    name="join",
-    does="run.joined",
-    options=JoinOptions,
-    help="Join the outputs of jurist run --shard: the lines of one run, in the order of the input.",
-    examples="""\
-examples:
-  jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 1/2
-  jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 2/2
-  jurist join verdicts-*-of-2.jsonl --output verdicts.jsonl
-
-Exit code 3: a shard is not finished, and its rows are not all there.
-""",
-)
-
-
-class SubmitOptions(JudgedRows):
-    helps: ClassVar[Mapping[str, str]] = {
-        **JudgedRows.helps,
+class SubmitOptions(
+    JudgedRows,
+    command="batch submit",
+    does="batch.submit",
+    helps={
         "input": "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name",
         "output": "where the lines go: .jsonl, .csv or .parquet",
         "calls": "never send one request more; the rows that are left wait for batch collect",
         "cost": "send no more than this is estimated to pay for",
-    }
+    },
+):
+    """Send what jurist run would ask to a Batch API: at most a day later, and at half the price of OpenAI's.
 
-    stopping: Literal["settled", "all"] = option(
-        "all",
-        help="ask all samples in one batch (default), or in several, until no outcome of the row can change",
+    examples:
+      jurist batch submit fect --input claims.csv --output verdicts.jsonl --model openai/gpt-4.1-mini --max-cost 5 --yes
+      jurist batch status verdicts.jsonl
+      jurist batch collect verdicts.jsonl --wait
+
+    For OpenAI and servers with its /files and /batches (--api-base). Killed at any moment, batch collect goes on; no
+    batch is begun twice.
+    """
+
+    stopping: Literal["settled", "all"] = choice(
+        "ask all samples in one batch (default), or in several, until no outcome of the row can change", "all"
     )
-    max_requests: int = option(50_000, type=whole, help="requests of one file")
-    max_bytes: int = option(200_000_000, type=whole, help="length of one file")
-    fresh: bool = flag(help="forget batches of this output, and what an unfinished run has paid for")
+    max_requests: int = option("N", "requests of one file", 50_000, type=whole)
+    max_bytes: int = option("N", "length of one file", 200_000_000, type=whole)
+    fresh: bool = flag("forget batches of this output, and what an unfinished run has paid for")
 
 
 class BatchOptions(Form):
-    output: str = positional("OUTPUT", help="the --output of batch submit")
+    output: str = positional("OUTPUT", "the --output of batch submit")
 
 
-class CollectOptions(HardLimits, BatchOptions):
-    helps: ClassVar[Mapping[str, str]] = {
+class StatusOptions(BatchOptions, command="batch status", does="batch.status"):
+    """Say how the batches of an output stand."""
+
+
+class CollectOptions(
+    HardLimits,
+    BatchOptions,
+    command="batch collect",
+    does="batch.collect",
+    helps={
         "calls": "never send one request more, over all batches (default: as submitted)",
         "cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",
-    }
+    },
+):
+    """Write the lines of the rows whose answers have come; send what failed, expired or is asked next.
 
-    wait: bool = flag(help="look again until everything is there")
-    every: int = option(60, type=whole, metavar="S", help="seconds between two looks")
+    exit codes: 0 all rows have their lines; 1 some still wait; 3 all, but too many failed or abstained
+
+    examples:
+      jurist batch collect verdicts.jsonl
+      jurist batch collect verdicts.jsonl --wait --every 300
+    """
+
+    wait: bool = flag("look again until everything is there")
+    every: int = option("S", "seconds between two looks", 60, type=whole)
 
 
-BATCH: tuple[Command, ...] = (
-    Command(
-        name="batch submit",
-        does="batch.submit",
-        options=SubmitOptions,
-        help="Send what jurist run would ask to a Batch API: at most a day later, and at half the price of OpenAI's.",
-        examples="""\
-examples:
-  jurist batch submit fect --input claims.csv --output verdicts.jsonl --model openai/gpt-4.1-mini --max-cost 5 --yes
-  jurist batch status verdicts.jsonl
-  jurist batch collect verdicts.jsonl --wait
-
-For OpenAI and servers with its /files and /batches (--api-base). Killed at any moment, batch collect goes on; no batch
-is begun twice.
-""",
-    ),
-    Command(
-        name="batch status",
-        does="batch.status",
-        options=BatchOptions,
-        help="Say how the batches of an output stand.",
-    ),
-    Command(
-        name="batch collect",
-        does="batch.collect",
-        options=CollectOptions,
-        help="Write the lines of the rows whose answers have come; send what failed, expired or is asked next.",
-        examples="""\
-exit codes: 0 all rows have their lines; 1 some still wait; 3 all, but too many failed or abstained
-
-examples:
-  jurist batch collect verdicts.jsonl
-  jurist batch collect verdicts.jsonl --wait --every 300
-""",
-    ),
-    Command(
-        name="batch cancel",
-        does="batch.cancel",
-        options=BatchOptions,
-        help="""\
-Cancel the batches of an output that are under way: what they brought until then is paid and kept, batch collect writes
-it, and the same batch submit as before sends the rest again.
-""",
-    ),
-)
+class CancelOptions(BatchOptions, command="batch cancel", does="batch.cancel"):
+    """Cancel the batches of an output that are under way: what they brought until then is paid and kept, batch collect
+    writes it, and the same batch submit as before sends the rest again.
+    """
 
 
 _PORT = 8422
 
 
-class ServeOptions(AskedOptions):
+class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
+    """Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes
+    them. /docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers,
+    /ready whether a case could be judged now, /metrics what was judged, how fast and at what price (Prometheus).
+
+    examples:
+      jurist serve fect
+      jurist serve fect@2 --model openai/gpt-4.1-mini --max-cost 20 --concurrency 32
+      JURIST_TOKEN=... jurist serve fect@2 --host 0.0.0.0 --token-env JURIST_TOKEN
+      curl -s localhost:8422/judge -H 'content-type: application/json' -d '{"conversation": "...", "claim": "..."}'
+
+    Nothing of a case is kept or logged. A client that leaves is not judged for. Ctrl-C or SIGTERM ends it after what is
+    in flight.
+    Needs: pip install 'jurist[serve]'
+    """
+
     judge: str = asked_judge()
     host: str = option(
+        "ADDRESS",
+        "where to listen (default: 127.0.0.1, this machine alone); another one needs a token",
         "127.0.0.1",
-        metavar="ADDRESS",
-        help="where to listen (default: 127.0.0.1, this machine alone); another one needs a token",
     )
-    port: int = option(_PORT, type=port, help=f"where to listen (default: {_PORT})")
+    port: int = option("N", f"where to listen (default: {_PORT})", _PORT, type=port)
     token_env: str | None = option(
-        metavar="NAME",
-        help="the environment variable that holds the token which requests must bear (default: none)",
+        "NAME", "the environment variable that holds the token which requests must bear (default: none)"
     )
-    max_cases: int = option(100, type=whole, help="cases of one request")
-    max_body: int = option(
-        1 << 20, type=whole, metavar="BYTES", help="length of one request (default: 1048576)"
-    )
-    access_log: bool = flag(
-        help="write a line for each request to standard error; nothing of a case is in it"
-    )
+    max_cases: int = option("N", "cases of one request", 100, type=whole)
+    max_body: int = option("BYTES", "length of one request (default: 1048576)", 1 << 20, type=whole)
+    access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")
 
 
-SERVE = Command(
-    name="serve",
-    does="pages.serve",
-    options=ServeOptions,
-    help="""\
-Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes them.
-/docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers, /ready whether
-a case could be judged now, /metrics what was judged, how fast and at what price (Prometheus).
-""",
-    examples="""\
-examples:
-  jurist serve fect
-  jurist serve fect@2 --model openai/gpt-4.1-mini --max-cost 20 --concurrency 32
-  JURIST_TOKEN=... jurist serve fect@2 --host 0.0.0.0 --token-env JURIST_TOKEN
-  curl -s localhost:8422/judge -H 'content-type: application/json' -d '{"conversation": "...", "claim": "..."}'
+class ShareOptions(RowOptions, Printed, command="share", does="run.share"):
+    """How often a run found what, without the judge's measured errors: each label's share as judged, corrected by what
+    the judge took for what on its sealed test, and by labelled rows of the run. Asks no model.
 
-Nothing of a case is kept or logged. A client that leaves is not judged for. Ctrl-C or SIGTERM ends it after what is in
-flight.
-Needs: pip install 'jurist[serve]'
-""",
-)
+    examples:
+      jurist share verdicts.jsonl
+      jurist share verdicts.jsonl --gold labelled.csv
+      jurist share verdicts.parquet --gold labelled.csv --json
 
+    The first correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
+    The second (prediction-powered inference, PPI++) takes nothing for granted, but that labelled rows were drawn at
+    random.
+    """
 
-class ShareOptions(RowOptions, Printed):
-    output: str = positional("OUTPUT", help="what jurist run has written: JSONL, CSV or Parquet")
+    output: str = positional("OUTPUT", "what jurist run has written: JSONL, CSV or Parquet")
     gold: str | None = some_gold("rows of the run's input, drawn at random, with labels of people")
     judge: str | None = option(
-        metavar="JUDGE", help="who judged, where the output's own name of it is not enough, as file.py:judge"
+        "JUDGE", "who judged, where the output's own name of it is not enough, as file.py:judge"
     )
-
-
-SHARE = Command(
-    name="share",
-    does="run.share",
-    options=ShareOptions,
-    help="""\
-How often a run found what, without the judge's measured errors: each label's share as judged, corrected by what the
-judge took for what on its sealed test, and by labelled rows of the run. Asks no model.
-""",
-    examples="""\
-examples:
-  jurist share verdicts.jsonl
-  jurist share verdicts.jsonl --gold labelled.csv
-  jurist share verdicts.parquet --gold labelled.csv --json
-
-The first correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test. The
-second (prediction-powered inference, PPI++) takes nothing for granted, but that labelled rows were drawn at random.
-""",
-)

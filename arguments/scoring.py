@@ -1,82 +1,74 @@
 """What ``evaluate``, ``compare``, ``gate`` and ``harden`` take."""
 
 import argparse
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
-from .command import Command
 from .groups import (
     AskedOptions,
     AttackedField,
+    Checkpoints,
+    Common,
+    GoldOptions,
+    Limits,
     ModelsOptions,
+    SamplingOptions,
     ScoringOptions,
+    StrictnessOptions,
     allowed,
     asked_judge,
     share,
     whole,
 )
-from .options import flag, option, positional, repeated
+from .options import choice, flag, option, positional, repeated
 
 
-class CompareOptions(ModelsOptions, ScoringOptions):
-    helps: ClassVar[Mapping[str, str]] = {"calls": "never make one call more, over all judges and models"}
+class CompareOptions(
+    ModelsOptions,
+    ScoringOptions,
+    command="compare",
+    does="scoring.compare",
+    helps={"calls": "never make one call more, over all judges and models"},
+):
+    """Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked
+    again), self-consistency, and paired tests corrected together (Holm).
+
+    examples:
+      jurist compare fect fect:basic --gold labels.csv
+      jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --pairs all --json
+      jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
+        --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
+
+    Rows that one of the artifacts was compiled on are left out, and counted. With one repeat the test is exact McNemar
+    on units; with several, a permutation test of the mean metric that exchanges whole conversations. Calls, tokens and
+    cost are estimated before anything is sent. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
+    twice.
+    """
 
     judges: tuple[str, ...] = positional(
         "JUDGE[@VERSION]|JUDGE:basic",
+        "judges, versions and variants with the same labels; each is asked with each model",
         nargs="+",
-        help="judges, versions and variants with the same labels; each is asked with each model",
     )
-    repeats: int = option(1, help="ask everything N times, with other draws")
-    pairs: Literal["first", "all"] = option(
-        "first", help="test the first against each other one, or all pairs"
-    )
-    plot: str | None = option(metavar="F.svg", help="draw how far scores are from gold (judges of scores)")
+    repeats: int = option("N", "ask everything N times, with other draws", 1)
+    pairs: Literal["first", "all"] = choice("test the first against each other one, or all pairs", "first")
+    plot: str | None = option("F.svg", "draw how far scores are from gold (judges of scores)")
 
 
-class EvaluateOptions(AskedOptions, ScoringOptions):
+class EvaluateOptions(AskedOptions, ScoringOptions, command="evaluate", does="scoring.evaluate"):
+    """Score one judge on gold: every metric with its 95 % interval, what was not answered, and the worst disagreements
+    to read. Rows that the judge was compiled on are left out, and counted.
+
+    examples:
+      jurist evaluate fect:basic --gold fect-mini
+      jurist evaluate fect@2 --gold labels.csv --worst 20
+      jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
+
+    Calls, tokens and cost are estimated before anything is sent to a real model. After Ctrl-C, a limit or a crash,
+    --resume continues and pays nothing twice.
+    """
+
     judge: str = asked_judge()
-    worst: int = option(5, help="how many disagreements to print")
-
-
-COMPARE = Command(
-    name="compare",
-    does="scoring.compare",
-    options=CompareOptions,
-    help="""\
-Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked again),
-self-consistency, and paired tests corrected together (Holm).
-""",
-    examples="""\
-examples:
-  jurist compare fect fect:basic --gold labels.csv
-  jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --pairs all --json
-  jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
-    --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
-
-Rows that one of the artifacts was compiled on are left out, and counted. With one repeat the test is exact McNemar
-on units; with several, a permutation test of the mean metric that exchanges whole conversations. Calls, tokens and
-cost are estimated before anything is sent. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
-twice.
-""",
-)
-EVALUATE = Command(
-    name="evaluate",
-    does="scoring.evaluate",
-    options=EvaluateOptions,
-    help="""\
-Score one judge on gold: every metric with its 95 % interval, what was not answered, and the worst disagreements to
-read. Rows that the judge was compiled on are left out, and counted.
-""",
-    examples="""\
-examples:
-  jurist evaluate fect:basic --gold fect-mini
-  jurist evaluate fect@2 --gold labels.csv --worst 20
-  jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
-
-Calls, tokens and cost are estimated before anything is sent to a real model. After Ctrl-C, a limit or a crash,
---resume continues and pays nothing twice.
-""",
-)
+    worst: int = option("N", "how many disagreements to print", 5)
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -90,83 +82,99 @@ def _limit(text: str) -> tuple[str, float]:
 class CriteriaOptions(AttackedField):
     """What a judge must meet, beside the limits of its metrics."""
 
-    sure: bool = flag(help="hold the worse end of the 95 %% interval against --min and --max")
+    sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")
     margin: float | None = option(
-        metavar="M",
-        help="with --not-worse-than: fail unless the interval shows that it is worse by M at most",
+        "M", "with --not-worse-than: fail unless the interval shows that it is worse by M at most"
     )
     max_flip: float | None = option(
+        "SHARE",
+        "attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
         type=share,
-        metavar="SHARE",
-        help="attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
 
 
-class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions):
+class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions, command="gate", does="scoring.gate"):
+    """Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and
+    not moved by attacks.
+
+    examples:
+      jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
+      jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
+      jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
+      jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
+
+    Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
+    In pytest: jurist.testing.assert_judge.
+    """
+
     judge: str = asked_judge("what is to pass")
     minimum: tuple[tuple[str, float], ...] = repeated(
-        name="--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
+        "--min METRIC=VALUE", "the lowest value that passes", type=_limit
     )
     maximum: tuple[tuple[str, float], ...] = repeated(
-        name="--max", type=_limit, metavar="METRIC=VALUE", help="the highest value that passes, of an error"
+        "--max METRIC=VALUE", "the highest value that passes, of an error", type=_limit
     )
     not_worse_than: str | None = option(
-        metavar="@TAG|JUDGE@V|constant",
-        help="fail if the judge is shown to be worse than this one, or than the best constant answer (or: words, "
-        "neighbours)",
+        "@TAG|JUDGE@V|constant",
+        "fail if the judge is shown to be worse than this one, or than the best constant answer (or: "
+        "words, neighbours)",
     )
-    junit: str | None = option(metavar="F.xml", help="write the checks as JUnit, for CI")
+    junit: str | None = option("F.xml", "write the checks as JUnit, for CI")
 
 
-GATE = Command(
-    name="gate",
-    does="scoring.gate",
-    options=GateOptions,
-    help="""\
-Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and not
-moved by attacks.
-""",
-    examples="""\
-examples:
-  jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
-  jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
-  jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
-  jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
+class HardenOptions(AttackedField, AskedOptions, ScoringOptions, command="harden", does="scoring.harden"):
+    """Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields
+    or gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in
+    English and Chinese. The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
 
-Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
-In pytest: jurist.testing.assert_judge.
-""",
-)
+    examples:
+      jurist harden fect:basic --gold fect-mini
+      jurist harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
+      jurist harden satisfaction:basic --gold faithqa-mini --field response
+      jurist harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
 
+    Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on are
+    left out. No label is compared with, so no sealed test is opened. After Ctrl-C, a limit or a crash, --resume
+    continues.
+    """
 
-class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
     judge: str = asked_judge("what is attacked")
-    cases: int = option(100, type=whole, help="attack N cases at most, evenly spread")
-    only: tuple[str, ...] = repeated(
-        metavar="NAME", help="one attack or probe in its languages, such as fake-verdict"
+    cases: int = option("N", "attack N cases at most, evenly spread", 100, type=whole)
+    only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
+    suite: str | None = option("F.toml", "attacks of your own in place of jurist's")
+
+
+class DetectorOptions(
+    SamplingOptions,
+    GoldOptions,
+    ModelsOptions,
+    StrictnessOptions,
+    Limits,
+    Checkpoints,
+    Common,
+    command="table cognibench-3",
+    does="papers.three",
+    helps={"gold": "labelled responses", "calls": "never make one call more, over all lines and models"},
+):
+    """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, factual, cognitive, their
+    macro average and overall, by sentences and by words, with 95 % intervals clustered by dialogue or document, and
+    paired tests against the first.
+
+    examples:
+      jurist table cognibench-3 --gold cognibench-mini
+      jurist table cognibench-3 --gold labels.jsonl --detector cognibench --detector detector:basic \\
+        --detector nli:ORG/MODEL
+      jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model openai/gpt-4.1 --samples 5 --yes
+
+    A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on
+    which an artifact was compiled are left out for all. After Ctrl-C, a limit or a crash, --resume continues and pays
+    nothing twice.
+    """
+
+    detectors: tuple[str, ...] = repeated(
+        "--detector JUDGE[@VERSION]|KIND:MODEL",
+        "a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, "
+        "fava, ragtruth, selfcheck); the first is tested against the others (default: cognibench:basic and "
+        "detector:basic)",
     )
-    suite: str | None = option(metavar="F.toml", help="attacks of your own in place of jurist's")
-
-
-HARDEN = Command(
-    name="harden",
-    does="scoring.harden",
-    options=HardenOptions,
-    help="""\
-Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields or
-gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in English and
-Chinese.
-The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
-""",
-    examples="""\
-examples:
-  jurist harden fect:basic --gold fect-mini
-  jurist harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
-  jurist harden satisfaction:basic --gold faithqa-mini --field response
-  jurist harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
-
-Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on are left
-out. No label is compared with, so no sealed test is opened. After Ctrl-C, a limit or a crash, --resume continues.
-""",
-)

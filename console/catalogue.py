@@ -6,9 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..arguments.catalogue import CompletionOptions, ExportOptions, NewOptions
+from ..arguments.catalogue import CompletionOptions, ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
-from ..arguments.table import TrainingOptions
 from ..engines.models import Model
 from ..errors import GoldError, JuristError, UsageError
 from ..exports import Exporter, Subject, Target, exporter, rendered, subject_of

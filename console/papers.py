@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..arguments.table import DetectorOptions
+from ..arguments.scoring import DetectorOptions
 from ..engines.meter import Budget
 from ..evaluation.contrasts import TEST
 from ..evaluation.measured import Score

@@ -145,11 +145,11 @@ def test_the_command_of_the_page_works_as_it_stands(tmp_path: Path) -> None:
             "    module.__package__ = f'jurist.{name}'",
             "    sys.modules[module.__name__] = module",
             "    exec(compile(Path(f'{name}.py').read_text(), name, 'exec'), module.__dict__)",
-            "from jurist.arguments.command import Parser, add_commands",
+            "from jurist.arguments.command import Parser, add_commands, load",
             "parser = Parser(prog='jurist')",
-            "add_commands(parser, [sys.modules['jurist.arguments.labels'].LABELS], {})",
+            "add_commands(parser, [sys.modules['jurist.arguments.labels'].LabelsOptions], {})",
             "arguments = parser.parse_args(['labels', 'fect'])",
-            "sys.exit(arguments.command.run(arguments))",
+            "sys.exit(load(arguments.command)(arguments))",
         ]
     )
     for name in ("arguments", "console"):

@@ -3,16 +3,14 @@
 import argparse
 import dataclasses
 import inspect
-from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import ClassVar
 
 import pytest
 from small import cli
 
 import jurist
-from jurist.arguments.command import Command, add_commands
+from jurist.arguments.command import add_commands
 from jurist.arguments.commands import COMMANDS, GROUPS
 from jurist.arguments.options import Options, flag, option, positional, repeated
 from jurist.cli import build_parser
@@ -23,18 +21,16 @@ from jurist.optimizers.registry import make, settings_of
 class Shared(Options):
     """A group."""
 
-    seed: int = option(0, help="of everything")
-    slow: bool = flag(exclusive="pace", help="slowly")
-    fast: bool = flag(exclusive="pace", help="fast")
+    seed: int = option("N", "of everything", 0)
+    slow: bool = flag("slowly", exclusive="pace")
+    fast: bool = flag("fast", exclusive="pace")
 
 
-class Toy(Shared):
+class Toy(Shared, command="toy", helps={"seed": "of the toy"}):
     """Of a toy command."""
 
-    helps: ClassVar[Mapping[str, str]] = {"seed": "of the toy"}
-
     names: tuple[str, ...] = positional("NAME", nargs="+")
-    settings: tuple[str, ...] = repeated(name="--set", help="a setting")
+    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,14 +55,14 @@ def test_options_of_one_word_exclude_each_other() -> None:
         parser().parse_args(["a", "--slow", "--fast"])
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
-def test_every_command_declares_each_of_its_options_once(command: Command) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=[command.command for command in COMMANDS])
+def test_every_command_declares_each_of_its_options_once(command: type[Options]) -> None:
     made = argparse.ArgumentParser()
-    command.options.add(made)  # argparse refuses an option that is there already
+    command.add(made)  # argparse refuses an option that is there already
     declared = {action.dest for action in made._actions} - {"help"}
-    assert declared == {item.name for item in dataclasses.fields(command.options)}
-    assert command.help
-    assert command.name.rpartition(" ")[0] in ("", *GROUPS)
+    assert declared == {item.name for item in dataclasses.fields(command)}
+    assert command.__doc__
+    assert command.command.rpartition(" ")[0] in ("", *GROUPS)
 
 
 PRINTED = {"json", "markdown", "html", "yes", "output", "checkpoint", "junit", "plot", "worst", "rejects"}
@@ -90,10 +86,10 @@ SETTINGS = (jurist.Budget, jurist.Model, jurist.Sampling)
 
 @pytest.mark.parametrize("name", ["compile", "evaluate", "compare", "gate", "harden"])
 def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> None:
-    (command,) = [one for one in COMMANDS if one.name == name]
+    (command,) = [one for one in COMMANDS if one.command == name]
     function = getattr(jurist, name)
     taken = {**inspect.signature(jurist.load).parameters, **inspect.signature(function).parameters}
-    for item in dataclasses.fields(command.options):
+    for item in dataclasses.fields(command):
         where, _, what = ELSEWHERE.get(item.name, item.name).rpartition(".")
         owner = next((one for one in SETTINGS if item.name in one.__dataclass_fields__), None)
         if item.name in PRINTED:
@@ -128,7 +124,8 @@ def test_a_compilation_is_limited_alike_in_both() -> None:
 )
 def test_lists_of_commands_have_first_sentences(help: str, listed: str) -> None:
     parser = argparse.ArgumentParser()
-    add_commands(parser, [Command(name="toy", does="", options=Shared, help=help)], {})
+    toy = type(Options)("toy", (Shared,), {"__doc__": help}, command="toy")
+    add_commands(parser, [toy], {})
     assert " ".join(parser.format_help().split()).endswith(f"COMMAND toy {listed}")
 
 
