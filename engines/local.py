@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage
@@ -29,40 +29,34 @@ from dspy.lm15 import Message, Request, Response, Usage
 from ..errors import ModelError
 from ..text.wording import is_chinese, passages
 
-Loaded = TypeVar("Loaded")
 _LONGEST = 512  # tokens, for models that do not say how many they take
 
 
-class LocalEngine(ABC, Generic[Loaded]):
+class LocalEngine(ABC):
     """What answers behind the channel. The model is loaded at once: nobody pays for what it is to compare before."""
 
     kind: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
     extra: ClassVar[str]
 
-    def __init__(self, model: str, loaded: Loaded | None = None) -> None:
+    def __init__(self, model: str) -> None:
         missing = [name for name in self.needs if find_spec(name) is None]
-        if loaded is None and missing:
+        if missing:
             raise ModelError(
                 f"{self.kind}:{model} needs {' and '.join(missing)}",
                 hint=f"install it with: pip install 'jurist[{self.extra}]'",
             )
-        self.model, self._lock = model, threading.Lock()
-        self._loaded = self.load() if loaded is None else loaded
+        self._lock = threading.Lock()
 
     @abstractmethod
-    def load(self) -> Loaded:
-        """Load the model. Raises :class:`ModelError` if it cannot be used."""
-
-    @abstractmethod
-    def answer(self, loaded: Loaded, asked: Mapping[str, Any]) -> Any:
+    def answer(self, asked: Mapping[str, Any]) -> Any:
         """Return the answer to one question, as JSON values."""
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Answer one request."""
         asked = json.loads(request.messages[-1].text or "")
         with self._lock:  # tokenizers cannot be shared, and more threads than cores gain nothing
-            said = self.answer(self._loaded, asked)
+            said = self.answer(asked)
         response = Response(
             id=None,
             model=request.model,
@@ -118,30 +112,23 @@ _LETTUCE_READS = 4096  # tokens; what LettuceDetect's models were trained with
 _ROOM = 2  # of so many parts of the window, a response may fill one
 
 
-class SpanFinder(Protocol):
-    """What marks one response."""
-
-    def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
-        """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
-
-
-class LettuceEngine(LocalEngine[SpanFinder]):
+class LettuceEngine(LocalEngine):
     """Answers with the spans, or ``null``."""
 
     kind, extra, needs = "lettuce", "detectors", ("lettucedetect", "torch", "transformers")
 
-    def load(self) -> SpanFinder:
-        """Load the model."""
-        return load_finder(self.model)
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self._finder = load_finder(model)
 
-    def answer(self, loaded: SpanFinder, asked: Mapping[str, Any]) -> Any:
+    def answer(self, asked: Mapping[str, Any]) -> Any:
         """Mark one response."""
         context = list(passages(asked["reference"])) or [""]
-        return loaded.find(context, asked["dialogue"], asked["response"])
+        return self._finder.find(context, asked["dialogue"], asked["response"])
 
 
-def load_finder(model: str) -> SpanFinder:
-    """Load a model of the hub or of a folder."""
+def load_finder(model: str) -> Any:
+    """Load what marks the spans of a response: a model of the hub or of a folder."""
     hint = "name a LettuceDetect model of the Hugging Face hub, or a folder that holds one"
     with loading("lettuce", model, hint):
         from lettucedetect.detectors.transformer import TransformerDetector
@@ -160,6 +147,7 @@ class _Lettuce:
         self._detector = detector
 
     def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
+        """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
         size = len(self._detector.tokenizer(answer, add_special_tokens=False)["input_ids"])
         if size > self._detector.max_length // _ROOM:
             return None
@@ -178,13 +166,6 @@ RULES: Final[Mapping[str, Relation]] = {"nli": "entailment", "nli-contradiction"
 _BATCH = 16
 
 
-class Classifier(Protocol):
-    """What decides on one pair of texts."""
-
-    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
-        """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
-
-
 def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
     """Return what the pieces of a premise say together, and the highest probability of entailment."""
     tops = {max(sorted(chunk), key=lambda name: chunk[name]) for chunk in chunks}
@@ -194,29 +175,23 @@ def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
     return ("contradiction" if "contradiction" in tops else "neutral"), best
 
 
-class NliEngine(LocalEngine[Classifier]):
-    """Classifies the sentences of a response."""
+class NliEngine(LocalEngine):
+    """Classifies the sentences of a response; ``decides`` is the relation by which they will be told."""
 
     kind, extra, needs = "nli", "nli", ("torch", "transformers")
 
-    def __init__(
-        self, model: str, loaded: Classifier | None = None, *, decides: Relation = "entailment"
-    ) -> None:
-        self.decides = decides
-        super().__init__(model, loaded)
+    def __init__(self, model: str, *, decides: Relation = "entailment") -> None:
+        super().__init__(model)
+        self._classifier = load_classifier(model, decides)
 
-    def load(self) -> Classifier:
-        """Load the model."""
-        return load_classifier(self.model, self.decides)
-
-    def answer(self, loaded: Classifier, asked: Mapping[str, Any]) -> Any:
+    def answer(self, asked: Mapping[str, Any]) -> Any:
         """Classify."""
-        found = loaded.classify(asked["premise"], asked["hypotheses"])
+        found = self._classifier.classify(asked["premise"], asked["hypotheses"])
         return [{"relation": name, "entailment": round(p, 6)} for name, p in map(relate, found)]
 
 
-def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
-    """Load a model of the hub or of a folder; ``decides`` is the relation by which sentences will be told."""
+def load_classifier(model: str, decides: Relation = "entailment") -> Any:
+    """Load what decides on pairs of texts: a model of the hub or of a folder."""
     hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
     with loading("nli", model, hint):
         import transformers
@@ -237,7 +212,12 @@ def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
 
 def relations(model: str, names: Mapping[int, str], decides: Relation = "entailment") -> tuple[str, ...]:
     """Return what each class of a model stands for, by its name; unknown names stand for themselves."""
-    found = tuple(_relation(str(names[place])) for place in sorted(names))
+    starts = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
+    texts = [str(names[place]) for place in sorted(names)]
+    found = tuple(
+        next((known for start, known in starts.items() if text.strip().lower().startswith(start)), text)
+        for text in texts
+    )
     if found.count("entailment") != 1:
         raise ModelError(
             f"nli:{model} has the classes {', '.join(map(str, names.values()))}: which one is entailment?",
@@ -249,12 +229,6 @@ def relations(model: str, names: Mapping[int, str], decides: Relation = "entailm
             hint=f"use nli:{model}, or a model with the three classes of natural language inference",
         )
     return found
-
-
-def _relation(name: str) -> str:
-    starts = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
-    lowered = name.strip().lower()
-    return next((known for start, known in starts.items() if lowered.startswith(start)), name)
 
 
 class _Transformer:
@@ -272,6 +246,7 @@ class _Transformer:
         )
 
     def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
         pairs = [
             (place, piece, short)
             for place, text in enumerate(hypotheses)

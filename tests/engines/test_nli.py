@@ -51,7 +51,11 @@ def asker(reference: str, fake: Fake, **options: Any) -> Asker:
     found = named(reference)
     assert found
     judge, context = named_judge(found), options.pop("context", context_with())
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(NliEngine("m", fake), context), **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "find_spec", lambda name: object())
+        patch.setattr(local, "load_classifier", lambda model, decides: fake)
+        engine = NliEngine("m")
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(engine, context), **options)
 
 
 @pytest.mark.parametrize(
