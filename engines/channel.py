@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -89,14 +90,9 @@ class _Call:
     """One question on its way, and what earlier processes made of it."""
 
     request: Request
+    sent: Request  # with the number of the draw
     key: str
-    draw: int
     past: Past
-
-    @property
-    def numbered(self) -> Request:
-        """What is sent."""
-        return numbered(self.request, self.draw)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,35 +103,12 @@ class _Attempt:
     reservation: Amount | None
 
 
-@dataclass(frozen=True)
-class _Blocking:
-    """Makes a call where it blocks whoever asks; ``may_wait`` says whether what is waited for goes on meanwhile."""
+class _Way(NamedTuple):
+    """How a call is made and waited for: where it blocks whoever asks, or where it is awaited."""
 
-    inner: Inner
-    may_wait: bool
-
-    async def send(self, request: Request) -> tuple[Response, float | None]:
-        return self.inner.complete(request)
-
-    async def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-
-@dataclass(frozen=True)
-class _Awaiting:
-    """Makes a call where it is awaited."""
-
-    inner: Inner
-    may_wait: bool = True
-
-    async def send(self, request: Request) -> tuple[Response, float | None]:
-        return await self.inner.acomplete(request)
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-_Way: TypeAlias = _Blocking | _Awaiting
+    send: Callable[[Request], Awaitable[tuple[Response, float | None]]]
+    sleep: Callable[[float], Awaitable[None]]
+    may_wait: bool = True  # whether what is waited for goes on meanwhile
 
 
 class Channel:
@@ -161,10 +134,16 @@ class Channel:
 
     def complete(self, request: Request) -> Response:
         """Answer a request, from the journal if it was paid before."""
+
+        async def send(sent: Request) -> tuple[Response, float | None]:
+            return self.inner.complete(sent)
+
+        async def sleep(seconds: float) -> None:
+            time.sleep(seconds)
+
         # Waiting inside an event loop would stop the very calls that are waited for.
-        answered = self._answered(request, _Blocking(self.inner, may_wait=not _looping()))
         try:
-            answered.send(None)
+            self._answered(request, _Way(send, sleep, may_wait=not _looping())).send(None)
         except StopIteration as end:
             response: Response = end.value
             return response
@@ -172,7 +151,7 @@ class Channel:
 
     async def acomplete(self, request: Request) -> Response:
         """Do the same without blocking."""
-        return await self._answered(request, _Awaiting(self.inner))
+        return await self._answered(request, _Way(self.inner.acomplete, asyncio.sleep))
 
     async def _answered(self, request: Request, way: _Way) -> Response:
         call = self._begin(drawn_for(request))
@@ -186,23 +165,29 @@ class Channel:
 
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
+        request = call.request
         for number in range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE)):
-            await self._turn(call.request, way)
+            await self._turn(request, way)
             attempt = self._leave(call, await self._reserved(call, way))
             begun = self.pace.begin()
             try:
-                response, cost = await way.send(call.numbered)
+                response, cost = await way.send(call.sent)
+                answer = answer_of(response, cost, probabilities_of(response))
                 if not says_something(response):
-                    raise EmptyReplyError(answer_of(response, cost))
+                    raise EmptyReplyError(answer)
             except LMError as error:
                 pause = self._failed(attempt, error, number)
                 if isinstance(error, LMRateLimitError):
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
-                self._dropped(attempt)
+                with suppress(CheckpointError):  # it would hide why the call was given up
+                    self._over(attempt, Spend(calls=1, failures=1), "dropped")
                 raise
             else:
-                return self._paid(call, attempt, response, cost)
+                self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
+                self.pace.answered(request, answer.tokens)
+                self._over(attempt, _taken(answer), answer)
+                return response if answer.text == response.text else response_of(answer, request)
             finally:
                 self.pace.end()
             await self._paused(pause, way)
@@ -212,7 +197,7 @@ class Channel:
     def _check(self, call: _Call) -> None:
         """Let what answers say beforehand that it cannot."""
         if self._refuses:
-            self._refuses(call.numbered)
+            self._refuses(call.sent)
 
     async def _turn(self, request: Request, way: _Way) -> None:
         """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""
@@ -271,7 +256,8 @@ class Channel:
             self._replay(request, past.answer, past)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
-        return _Call(request=request, key=key, draw=number_of_draw(key, past.occurrence), past=past)
+        sent = numbered(request, number_of_draw(key, past.occurrence))
+        return _Call(request=request, sent=sent, key=key, past=past)
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
@@ -288,32 +274,24 @@ class Channel:
         self.context.meter.book(past.phase, attempts)
         self._count(Spend(failed_before=attempts))
 
-    def _paid(self, call: _Call, attempt: _Attempt, response: Response, cost: float | None) -> Response:
-        request, answer = call.request, answer_of(response, cost, probabilities_of(response))
-        if answer.text != response.text:
-            response = response_of(answer, request)
-        self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
-        self.pace.answered(request, answer.tokens)
-        try:
-            self.context.journal.keep(attempt.number, answer)
-            heard(answer)
-            self._count(_taken(answer))
-        finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
-            self.context.meter.settle(tokens=answer.tokens, cost=cost, reservation=attempt.reservation)
-        return response
-
     def _count(self, spend: Spend) -> None:
         self.context.ledger.add(self.purpose, spend)
         case = current_draw.get().spend
         if case is not None:
             case.add(spend)
 
-    def _dropped(self, attempt: _Attempt) -> None:
-        """Book a call that was sent and whose answer nobody waits for any more."""
-        self.context.meter.settle(tokens=0, cost=0.0, reservation=attempt.reservation)
-        self._count(Spend(calls=1, failures=1))
-        with suppress(CheckpointError):  # it would hide why the call was given up
-            self.context.journal.fail(attempt.number, "dropped")
+    def _over(self, attempt: _Attempt, spend: Spend, end: Answer | Failed, error: str = "") -> None:
+        """Book an attempt that has left: what it took, and its answer or how it failed."""
+        try:
+            self._count(spend)
+            if isinstance(end, Answer):
+                self.context.journal.keep(attempt.number, end)
+                heard(end)
+            else:
+                self.context.journal.fail(attempt.number, end, error)
+        finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
+            tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
+            self.context.meter.settle(tokens=tokens, cost=cost, reservation=attempt.reservation)
 
     def _failed(self, attempt: _Attempt, error: LMError, number: int) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
@@ -321,12 +299,10 @@ class Channel:
         again = retryable(error) and number + 1 < attempts
         self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
-        tokens = taken.input_tokens + taken.output_tokens
-        self.context.meter.settle(tokens=tokens, cost=taken.cost, reservation=attempt.reservation)
-        self._count(replace(taken, retries=int(again), failures=int(not again)))
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
-        self.context.journal.fail(attempt.number, failed, brief(error) if failed == "over" else "")
+        taken = replace(taken, retries=int(again), failures=int(not again))
+        self._over(attempt, taken, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
         return backoff(error, number)
