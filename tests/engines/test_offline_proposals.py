@@ -8,7 +8,7 @@ import pytest
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.labels import BANK, active, instruction_sentences
-from jurist.engines.offline.proposer import normal, read_story
+from jurist.engines.offline.proposer import normal
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
@@ -79,12 +79,6 @@ def test_language_follows_the_instruction() -> None:
     added = text.replace("判断每句话是否有依据。", "")
     assert added
     assert not any(ch.isascii() and ch.isalpha() for ch in added)
-
-
-def test_scored_instructions_are_read_as_our_optimizers_write_them() -> None:
-    text = "text:\nDecide.\nscore: 63\n\ntext:\nDecide well.\n\nBriefly.\nscore: 70"
-    story = read_story({"scored_instructions": text, "errors": ""})
-    assert story.scored == (("Decide well.\nBriefly.", 70.0), ("Decide.", 63.0))
 
 
 def test_copro_and_mipro_signatures_get_instructions() -> None:
