@@ -21,7 +21,7 @@ from ..evaluation.ceiling import human_ceiling
 from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
-from ..gold.raters import RULES, Merged, Rule, clear_units, merge_gold, rating_columns, strata
+from ..gold.raters import RULES, Rule, Strata, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
 from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
@@ -188,7 +188,7 @@ def agreement(options: AgreementOptions) -> Result:
     agreed = _agreed(judge, ratings, groups, clear)
     aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
-    merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
+    merged = {rule: strata(gold, rule=rule) for rule in RULES}
     chosen = None if options.merge is None else merged[options.merge]
     data = {
         "gold": gold.name,
@@ -235,7 +235,7 @@ def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
     return rating_columns(gold.cases)
 
 
-def _rule_card(merged: Merged) -> dict[str, Any]:
+def _rule_card(merged: Strata) -> dict[str, Any]:
     return {
         "labelled": merged.labelled,
         "ambiguous": len(merged.ambiguous),

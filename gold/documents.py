@@ -17,7 +17,7 @@ from ..cases import text_hash
 from ..errors import GoldError, why
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .files import OnBad, Place, Reading, bytes_of, refuse, text_of
+from .files import OnBad, Place, Reading, refuse, text_of
 from .sources import bundled_names, read
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _title(group: str, document: Document) -> str:
 
 
 def _plain(path: Path, root: Path) -> Document:
-    text = text_of(bytes_of(path, str(path)), str(path)).strip()
+    text = text_of(path, str(path)).strip()
     if not text:
         raise GoldError("the document is empty", path=str(path), hint="remove it")
     first, _, rest = text.partition("\n")

@@ -10,20 +10,22 @@ import itertools
 import json
 import math
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
+
+import pydantic
 
 from ..errors import GoldError, why
 
+R = TypeVar("R")
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[tuple[int, Row]]
 """Rows with the line (or record number) each starts on."""
-Found: TypeAlias = tuple[int, Row | GoldError]
+ReadRow: TypeAlias = tuple[int, Row | GoldError]
 """A row, or what is wrong with it, with the line (or record number) it starts on."""
 Numbered: TypeAlias = Iterator[tuple[int, str]]
 """Lines of a text with their numbers."""
@@ -34,10 +36,16 @@ OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 
 _SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
 _SOME = "give a file with at least one row"
-_PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
+_UNPACK = "unpack it, or export it as CSV or JSONL"
+_NO_TEXT = {
+    b"\x1f\x8b": ("this is a gzip file, not rows", _UNPACK),
+    b"PK\x03\x04": ("this is a zip archive or an Excel workbook, not rows", _UNPACK),
+    b"%PDF": ("this is a PDF, not rows", _UNPACK),
+    b"\xff\xfe": ("the file is UTF-16, not UTF-8", _SAVE),
+    b"\xfe\xff": ("the file is UTF-16, not UTF-8", _SAVE),
+}
+"""What a file begins with that is no text, what it is then, and what to do."""
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
-_DEEPEST = 100
-"""Lists and objects that may stand in each other: whoever writes the row again can follow no deeper."""
 _CELL = 128 * 1024 * 1024
 """Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
 _BATCH = 256
@@ -71,8 +79,7 @@ class Reading:
     rows: Rows  # (line or record number, row)
     kind: Kind = "json"  # how values are to be understood
     card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
-    # line of a row -> the second rater's row, with its place
-    second: Mapping[int, tuple[Place, Row]] = field(default_factory=dict)
+    second: Mapping[int, Row] = field(default_factory=dict)  # line of a row -> what a second rater says of it
 
 
 def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
@@ -80,11 +87,20 @@ def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
     raise error
 
 
+def validated(kind: pydantic.TypeAdapter[R], row: Row, place: Place, *, hint: str) -> R:
+    """Return what a row is as a value of a type."""
+    try:
+        return kind.validate_python(row)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise place.wrong(first["msg"], ".".join(map(str, first["loc"])), hint=hint) from error
+
+
 def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Reading:
     """Return the rows of a file's content."""
-    kind, found = scan(io.BytesIO(data), path, most=_WHOLE)
+    kind, read = scan(io.BytesIO(data), path, most=_WHOLE)
     rows: Rows = []
-    for line, row in found:
+    for line, row in read:
         if isinstance(row, GoldError):
             on_bad(row, None)
         else:
@@ -92,7 +108,7 @@ def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Rea
     return Reading(name=name, path=path, rows=rows, kind=kind)
 
 
-def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[Found]]:
+def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[ReadRow]]:
     """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
 
     Memory stays flat, but for a JSON array, which is read whole.
@@ -100,17 +116,17 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
     source = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     head = source.peek(4)
     if head[:4] == b"PAR1":
-        return "columns", _parquet(_seekable(source), path, most)
-    _check_packed(head, path)
+        return "columns", _parquet(source, path, most)
+    _check_text(head, path)
     lines = enumerate(_Lines(source, encoding="utf-8-sig", errors="surrogateescape", newline=""), 1)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         raise GoldError("the file is empty", path=path, hint=_SOME)
-    found = itertools.chain([first], lines)
-    if first[1].lstrip()[0] in "{[" or PurePath(path).suffix.lower() in _JSON_NAMES:
-        whole = first[1].lstrip()[0] == "[" or first[1].strip() == "{"
-        return "json", _whole_json(found, path) if whole else _json_lines(found, path)
-    return "text", _csv_rows(found, path)
+    start, rest = first[1].lstrip(), itertools.chain([first], lines)
+    if start[0] in "{[" or PurePath(path).suffix.lower() in _JSON_NAMES:
+        whole = start[0] == "[" or start.rstrip() == "{"
+        return "json", _whole_json(rest, path) if whole else _json_lines(rest, path)
+    return "text", _csv_rows(rest, path)
 
 
 class _Lines(io.TextIOWrapper):
@@ -128,22 +144,20 @@ def bytes_of(file: Path, path: str) -> bytes:
         raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
 
 
-def text_of(data: bytes, path: str) -> str:
-    """Decode UTF-8, with or without a byte order mark."""
-    _check_packed(data, path)
+def text_of(file: Path, path: str) -> str:
+    """Return the text that a file holds, in UTF-8 with or without a byte order mark."""
+    data = bytes_of(file, path)
+    _check_text(data, path)
     text = data.decode("utf-8-sig", "surrogateescape")
     if error := unreadable(text, path, 1):
         raise error
     return text
 
 
-def _check_packed(head: bytes, path: str) -> None:
-    for magic, what in _PACKED.items():
+def _check_text(head: bytes, path: str) -> None:
+    for magic, (what, hint) in _NO_TEXT.items():
         if head.startswith(magic):
-            hint = "unpack it, or export it as CSV or JSONL"
-            raise GoldError(f"this is {what}, not rows", path=path, hint=hint)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise GoldError("the file is UTF-16, not UTF-8", path=path, line=1, hint=_SAVE)
+            raise GoldError(what, path=path, hint=hint)
 
 
 def unreadable(text: str, path: str, line: int) -> GoldError | None:
@@ -166,12 +180,11 @@ class _TwiceError(ValueError):
     """A key stands twice in one object; the argument is the key."""
 
 
-def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for name in names if names.count(name) > 1))
-    return found
+def _said_once(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise _TwiceError(Counter(name for name, _ in pairs).most_common(1)[0][0])
+    return row
 
 
 _READER = json.JSONDecoder(object_pairs_hook=_said_once)
@@ -179,41 +192,22 @@ _READER = json.JSONDecoder(object_pairs_hook=_said_once)
 
 def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
     """Return one JSON value."""
-
-    def deep() -> GoldError:
-        return GoldError("the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row")
-
+    place = Place(path, first_line)
     try:
-        found = _READER.decode(text)
+        return _READER.decode(text)
     except json.JSONDecodeError as error:
-        hint, line = (
-            "write one JSON object per line, or one JSON array of objects",
-            first_line + error.lineno - 1,
-        )
-        said = f"broken JSON at column {error.colno}: {error.msg}"
-        raise GoldError(said, path=path, line=line, hint=hint) from error
+        place = Place(path, first_line + error.lineno - 1)
+        hint = "write one JSON object per line, or one JSON array of objects"
+        raise place.wrong(f"broken JSON at column {error.colno}: {error.msg}", hint=hint) from error
     except _TwiceError as error:
-        said, key = "an object gives this key twice", str(error)[:80]
-        raise GoldError(
-            said, path=path, line=first_line, field=key, hint="keep one of the two values"
-        ) from error
-    except ValueError as error:
-        said = f"an integer has more than {sys.get_int_max_str_digits()} digits"
-        raise GoldError(said, path=path, line=first_line, hint="write it as a string") from error
-    except RecursionError as error:
-        raise deep() from error
-    if _is_deeper(found, _DEEPEST):
-        raise deep()
-    return found
+        said, hint = "an object gives this key twice", "keep one of the two values"
+        raise place.wrong(said, str(error)[:80], hint=hint) from error
+    except (ValueError, RecursionError) as error:
+        said = "the JSON is nested too deeply, or holds an integer of thousands of digits"
+        raise place.wrong(said, hint="flatten the row, or write the integer as a string") from error
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
-    """Whether more lists and objects than so many stand in each other."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not depth or any(_is_deeper(part, depth - 1) for part in parts if isinstance(part, dict | list))
-
-
-def _whole_json(lines: Numbered, path: str) -> Iterator[Found]:
+def _whole_json(lines: Numbered, path: str) -> Iterator[ReadRow]:
     """Yield the items of an array, by their numbers, or the one object that is laid out over lines."""
     first, line = next(lines)
     text = "\n" * (first - 1) + line + "".join(line for _, line in lines)
@@ -223,30 +217,29 @@ def _whole_json(lines: Numbered, path: str) -> Iterator[Found]:
     if not value:
         raise GoldError("the array is empty", path=path, hint=_SOME)
     for number, item in enumerate(value if isinstance(value, list) else [value], 1):
-        yield number, _object(item, path, number)
+        yield number, _object(item, Place(path, number))
 
 
-def _json_lines(lines: Numbered, path: str) -> Iterator[Found]:
+def _json_lines(lines: Numbered, path: str) -> Iterator[ReadRow]:
     for number, line in lines:
-        if line.strip():
-            found: Row | GoldError | None = unreadable(line, path, number)
-            try:
-                found = found or _object(
-                    parse_json(line.rstrip("\r\n"), path, first_line=number), path, number
-                )
-            except GoldError as error:
-                found = error
-            yield number, found
+        if not line.strip():
+            continue
+        try:
+            if error := unreadable(line, path, number):
+                raise error
+            value = parse_json(line.rstrip("\r\n"), path, first_line=number)
+            yield number, _object(value, Place(path, number))
+        except GoldError as error:
+            yield number, error
 
 
-def _object(item: Any, path: str, line: int) -> Row | GoldError:
+def _object(item: Any, place: Place) -> Row | GoldError:
     if isinstance(item, dict):
         return item
-    said = f"a row must be a JSON object, got {type(item).__name__}"
-    return GoldError(said, path=path, line=line, hint="write {...}")
+    return place.wrong(f"a row must be a JSON object, got {type(item).__name__}", hint="write {...}")
 
 
-def _csv_rows(lines: Numbered, path: str) -> Iterator[Found]:
+def _csv_rows(lines: Numbered, path: str) -> Iterator[ReadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), _CELL))
     records = _records(lines, path)
     first_line, header = next(records, (1, None))
@@ -257,14 +250,14 @@ def _csv_rows(lines: Numbered, path: str) -> Iterator[Found]:
     names, line = [name.strip() for name in header], first_line
     if twice := sorted(name for name, count in Counter(names).items() if name and count > 1):
         said, hint = "two columns have this name", "rename one of them"
-        raise GoldError(said, path=path, line=first_line, field=twice[0], hint=hint)
+        raise Place(path, first_line).wrong(said, twice[0], hint=hint)
     for line, cells in records:
         if isinstance(cells, GoldError):
             yield line, cells
         elif len(cells) != len(names):
             said = f"the row has {len(cells)} cells, the header has {len(names)}"
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
-            yield line, GoldError(said, path=path, line=line, hint=hint)
+            yield line, Place(path, line).wrong(said, hint=hint)
         else:
             yield line, {name: cell for name, cell in zip(names, cells, strict=True) if name}
     if line == first_line:
@@ -285,7 +278,7 @@ def _records(lines: Numbered, path: str) -> Iterator[tuple[int, list[str] | Gold
             return
         except csv.Error as error:
             hint = "double every quote inside a quoted cell and close every quoted cell"
-            yield line, GoldError(f"broken CSV: {error}", path=path, line=line, hint=hint)
+            yield line, Place(path, line).wrong(f"broken CSV: {error}", hint=hint)
         else:
             if any(cell.strip() for cell in cells):
                 yield line, next(filter(None, (unreadable(cell, path, line) for cell in cells)), cells)
@@ -299,23 +292,18 @@ def _cells(header: str, delimiter: str) -> int:
         return 0
 
 
-def _seekable(stream: BinaryIO) -> BinaryIO:
-    """Return a stream, as a temporary file if it is a pipe: Parquet is read from its end."""
-    if stream.seekable():
-        return stream
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
-    shutil.copyfileobj(stream, copy)
-    copy.seek(0)
-    return copy
-
-
-def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[Found]:
+def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[ReadRow]:
     import pyarrow
     import pyarrow.parquet
     import pyarrow.types as kinds
 
     number, taken = 0, 0
     try:
+        if not stream.seekable():  # a pipe: Parquet is read from its end
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
+            shutil.copyfileobj(stream, copy)
+            copy.seek(0)
+            stream = copy
         schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
         texts = [one.name for one in schema if kinds.is_string(one.type) or kinds.is_binary(one.type)]
         stream.seek(0)
@@ -327,10 +315,10 @@ def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[Found]:
             if size > batch.num_rows * _WIDEST or taken > most:
                 what = f"it expands to {taken / 2**20:,.0f} MiB in the first {number + batch.num_rows} rows"
                 raise GoldError(what, path=path, hint="give a file of fewer or shorter rows")
-            for row in _plain(batch):
+            for row in batch.to_pylist():
                 number += 1
-                yield number, _not_text(path, number) if row is None else row
-    except (pyarrow.ArrowException, OSError) as error:
+                yield number, row
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
     if not number:
         raise GoldError("the file has no rows", path=path, hint=_SOME)
@@ -349,20 +337,3 @@ def _expanded(batch: Any) -> int:
         else:
             size += column.nbytes
     return size
-
-
-def _plain(batch: Any) -> Iterator[Row | None]:
-    """Yield the rows of a batch; ``None`` for one whose text is not UTF-8."""
-    try:
-        yield from batch.to_pylist()
-    except UnicodeDecodeError:
-        for place in range(batch.num_rows):
-            try:
-                yield batch.slice(place, 1).to_pylist()[0]
-            except UnicodeDecodeError:
-                yield None
-
-
-def _not_text(path: str, number: int) -> GoldError:
-    hint = "write the column as UTF-8 text"
-    return GoldError("a cell of the row is not UTF-8", path=path, line=number, hint=hint)

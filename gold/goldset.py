@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ from ..programs.records import is_table, records
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Reading, Row
 from .mapping import RowMapping
-from .raters import Rule, merge_gold, named_ambiguity
+from .raters import Rule, merge_gold
 from .rejects import Rejects
 from .rows import canonical_row, joined, label_keys, normalise
 from .shared import GoldData, grouped, settled, shared_inputs
-from .sheets import answered, is_sheet
+from .sheets import is_sheet, sheet_cases
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
 
@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Gold(GoldData):
     """A gold set: labelled cases of one judge, how they are read, and how they are split."""
-
-    def __repr__(self) -> str:
-        """Name it, and say how much there is of it."""
-        groups = len({case.group for case in self.cases})
-        return f"<Gold {self.name} of {self.judge.name}: {len(self.cases)} cases in {groups} groups>"
 
     @classmethod
     def load(
@@ -68,11 +63,13 @@ class Gold(GoldData):
             UsageError: the mapping names a field or a label that the judge does not have.
         """
         sources = [source] if isinstance(source, str | Path) else list(source)
-        bad, strict = rejects or Rejects(), rejects is None
+        bad = Rejects() if rejects is None else rejects
         bad.check_apart(*sources)
         with bad:
             readings = [read_for(judge, one, bad.add) for one in sources]
-            return _build(readings, judge, " ".join(map(str, sources)), labelled, mapping, bad, strict)
+            return _build(
+                readings, judge, " ".join(map(str, sources)), labelled, mapping, bad, rejects is None
+            )
 
     @classmethod
     def again(
@@ -115,12 +112,11 @@ class Gold(GoldData):
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
-        bad, strict = rejects or Rejects(), rejects is None
+        bad = Rejects() if rejects is None else rejects
         with bad:
-            numbered = list(enumerate(records(rows, name), 1))
             kind: Kind = "columns" if is_table(rows) else "json"
-            reading = Reading(name=name, path=name, rows=numbered, kind=kind)
-            return _build([reading], judge, name, labelled, mapping, bad, strict)
+            reading = Reading(name=name, path=name, rows=list(enumerate(records(rows, name), 1)), kind=kind)
+            return _build([reading], judge, name, labelled, mapping, bad, rejects is None)
 
     def split(
         self,
@@ -192,30 +188,11 @@ def import_gold(
         rejects.check_apart(path)
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
     if merge is not None:
-        gold = _by_rule(gold, merge)
+        gold = merge_gold(gold, merge)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
     order = [known[id_] for id_ in gold.rows if id_ in known] if merge is not None else gold.cases
     write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in order), path)
     return gold
-
-
-def _by_rule(gold: Gold, rule: Rule) -> Gold:
-    """Return the gold set after a rule, without the rows that nobody labelled."""
-    if not label_keys(gold.judge):
-        hint = f"give its rows model the field {gold.judge.answer.field!r}"
-        raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
-    after, merged = merge_gold(gold, rule)
-    cases = tuple(case for case in after.cases if case.known)
-    ambiguous = tuple(case for case in after.cases if not case.known and _rated(case))
-    if not cases and not ambiguous:
-        raise GoldError(
-            f"none of the {len(after.cases)} rows has a label or a rating",
-            path=gold.source,
-            hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
-        )
-    rows = named_ambiguity(after.rows, merged, several=gold.judge.answer.per_unit)
-    left_out = len(after.cases) - len(cases)
-    return replace(after, cases=cases, ambiguous=ambiguous, rows=rows, skipped=gold.skipped + left_out)
 
 
 def write_split(split: Split, folder: str | Path) -> None:
@@ -243,6 +220,7 @@ def _build(
     bad: Rejects,
     strict: bool,
 ) -> Gold:
+    """Make a gold set of what was read; bad rows are set aside, or, if strict, the whole is refused."""
     mapping = mapping or RowMapping()
     mapping.check(judge)
     held: defaultdict[str, list[tuple[Row, tuple[Case, Row]]]] = defaultdict(list)  # case id -> its rows
@@ -250,9 +228,9 @@ def _build(
     for reading in readings:
         if not reading.rows and not bad.count:
             raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
-        for raw, found in _rows(reading, judge, mapping, bad):
-            used = [one for one in found if not labelled or one[0].known or _rated(one[0])]
-            skipped += len(found) - len(used) if found else 1
+        for raw, cases in _rows(reading, judge, mapping, bad):
+            used = [one for one in cases if not labelled or one[0].known or _rated(one[0])]
+            skipped += len(cases) - len(used) if cases else 1
             for one in used:
                 held[one[0].id].append((raw, one))
     whole: dict[str, tuple[Case, Row]] = {}
@@ -269,12 +247,12 @@ def _build(
         raise nothing_for(judge, skipped, source)
     shared = shared_inputs(judge, [case for case, _ in whole.values()])
     known = settled(judge, shared)
-    cases = [grouped(known, case) for case, _ in whole.values()]
-    ambiguous = tuple(case for case in cases if labelled and not case.known)
+    grouped_cases = [grouped(known, case) for case, _ in whole.values()]
+    ambiguous = tuple(case for case in grouped_cases if labelled and not case.known)
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
         judge=judge,
-        cases=tuple(case for case in cases if case.known or not labelled),
+        cases=tuple(case for case in grouped_cases if case.known or not labelled),
         source=source,
         card=readings[0].card if len(readings) == 1 else {},
         rows={key: row for key, (_, row) in whole.items()},
@@ -292,22 +270,32 @@ def _build(
 def _rows(
     reading: Reading, judge: Judge, mapping: RowMapping, bad: Rejects
 ) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of a source, or the first of a case of a sheet, and what it holds."""
+    """Yield each row of a source, or the first of a case of a sheet, with the cases that it holds."""
     mapping.check_columns(reading)
-    originals, kind = dict(reading.rows), reading.kind
+    originals = dict(reading.rows)
     rows = [(line, mapping.row(judge, row)) for line, row in reading.rows]
-    if rows and is_sheet(rows[0][1], kind):
-        rows, kind = answered(judge, rows, reading.path, kind), "json"
+    if rows and is_sheet(rows[0][1], reading.kind):
+        for line, one in sheet_cases(judge, rows, reading.path, reading.kind):
+            yield originals[line], [one]
+        return
     for line, row in rows:
-        second = reading.second.get(line)
-        if second is not None:
-            second = second[0], mapping.row(judge, second[1])
+        place = Place(reading.path, line)
         try:
-            found = normalise(judge, row, Place(reading.path, line), kind, second)
+            if line in reading.second:
+                row["ratings"] = _of_two(row, mapping.row(judge, reading.second[line]), place)
+            yield originals[line], normalise(judge, row, place, reading.kind)
         except GoldError as error:
             bad.add(error, originals[line])
-            continue
-        yield originals[line], found
+
+
+def _of_two(row: Row, second: Row, place: Place) -> Row:
+    """Return the ratings of a row on which a second rater spoke: those of the row itself, and of both."""
+    name = next((name for name in second if name in row), None)
+    if name is None:
+        hint = "write the row's number and the labels, under the name they have in gold.jsonl"
+        raise place.wrong("the second rater's labels are missing in second.jsonl", hint=hint)
+    ratings = {"first": row[name], "second": second[name], **(row.get("ratings") or {})}
+    return {rater: label for rater, label in ratings.items() if label is not None}
 
 
 def _rated(case: Case) -> bool:

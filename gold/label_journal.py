@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError
-from .files import Row
+from ..errors import GoldError, why
+from .files import Place, Row
+
+_FIELDS = {"case", "unit", "rater", "label"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,31 @@ class Label:
     label: str  # as it was given; empty if an earlier one is taken back
     category: str = ""  # why the unit is ambiguous; empty if it is not
 
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Of the labels with the same one the last counts."""
+        return self.case, self.unit, self.rater
+
+
+def is_journal(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is a line of a journal."""
+    return row.keys() >= _FIELDS and ("row" in row or "ambiguity" in row or len(row) == len(_FIELDS))
+
+
+def label_of(row: Any, place: Place) -> Label:
+    """Return the label in a line of a journal."""
+    try:
+        return Label(
+            case=str(row["case"]),
+            unit=row["unit"] - 1,
+            rater=str(row["rater"]),
+            label=str(row["label"]),
+            category=str(row.get("ambiguity") or ""),
+        )
+    except (KeyError, TypeError) as error:
+        hint = "name a new file, or one that jurist review wrote"
+        raise place.wrong("not a line of a review", hint=hint) from error
+
 
 class LabelJournal:
     """The labels of one file."""
@@ -34,7 +61,6 @@ class LabelJournal:
         self.path = path
         self._guard = threading.Lock()
         self._labels: dict[tuple[str, int, str], Label] = {}
-        self._rows: set[str] = set()
         if path.exists():
             self._read()
 
@@ -45,27 +71,14 @@ class LabelJournal:
             if whole != len(data):  # torn by a kill in the middle of a line, which was never said to be saved
                 os.truncate(self.path, whole)
         except OSError as error:
-            raise GoldError(f"it cannot be read: {error.strerror}", path=str(self.path)) from error
+            raise GoldError(f"it cannot be read: {why(error)}", path=str(self.path)) from error
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                one = json.loads(line)
-                label = Label(
-                    case=one["case"],
-                    unit=one["unit"] - 1,
-                    rater=one["rater"],
-                    label=one["label"],
-                    category=one.get("ambiguity") or "",
-                )
-            except (ValueError, KeyError, TypeError) as error:
-                hint = "name a new file, or one that jurist review wrote"
-                raise GoldError(
-                    "not a line of a review", path=str(self.path), line=number, hint=hint
-                ) from error
-            self._keep(label)
-
-    def _keep(self, label: Label) -> None:
-        self._rows.add(label.case)
-        self._labels[label.case, label.unit, label.rater] = label
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            label = label_of(row, Place(str(self.path), number))
+            self._labels[label.key] = label
 
     def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
         """Write a label; it is on the disk when this returns."""
@@ -73,7 +86,7 @@ class LabelJournal:
         if label.category:
             line["ambiguity"] = label.category
         with self._guard:
-            if label.case not in self._rows:
+            if all(case != label.case for case, _, _ in self._labels):
                 line |= {"group": group, "row": dict(row)}
             text = json.dumps(line, ensure_ascii=False) + "\n"
             try:
@@ -83,8 +96,8 @@ class LabelJournal:
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
-                raise GoldError(f"it cannot be written: {error.strerror}", path=str(self.path)) from error
-            self._keep(label)
+                raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
+            self._labels[label.key] = label
 
     def labels(self) -> Sequence[Label]:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""

@@ -9,20 +9,20 @@ no file.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError
 from ..evaluation.rows import Row, majority
-from .rows import label_keys
+from .files import Place
+from .rows import AMBIGUITY, label_keys
 from .shared import GoldData
 from .sheets import CATEGORIES, Category
 
 if TYPE_CHECKING:
     from ..evaluation.ceiling import Ceiling
-    from ..programs.answers.base import Answer
 
 G = TypeVar("G", bound=GoldData)
 
@@ -32,7 +32,6 @@ Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 own gold label where there is none."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-_UNKNOWN: tuple[Category, ...] = ("unknown",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,30 +45,6 @@ class Ambiguous:
     source: str = ""  # ``file:line`` of its case
     votes: Mapping[Any, int] = field(default_factory=dict)  # label -> how many of a judge's rows say so
     unanswered: int = 0  # rows in which the judge abstained or failed on it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merged:
-    """Cases after a rule."""
-
-    rule: Rule  # which
-    # in the order given, with their ratings. ``gold`` is ``None`` on ambiguous units, and ``None``
-    # altogether where no unit of the case has a label, as for rows that nobody labelled
-    cases: tuple[Case, ...] = field(repr=False)
-    # the units without a merged label that raters did label, in order
-    ambiguous: tuple[Ambiguous, ...] = field(repr=False)
-    labelled: int  # units with a label
-
-    @property
-    def by_category(self) -> dict[Category, int]:
-        """How many units are ambiguous, by category."""
-        return by_category(self.ambiguous)
-
-
-def by_category(units: Iterable[Ambiguous]) -> dict[Category, int]:
-    """Return how many units are ambiguous, by category."""
-    found = Counter(one.category for one in units)
-    return {category: found[category] for category in CATEGORIES}
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -88,52 +63,63 @@ def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     given = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
     sizes = {len(labels) for labels in given}
     if len(sizes) > 1:
-        raise GoldError(
-            f"the raters labelled different numbers of units {sorted(sizes)}",
-            path=case.source,
-            field="ratings",
-            hint="give one label, or null, per unit and rater",
-        )
+        said = f"the raters labelled different numbers of units {sorted(sizes)}"
+        hint = "give one label, or null, per unit and rater"
+        raise Place(case.source).wrong(said, "ratings", hint=hint)
     return tuple(
         {rater: label for rater, labels in case.ratings.items() if (label := labels[unit]) is not None}
         for unit in range(max(sizes, default=0))
     )
 
 
-def merge_cases(
-    cases: Iterable[Case], rule: Rule, categories: Mapping[str, Sequence[Category]] | None = None
-) -> Merged:
-    """Merge the ratings of every case; the cases given are not changed."""
-    found: list[Case] = []
-    ambiguous: list[Ambiguous] = []
-    labelled = 0
-    for case in cases:
-        units = unit_ratings(case)
-        own = case.gold or (None,) * len(units)
-        why = (categories or {}).get(case.id) or _UNKNOWN * len(units)
-        gold = tuple(merge(ratings, rule, label) for ratings, label in zip(units, own, strict=True))
-        for unit, (label, ratings) in enumerate(zip(gold, units, strict=True)):
-            if label is None and ratings:
-                one = Ambiguous(
-                    case=case.id, unit=unit, labels=ratings, category=why[unit], source=case.source
-                )
-                ambiguous.append(one)
-            labelled += label is not None
-        found.append(replace(case, gold=gold if any(label is not None for label in gold) else None))
-    return Merged(rule=rule, cases=tuple(found), ambiguous=tuple(ambiguous), labelled=labelled)
+def merged(case: Case, rule: Rule) -> Case:
+    """Return a case with the gold labels that a rule finds, and its ratings as they were."""
+    units = unit_ratings(case)
+    own = case.gold or (None,) * len(units)
+    gold = tuple(merge(ratings, rule, label) for ratings, label in zip(units, own, strict=True))
+    return replace(case, gold=gold if any(label is not None for label in gold) else None)
 
 
-def merge_gold(gold: G, rule: Rule) -> tuple[G, Merged]:
-    """Merge a whole gold set."""
-    categories = {case.id: ambiguity(gold.rows.get(case.id, {}), case) for case in gold.cases}
-    merged = merge_cases(gold.cases, rule, categories)
-    keys = label_keys(gold.judge)
-    rows = {
-        case.id: _relabelled(gold.rows[case.id], case, keys, gold.judge.answer)
-        for case in merged.cases
-        if case.id in gold.rows
-    }
-    return replace(gold, cases=merged.cases, rows=rows), merged
+def merge_gold(gold: G, rule: Rule) -> G:
+    """Return a gold set after a rule, without the rows that nobody labelled.
+
+    The rows read back as the merged cases. In them every ambiguous unit names a category: what people wrote stays;
+    where nobody said why, it is ``unknown``.
+    """
+    answer, keys = gold.judge.answer, label_keys(gold.judge)
+    if not keys:
+        hint = f"give its rows model the field {answer.field!r}"
+        raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
+    rows, labelled, ambiguous = dict(gold.rows), list[Case](), list[Case]()
+    for before in gold.cases:
+        case, row = merged(before, rule), dict(gold.rows[before.id])
+        units, why = unit_ratings(case), ambiguity(row, case)
+        if row.get("ratings"):
+            row = {key: value for key, value in row.items() if key not in keys}
+            if case.gold is not None:
+                values = [answer.scale.to_json(value) for value in case.gold]
+                row[keys[0]] = values if answer.per_unit else values[0]
+        unsure = [
+            bool(units[at]) and (case.gold is None or case.gold[at] is None) for at in range(len(units))
+        ]
+        written = row.get(AMBIGUITY)
+        if any(unsure) and not (isinstance(written, str) and written):
+            named = written or [None] * len(units)
+            each = [why[at] if unsure[at] else named[at] for at in range(len(units))]
+            row[AMBIGUITY] = each if answer.per_unit else why[0]
+        rows[case.id] = row
+        if case.known:
+            labelled.append(case)
+        elif any(units):
+            ambiguous.append(case)
+    if not labelled and not ambiguous:
+        raise GoldError(
+            f"none of the {len(gold.cases)} rows has a label or a rating",
+            path=gold.source,
+            hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
+        )
+    skipped = gold.skipped + len(gold.cases) - len(labelled)
+    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), rows=rows, skipped=skipped)
 
 
 def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
@@ -141,63 +127,20 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
 
     The field holds one category for all units, or a list with one (or null) per unit; it may be missing.
     """
-    count, given = len(unit_ratings(case)), row.get("ambiguity")
+    count, given, place = len(unit_ratings(case)), row.get(AMBIGUITY), Place(case.source)
     if not count:
         return ()  # nobody labelled it yet
-    names = list(given) if isinstance(given, list | tuple) else [given] * count
+    names: list[Any] = [
+        name or "unknown" for name in (given if isinstance(given, list | tuple) else [given] * count)
+    ]
     if len(names) != count:
-        raise GoldError(
-            f"there are {len(names)} categories for {count} units",
-            path=case.source,
-            field="ambiguity",
-            hint="write one category, or a list with one (or null) per unit",
-        )
-    found: list[Category] = []
+        hint = "write one category, or a list with one (or null) per unit"
+        raise place.wrong(f"there are {len(names)} categories for {count} units", AMBIGUITY, hint=hint)
     for name in names:
-        known = next((category for category in CATEGORIES if category == (name or "unknown")), None)
-        if known is None:
-            raise GoldError(
-                f"unknown category {name!r}",
-                path=case.source,
-                field="ambiguity",
-                hint=f"use one of: {', '.join(CATEGORIES)}",
-            )
-        found.append(known)
-    return tuple(found)
-
-
-def named_ambiguity(
-    rows: Mapping[str, Mapping[str, Any]], merged: Merged, *, several: bool
-) -> dict[str, dict[str, Any]]:
-    """Return rows whose field ``ambiguity`` names a category for every ambiguous unit.
-
-    What people wrote stays; where nobody said why, it is ``unknown``.
-    """
-    result = {id_: dict(row) for id_, row in rows.items()}
-    sizes = {case.id: len(unit_ratings(case)) for case in merged.cases}
-    for one in merged.ambiguous:
-        row = result.get(one.case)
-        given = None if row is None else row.get("ambiguity")
-        if row is None or (isinstance(given, str) and given):
-            continue
-        if not several:
-            row["ambiguity"] = one.category
-            continue
-        row["ambiguity"] = list(given) if given else [None] * sizes[one.case]
-        row["ambiguity"][one.unit] = one.category
-    return result
-
-
-def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str], answer: Answer) -> dict[str, Any]:
-    """Return the row with the case's gold under the preferred name, so that it reads back as this case."""
-    ratings = row.get("ratings")
-    if not keys or not isinstance(ratings, Mapping) or not ratings:
-        return dict(row)
-    result = {key: value for key, value in row.items() if key not in keys}
-    if case.gold is not None:
-        said = [answer.scale.to_json(value) for value in case.gold]
-        result[keys[0]] = said if answer.per_unit else said[0]
-    return result
+        if name not in CATEGORIES:
+            hint = f"use one of: {', '.join(CATEGORIES)}"
+            raise place.wrong(f"unknown category {name!r}", AMBIGUITY, hint=hint)
+    return tuple(names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +167,13 @@ class Strata:
     @property
     def by_category(self) -> dict[Category, int]:
         """How many units are ambiguous, by category."""
-        return by_category(self.ambiguous)
+        counts = Counter(one.category for one in self.ambiguous)
+        return {category: counts[category] for category in CATEGORIES}
+
+    @property
+    def labelled(self) -> int:
+        """Units with a label."""
+        return self.agreed + self.single + self.contested.units
 
     @property
     def judged(self) -> int:
@@ -297,15 +246,9 @@ def strata(
             else:
                 right, unanswered = votes[label], said.count(None)
                 counts.update(units=1, right=right, wrong=votes.total() - right, unanswered=unanswered)
-    contested = {name: counts[name] for name in ("units", "right", "wrong", "unanswered")}
-    return Strata(
-        rule=rule,
-        agreed=counts["agreed"],
-        single=counts["single"],
-        contested=Contested(**contested),
-        ambiguous=tuple(ambiguous),
-        unlabelled=counts["unlabelled"],
-    )
+    contested = Contested(**{name: counts[name] for name in ("units", "right", "wrong", "unanswered")})
+    sizes = {name: counts[name] for name in ("agreed", "single", "unlabelled")}
+    return Strata(rule=rule, contested=contested, ambiguous=tuple(ambiguous), **sizes)
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:

@@ -32,42 +32,15 @@ _WHO = "rater"  # the column that says whose the label of its row is, where ther
 
 
 def normalise(
-    judge: Judge,
-    row: Mapping[str, Any],
-    place: Place,
-    kind: Kind = "json",
-    second: tuple[Place, Row] | None = None,
+    judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind = "json"
 ) -> list[tuple[Case, Row]]:
     """Return the cases that a row holds, each with the row of the judge's own that says the same.
 
-    There are none if nothing in the row concerns the judge. A second rater's row, with its place, makes ratings of
-    ``first`` (the row's own labels) and ``second``.
+    There are none if nothing in the row concerns the judge.
     """
-    whole = _json_row(judge, row, place, kind)
-    found = _cases(judge, whole, place)
-    if second is None:
-        return found
-    where, other = second
-    keys, plain = label_keys(judge), _without_ratings(whole)
-    parts = judge.expanded(whole, path=place.path, line=place.line)
-    own_layout = len(parts) == 1 and parts[0] is whole
-    if not own_layout:  # the labels stand under the layout's own name
-        keys = [name for name in other if name in plain][:1]
-    given = next((name for name in keys if name in other), None)
-    if given is None:
-        names = " or ".join(map(repr, keys)) or "the labels"
-        hint = f"write the row's number and {names}, under the name they have in gold.jsonl"
-        raise where.wrong("the second rater's labels are missing", hint=hint)
-    # read it once by itself, so that a fault is reported in the second rater's file
-    alone = {**plain, keys[0]: other[given]}
-    if own_layout:
-        _cases(judge, alone, where)
-    else:
-        judge.expanded(alone, path=where.path, line=where.line)
-    own = next((plain[name] for name in keys if name in plain), None)
-    ratings = {"first": own, "second": other[given], **whole.get("ratings", {})}
-    rated = {rater: value for rater, value in ratings.items() if value is not None}
-    return _cases(judge, {**whole, "ratings": rated}, place)
+    parts = judge.expanded(_json_row(judge, row, place, kind), path=place.path, line=place.line)
+    own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
+    return [(make_case(judge, part, place), part) for part in own]
 
 
 def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
@@ -208,12 +181,6 @@ def _reasons(one: Any, two: Any) -> Any:
     return [_reasons(first, second) for first, second in zip(*lists, strict=True)]
 
 
-def _cases(judge: Judge, row: Row, place: Place) -> list[tuple[Case, Row]]:
-    parts = judge.expanded(row, path=place.path, line=place.line)
-    own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
-    return [(make_case(judge, part, place), part) for part in own]
-
-
 def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) -> Row:
     """Return a row whose values are JSON values as judges read them, absent cells left out, ratings in one object."""
     result, known = dict(row), _infos(judge.row_model)
@@ -224,28 +191,26 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) ->
             del result[key]
         elif kind == "text" and not (info and _textual(info.annotation)):
             read = cell(value)
-            result[key] = read if info or key == AMBIGUITY or not isinstance(read, str) else value
+            unread = isinstance(read, str) and not (info or key == AMBIGUITY or is_rating(key))
+            result[key] = value if unread else read
     if _WHO not in known:
         _name_rater(judge, result)
-    given, columns = cell(result.pop("ratings", None)), {key: result[key] for key in result if is_rating(key)}
-    for key, value in columns.items():
-        columns[key] = result[key] = cell(value) if kind == "text" else value
+    ratings = cell(result.pop("ratings", None)) or {}
+    if not isinstance(ratings, Mapping):
+        return {**result, "ratings": ratings}  # making the case will say so
+    merged = dict(ratings)
+    for key in list(filter(is_rating, result)):
+        value, rater = result[key], str(_rater(key))
         if value in (None, ""):
             del result[key]
-    if given and not isinstance(given, Mapping):
-        return {**result, "ratings": given}  # making the case will say so
-    ratings = {str(_rater(key)): value for key, value in columns.items() if value not in (None, "")}
-    for key in columns.keys() & result.keys() if label_keys(judge) else ():
-        rater = str(_rater(key))
-        if not rater:
+        elif not rater:
             raise place.wrong("the column names no rater", key, hint=f"write {RATER}NAME")
-        value = (given or {}).get(rater, ratings[rater])
-        if value != columns[key]:
-            said = f"rater {rater!r} has two labels, {columns[key]!r} and {value!r}"
+        elif merged.setdefault(rater, value) != value:
+            said = f"rater {rater!r} has two labels, {merged[rater]!r} and {value!r}"
             hint = "give each rater's label once, in a column or under ratings"
             raise place.wrong(said, key, hint=hint)
-    ratings = {rater: value for rater, value in {**ratings, **(given or {})}.items() if value is not None}
-    return {**result, "ratings": ratings} if ratings else result
+    rated = {rater: value for rater, value in merged.items() if value is not None}
+    return {**result, "ratings": rated} if rated else result
 
 
 def _name_rater(judge: Judge, row: Row) -> None:

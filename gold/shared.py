@@ -49,29 +49,33 @@ class SharedInput:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GoldData:
     """What a gold set holds, without how it is read: what splitting and merging need to know of one."""
 
     name: str  # a short name for cards and reports
-    judge: Judge = field(repr=False)  # whose cases they are
-    cases: tuple[Case, ...] = field(repr=False)  # in the order of the source; no two with equal inputs
+    judge: Judge  # whose cases they are
+    cases: tuple[Case, ...]  # in the order of the source; no two with equal inputs
     source: str = ""  # where it was read from, as the user named it
     # source, licence, how labelled, by how many raters; empty if there is none
-    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    card: Mapping[str, Any] = field(default_factory=dict)
     # case id -> the row it was read from, those of ``ambiguous`` included
-    rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
+    rows: Mapping[str, Row] = field(default_factory=dict)
     # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
     # a split and in no score, and are reported beside it
-    ambiguous: tuple[Case, ...] = field(default=(), repr=False)
+    ambiguous: tuple[Case, ...] = ()
     # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
-    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
     # concerns the judge (a response without cognitive sentences, for the judge of their tiers)
     skipped: int = 0
     merged: int = 0  # rows left out because an equal row came before
-    # inputs that rows share by design, found by counting
-    shared: tuple[SharedInput, ...] = field(default=(), repr=False)
+    shared: tuple[SharedInput, ...] = ()  # inputs that rows share by design, found by counting
+
+    def __repr__(self) -> str:
+        """Name it, and say how much there is of it."""
+        groups = len({case.group for case in self.cases})
+        return f"<Gold {self.name} of {self.judge.name}: {len(self.cases)} cases in {groups} groups>"
 
     @cached_property
     def settled(self) -> Judge:
@@ -86,7 +90,7 @@ class GoldData:
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
         """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
-        from .copies import near_copies
+        from .copies import near_copies  # numpy is not loaded to read gold
 
         return near_copies(self.settled, [case for case in self.cases if case.known])
 

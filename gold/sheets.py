@@ -1,9 +1,9 @@
 """Reading back what people filled in: annotation sheets (CSV), Label Studio's JSON, journals of the review page.
 
 They are told apart by content, and each of their adapters gives units of one kind. A sheet or an export holds all
-inputs, so that it can be read without the file it was made from. The units of one case become one row with everybody's
-ratings. The id of every unit is held against its inputs: what a spreadsheet program changed is found before it becomes
-another case.
+inputs, so that it can be read without the file it was made from. A unit is a row on whose other units nobody spoke, and
+the rows of one case are joined as equal rows are anywhere. The id of every unit is held against its inputs: what a
+spreadsheet program changed is found before it becomes another case.
 
 A program that opens a CSV file runs a cell that starts with ``=``, ``+``, ``-`` or ``@``. Such a cell, also one with
 white space before the sign, one with the full-width form of it, and one that starts with an apostrophe, is written with
@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import pydantic
 
 from ..cases import Case
 from ..errors import GoldError
-from .files import Kind, Place, Row, Rows
-from .rows import AMBIGUITY, RATER, label_keys, make_case
+from .files import Kind, Place, Row, Rows, validated
+from .label_journal import is_journal, label_of
+from .rows import AMBIGUITY, RATER, joined, label_keys, make_case
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -38,7 +41,6 @@ LABEL = "label"
 """The name of the control that takes the label, in the labelling configuration."""
 
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
-_JOURNAL = {"case", "unit", "rater", "label"}
 _TASK = {"case", "unit", "row"}
 _AGAIN = "export again from Label Studio as JSON, with one choice a control"
 
@@ -55,7 +57,7 @@ def plain(cell: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SheetUnit:
-    """One unit of a case, wherever it was read from; nothing is checked yet."""
+    """One unit of a case with what people said of it, wherever it was read from; nothing is checked yet."""
 
     case: str  # the id of its case; empty where the file has none
     unit: str  # its number in the case, from 1, as text
@@ -63,8 +65,8 @@ class SheetUnit:
     group: str  # the group; empty to leave it open
     place: Place
     # rater (empty if the file gives none), label as it stands there, and in which column, of those who gave one
-    answers: tuple[tuple[str, str, str], ...]
-    categories: frozenset[str]  # why the unit is ambiguous, as people said
+    labels: Iterable[tuple[str, str, str]]
+    categories: Iterable[str]  # why the unit is ambiguous, as people said
 
 
 def is_sheet(first: Row, kind: Kind) -> bool:
@@ -72,151 +74,65 @@ def is_sheet(first: Row, kind: Kind) -> bool:
     if kind == "text":
         inputs = any(key.startswith((INPUT, JSON_INPUT)) for key in first)
         return {CASE, UNIT, TEXT} <= first.keys() and inputs
-    return kind == "json" and (_is_task(first) or _is_journal(first))
+    return kind == "json" and (_is_task(first) or is_journal(first))
 
 
-def answered(judge: Judge, rows: Rows, path: str, kind: Kind) -> Rows:
-    """Return the cases of a sheet, in the order of their first lines, as rows with ratings.
+def sheet_cases(judge: Judge, rows: Rows, path: str, kind: Kind) -> list[tuple[int, tuple[Case, Row]]]:
+    """Return the cases of a sheet with their rows and everybody's ratings, in the order of their first lines.
 
     A unit without a line, or with an empty cell, is one that the rater did not label.
     """
     if not label_keys(judge):
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=path)
-    if kind != "text" and _is_journal(rows[0][1]):
+    if kind != "text" and is_journal(rows[0][1]):
         units = _journal_units(rows, path)
     else:
         read = _line_unit if kind == "text" else _task_unit
         units = (read(row, Place(path, line)) for line, row in rows)
-    cases: dict[str, _Units] = {}
+    cases: dict[str, tuple[int, tuple[Case, Row]]] = {}
     for unit in units:
-        row, case = _checked(judge, unit)
-        cases.setdefault(case.id, _Units(judge=judge, row=row, case=case)).add(unit)
-    return [(next(iter(some.lines.values())), some.rated_row()) for some in cases.values()]
+        rated = _rated(judge, unit)
+        line, before = cases.get(rated[0].id, (unit.place.line or 0, None))
+        cases[rated[0].id] = line, joined(before, rated) if before else rated
+    return list(cases.values())
 
 
-def _line_unit(row: Row, place: Place) -> SheetUnit:
-    inputs: Row = {}
-    for key, cell in row.items():
-        if key.startswith(INPUT):
-            inputs[key.removeprefix(INPUT)] = plain(cell)
-        elif key.startswith(JSON_INPUT) and cell:
-            try:
-                inputs[key.removeprefix(JSON_INPUT)] = json.loads(plain(cell))
-            except (ValueError, RecursionError) as error:
-                hint = "copy the cell again from the sheet as it was written"
-                raise place.wrong("the cell is not the JSON that was written", key, hint=hint) from error
-    said = ((key, plain(cell).strip()) for key, cell in row.items() if key.startswith(RATER))
-    return SheetUnit(
-        case=plain(row[CASE]).strip().removeprefix(ID_MARK),
-        unit=plain(row[UNIT]).strip(),
-        row=inputs,
-        group=plain(row.get(GROUP, "")),
-        place=place,
-        answers=tuple((key.removeprefix(RATER).strip(), label, key) for key, label in said if label),
-        categories=frozenset({plain(row.get(AMBIGUITY, "")).strip()} - {""}),
-    )
+def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
+    """Return the case of a unit, and its row with the ratings of this unit alone."""
+    row, case = _identified(judge, unit)
+    answer, wrong = judge.answer, unit.place.wrong
+    count = len(answer.units(case.inputs))
+    number = int(unit.unit) if unit.unit.isascii() and unit.unit.isdigit() else 0
+    if not 1 <= number <= count:
+        said = f"case {case.id} has {count} units, and no unit {unit.unit!r}"
+        raise wrong(said, UNIT, hint=f"write a number from 1 to {count}")
+
+    def placed(value: Any) -> Any:
+        return [value if at == number else None for at in range(1, count + 1)] if answer.per_unit else value
+
+    labels: dict[str, Any] = {}
+    for rater, written, column in unit.labels:
+        if not rater:
+            raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
+        label = answer.scale.cell(written)
+        if label is None:
+            hint = f"use {answer.scale.expects}; or leave it empty"
+            raise wrong(f"unknown label {written!r}", column, hint=hint)
+        if labels.setdefault(rater, label) != label:
+            said = f"rater {rater!r} has two labels, {labels[rater]!r} and {label!r}"
+            raise wrong(said, column, hint="keep one of the two")
+    if labels:
+        row["ratings"] = {rater: placed(label) for rater, label in labels.items()}
+    categories = {category.casefold() for category in unit.categories}
+    for category in categories - set(CATEGORIES):
+        hint = f"use one of: {', '.join(CATEGORIES)}; or leave it empty"
+        raise wrong(f"unknown category {category!r}", AMBIGUITY, hint=hint)
+    if categories:
+        row[AMBIGUITY] = placed(categories.pop() if len(categories) == 1 else "unknown")
+    return make_case(judge, row, unit.place), row
 
 
-def _is_task(row: Mapping[str, Any]) -> bool:
-    data = row.get("data")
-    return isinstance(data, Mapping) and (isinstance(row.get("annotations"), list) or data.keys() >= _TASK)
-
-
-def _task_unit(row: Row, place: Place) -> SheetUnit:
-    """Return a task of Label Studio with the answers of its annotators: predictions, drafts and skips are none.
-
-    A task of ours holds the case's id, the unit's number and the whole row under ``data``; in one of somebody else's
-    ``data`` is the row, and the unit is the first.
-    """
-    data = row.get("data")
-    if not isinstance(data, Mapping):
-        raise place.wrong("the task holds no object 'data'", "data", hint=_AGAIN)
-    ours = data.keys() >= _TASK
-    inputs = data["row"] if ours else data
-    if not isinstance(inputs, Mapping):
-        raise place.wrong("it must be an object", "data.row", hint=_AGAIN)
-    choices = list(_choices(row, place))
-    return SheetUnit(
-        case=str(data["case"]) if ours else "",
-        unit=str(data["unit"]) if ours else "1",
-        row=inputs,
-        group=str(data.get("group") or ""),
-        place=place,
-        answers=tuple(
-            (rater, choice, column)
-            for rater, control, choice, column in choices
-            if control == LABEL or not (ours or control == AMBIGUITY)
-        ),
-        categories=frozenset(choice for _, control, choice, _ in choices if control == AMBIGUITY),
-    )
-
-
-def _choices(row: Row, place: Place) -> Iterator[tuple[str, str, str, str]]:
-    """Yield rater, control, choice and column of the results of type ``choices``."""
-    annotations = row.get("annotations") or []
-    for number, annotation in enumerate(annotations if isinstance(annotations, list) else [annotations]):
-        name = f"annotations[{number}]"
-        if not isinstance(annotation, Mapping):
-            raise place.wrong("an annotation must be an object", name, hint=_AGAIN)
-        if annotation.get("was_cancelled"):
-            continue
-        results = annotation.get("result")
-        if not isinstance(results, list):
-            raise place.wrong("it must be a list", f"{name}.result", hint=_AGAIN)
-        for at, item in enumerate(results):
-            if not isinstance(item, Mapping) or item.get("type", "choices") != "choices":
-                continue
-            column, value = f"{name}.result[{at}].value.choices", item.get("value")
-            chosen = value.get("choices") if isinstance(value, Mapping) else None
-            if not isinstance(chosen, list):
-                raise place.wrong("it must be a list of choices", column, hint=_AGAIN)
-            if len(chosen) > 1:
-                raise place.wrong(f"there are {len(chosen)} choices, {chosen}", column, hint=_AGAIN)
-            for choice in chosen:
-                yield _annotator(annotation), str(item.get("from_name", LABEL)), str(choice).strip(), column
-
-
-def _annotator(annotation: Mapping[str, Any]) -> str:
-    """Return the annotator's e-mail address where the export has it, else the number."""
-    by = annotation.get("completed_by")
-    if isinstance(by, Mapping):
-        return str(by.get("email") or by.get("username") or f"annotator-{by.get('id')}")
-    return f"annotator-{by}" if isinstance(by, int) else str(by or "annotator")
-
-
-def _is_journal(row: Mapping[str, Any]) -> bool:
-    return row.keys() >= _JOURNAL and ("row" in row or AMBIGUITY in row or len(row) == len(_JOURNAL))
-
-
-def _journal_units(rows: Rows, path: str) -> Iterator[SheetUnit]:
-    """Yield the units of a journal, each with the last label of every rater."""
-    firsts: dict[str, Row] = {}
-    last: dict[tuple[str, str], dict[str, tuple[int, Row]]] = {}
-    for line, row in rows:
-        if not _is_journal(row):
-            raise GoldError("not a line of a review", path=path, line=line)
-        case, unit = str(row["case"]), str(row["unit"])
-        if isinstance(row.get("row"), Mapping):
-            firsts.setdefault(case, row)
-        elif case not in firsts:
-            hint = "the first line of a case has it: take the whole journal"
-            raise Place(path, line).wrong(f"the row of case {case!r} is missing", "row", hint=hint)
-        last.setdefault((case, unit), {})[str(row["rater"])] = line, row
-    for (case, unit), said in last.items():
-        yield SheetUnit(
-            case=case,
-            unit=unit,
-            row=firsts[case]["row"],
-            group=str(firsts[case].get("group") or ""),
-            place=Place(path, max(line for line, _ in said.values())),
-            answers=tuple(
-                (rater, str(row["label"]), "label") for rater, (_, row) in said.items() if row["label"]
-            ),
-            categories=frozenset(str(row.get(AMBIGUITY) or "") for _, row in said.values()) - {""},
-        )
-
-
-def _checked(judge: Judge, unit: SheetUnit) -> tuple[Row, Case]:
+def _identified(judge: Judge, unit: SheetUnit) -> tuple[Row, Case]:
     """Return the row of a unit, and its case, whose id is that of the unit."""
     known = ""
     # programs that save a sheet may write the line ends inside a cell their own way
@@ -240,54 +156,116 @@ def _checked(judge: Judge, unit: SheetUnit) -> tuple[Row, Case]:
     )
 
 
-@dataclass(kw_only=True)
-class _Units:
-    """The units of one case, as they come in."""
+def _line_unit(row: Row, place: Place) -> SheetUnit:
+    inputs: Row = {}
+    for key, cell in row.items():
+        if key.startswith(INPUT):
+            inputs[key.removeprefix(INPUT)] = plain(cell)
+        elif key.startswith(JSON_INPUT) and cell:
+            try:
+                inputs[key.removeprefix(JSON_INPUT)] = json.loads(plain(cell))
+            except (ValueError, RecursionError) as error:
+                hint = "copy the cell again from the sheet as it was written"
+                raise place.wrong("the cell is not the JSON that was written", key, hint=hint) from error
+    written = ((key, plain(cell).strip()) for key, cell in row.items() if key.startswith(RATER))
+    return SheetUnit(
+        case=plain(row[CASE]).strip().removeprefix(ID_MARK),
+        unit=plain(row[UNIT]).strip(),
+        row=inputs,
+        group=plain(row.get(GROUP, "")),
+        place=place,
+        labels=[(key.removeprefix(RATER).strip(), label, key) for key, label in written if label],
+        categories={plain(row.get(AMBIGUITY, "")).strip()} - {""},
+    )
 
-    judge: Judge
-    row: Row
-    case: Case
-    lines: dict[int, int] = field(default_factory=dict)  # number of a unit -> its line
-    labels: dict[str, dict[int, Any]] = field(default_factory=dict)
-    categories: dict[int, str] = field(default_factory=dict)
 
-    def add(self, unit: SheetUnit) -> None:
-        """Take a unit."""
-        answer, wrong = self.judge.answer, unit.place.wrong
-        count = len(answer.units(self.case.inputs))
-        number = int(unit.unit) if unit.unit.isascii() and unit.unit.isdigit() else 0
-        if not 1 <= number <= count:
-            said = f"case {self.case.id} has {count} units, and no unit {unit.unit!r}"
-            raise wrong(said, UNIT, hint=f"write a number from 1 to {count}")
-        if number in self.lines:
-            said = f"unit {number} of case {self.case.id} stands here and in line {self.lines[number]}"
-            raise wrong(said, UNIT, hint="remove one of the two lines")
-        self.lines[number] = unit.place.line or 0
-        for rater, given, column in unit.answers:
-            if not rater:
-                raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
-            label = answer.scale.cell(given)
-            if label is None:
-                hint = f"use {answer.scale.expects}; or leave it empty"
-                raise wrong(f"unknown label {given!r}", column, hint=hint)
-            before = self.labels.setdefault(rater, {}).setdefault(number, label)
-            if before != label:
-                said = f"rater {rater!r} has two labels, {before!r} and {label!r}"
-                raise wrong(said, column, hint="keep one of the two")
-        for category in unit.categories:
-            if category.casefold() not in CATEGORIES:
-                hint = f"use one of: {', '.join(CATEGORIES)}; or leave it empty"
-                raise wrong(f"unknown category {category!r}", AMBIGUITY, hint=hint)
-            self.categories[number] = "unknown" if len(unit.categories) > 1 else category.casefold()
+class _Result(pydantic.BaseModel):
+    type: str = "choices"
+    from_name: str = LABEL
+    value: dict[str, Any] = {}
 
-    def rated_row(self) -> Row:
-        """Return the row with everybody's ratings."""
-        numbers = range(1, len(self.judge.answer.units(self.case.inputs)) + 1)
-        each = self.judge.answer.per_unit
-        ratings = {
-            rater: [given.get(number) for number in numbers] if each else given[1]
-            for rater, given in self.labels.items()
-        }
-        why: Any = [self.categories.get(number) for number in numbers] if each else self.categories.get(1)
-        why = why if self.categories else None
-        return {**self.row, **({"ratings": ratings} if ratings else {}), **({AMBIGUITY: why} if why else {})}
+
+class _Annotation(pydantic.BaseModel):
+    result: list[_Result]
+    completed_by: Any = None
+    was_cancelled: bool = False
+
+    @property
+    def rater(self) -> str:
+        """The annotator's e-mail address where the export has it, else the number."""
+        by = self.completed_by
+        if isinstance(by, Mapping):
+            return str(by.get("email") or by.get("username") or f"annotator-{by.get('id')}")
+        return f"annotator-{by}" if isinstance(by, int) else str(by or "annotator")
+
+
+class _Task(pydantic.BaseModel):
+    data: dict[str, Any]
+    annotations: list[_Annotation] = []
+
+
+_TASKS = pydantic.TypeAdapter(_Task)
+
+
+def _is_task(row: Mapping[str, Any]) -> bool:
+    data = row.get("data")
+    return isinstance(data, Mapping) and (isinstance(row.get("annotations"), list) or data.keys() >= _TASK)
+
+
+def _task_unit(row: Row, place: Place) -> SheetUnit:
+    """Return a task of Label Studio with the answers of its annotators: predictions, drafts and skips are none.
+
+    A task of ours holds the case's id, the unit's number and the whole row under ``data``; in one of somebody else's
+    ``data`` is the row, and the unit is the first.
+    """
+    task = validated(_TASKS, row, place, hint=_AGAIN)
+    ours, labels, categories = task.data.keys() >= _TASK, [], set()
+    inputs = task.data["row"] if ours else task.data
+    if not isinstance(inputs, Mapping):
+        raise place.wrong("it must be an object", "data.row", hint=_AGAIN)
+    for number, annotation in enumerate(task.annotations):
+        for at, result in enumerate([] if annotation.was_cancelled else annotation.result):
+            if result.type != "choices":
+                continue
+            column = f"annotations.{number}.result.{at}.value.choices"
+            chosen = result.value.get("choices")
+            if not isinstance(chosen, list) or len(chosen) > 1:
+                raise place.wrong(f"it must be a list of one choice, not {chosen!r}", column, hint=_AGAIN)
+            for choice in (str(one).strip() for one in chosen):
+                if result.from_name == AMBIGUITY:
+                    categories.add(choice)
+                elif result.from_name == LABEL or not ours:
+                    labels.append((annotation.rater, choice, column))
+    return SheetUnit(
+        case=str(task.data[CASE]) if ours else "",
+        unit=str(task.data[UNIT]) if ours else "1",
+        row=inputs,
+        group=str(task.data.get(GROUP) or ""),
+        place=place,
+        labels=labels,
+        categories=categories,
+    )
+
+
+def _journal_units(rows: Rows, path: str) -> Iterator[SheetUnit]:
+    """Yield the last label of every rater on every unit of a journal."""
+    firsts: dict[str, Row] = {}
+    last: dict[tuple[str, int, str], SheetUnit] = {}
+    for line, row in rows:
+        place = Place(path, line)
+        label = label_of(row, place)
+        if isinstance(row.get("row"), Mapping):
+            firsts.setdefault(label.case, row)
+        elif label.case not in firsts:
+            hint = "the first line of a case has it: take the whole journal"
+            raise place.wrong(f"the row of case {label.case!r} is missing", "row", hint=hint)
+        last[label.key] = SheetUnit(
+            case=label.case,
+            unit=str(label.unit + 1),
+            row=firsts[label.case]["row"],
+            group=str(firsts[label.case].get(GROUP) or ""),
+            place=place,
+            labels=[(label.rater, label.label, LABEL)] if label.label else [],
+            categories={label.category} - {""},
+        )
+    yield from last.values()

@@ -17,7 +17,20 @@ import pydantic
 
 from ..errors import GoldError, choices, near_file, why
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
-from .files import Kind, OnBad, Place, Reading, Row, bytes_of, parse, parse_json, refuse, scan, text_of
+from .files import (
+    Kind,
+    OnBad,
+    Place,
+    Reading,
+    Row,
+    bytes_of,
+    parse,
+    parse_json,
+    refuse,
+    scan,
+    text_of,
+    validated,
+)
 from .tool_results import unfolded
 
 Placed: TypeAlias = tuple[str, Kind, int, Row | GoldError]
@@ -33,7 +46,8 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     """Read a source."""
     name, path = str(source), Path(source)
     if name == "-":
-        return _tabled(sys.stdin.buffer.read(), "<stdin>", on_bad, "stdin")
+        reading = parse(sys.stdin.buffer.read(), "<stdin>", on_bad, "stdin")
+        return replace(reading, rows=unfolded(reading.rows))
     if hub := hub_name(name):
         return Reading(name=hub[0], path=name, rows=list(_stream_hub(*hub, name)), kind="columns")
     try:
@@ -43,7 +57,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     if folder:
         return _folder(path, path.resolve().name, name, on_bad)
     if file and name:
-        return _dialogues(_tabled(bytes_of(path, name), name, on_bad, path.stem), path.parent)
+        return _file(path, name, on_bad, path.stem)
     if name in bundled_names():
         return _folder(_BUNDLED / name, name, name, on_bad)
     hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
@@ -92,20 +106,15 @@ R = TypeVar("R", bound=HasId)
 
 def read_typed(source: str | Path, kind: pydantic.TypeAdapter[R], *, hint: str) -> tuple[R, ...]:
     """Read rows of one kind, each with an id of its own, in their order."""
-    reading, found = read(source), dict[str, R]()
+    reading, typed = read(source), dict[str, R]()
     for line, row in reading.rows:
         place = Place(reading.path, line)
-        try:
-            one = kind.validate_python(row)
-        except pydantic.ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise place.wrong(first["msg"], ".".join(map(str, first["loc"])), hint=hint) from error
-        if one.id in found:
-            raise place.wrong(f"the id {one.id!r} occurs twice", hint="rename one")
-        found[one.id] = one
-    if not found:
+        value = validated(kind, row, place, hint=hint)
+        if typed.setdefault(value.id, value) is not value:
+            raise place.wrong(f"the id {value.id!r} occurs twice", hint="rename one")
+    if not typed:
         raise GoldError("there are no rows", path=reading.path, hint=hint)
-    return tuple(found.values())
+    return tuple(typed.values())
 
 
 def _is(path: Path, what: Callable[[Path], bool]) -> bool:
@@ -115,9 +124,16 @@ def _is(path: Path, what: Callable[[Path], bool]) -> bool:
         return False
 
 
-def _tabled(data: bytes, path: str, on_bad: OnBad, name: str) -> Reading:
-    reading = parse(data, path, on_bad, name)
-    return replace(reading, rows=unfolded(reading.rows))
+def _file(file: Path, path: str, on_bad: OnBad, name: str) -> Reading:
+    """Read one file; dialogues of CogniBench are joined with the ``labels.json`` beside them."""
+    reading = parse(bytes_of(file, path), path, on_bad, name)
+    reading = replace(reading, rows=unfolded(reading.rows))
+    if not reading.rows or not is_cognibench(reading.rows[0][1]):
+        return reading
+    beside = str(Path(path).with_name("labels.json"))
+    labels = _object(file.with_name("labels.json"), beside, "labels", hint="write {dialogue id: {...}, ...}")
+    rows = cognibench_rows(reading.rows, labels, path=path, labels_path=beside)
+    return replace(reading, rows=rows, kind="json")
 
 
 def _streamed(path: Path) -> Iterator[Placed]:
@@ -147,48 +163,39 @@ def _whole(reading: Reading) -> Iterator[Placed]:
 def _folder(folder: Path, name: str, path: str, on_bad: OnBad) -> Reading:
     if (folder / "gold.jsonl").is_file():
         return _card_folder(folder, name, path)
-    for place, where in ((folder, path), (folder / "data", f"{path}/data")):
-        if (file := _authors_file(place, where)) is not None:
-            reading = _tabled(bytes_of(file, f"{where}/{file.name}"), f"{where}/{file.name}", on_bad, name)
-            return _dialogues(reading, place)
-    files = [entry for entry in folder.iterdir() if _is_data(entry)]
+    published = _authors_file(folder) or _authors_file(folder / "data")
+    files = [published] if published else [entry for entry in folder.iterdir() if _is_data(entry)]
     if len(files) == 1:
-        file = files[0]
-        return _tabled(bytes_of(file, f"{path}/{file.name}"), f"{path}/{file.name}", on_bad, name)
+        return _file(files[0], f"{path}/{files[0].relative_to(folder)}", on_bad, name)
     return Reading(name=name, path=path, rows=list(_stream_hub(path, "", path)), kind="columns")
 
 
 def _card_folder(folder: Path, name: str, path: str) -> Reading:
     gold, others, about = (f"{path}/{file}" for file in ("gold.jsonl", "second.jsonl", "CARD.json"))
-    reading, second = (
-        parse(bytes_of(folder / "gold.jsonl", gold), gold, name=name),
-        dict[int, tuple[Place, Row]](),
-    )
+    reading, second = parse(bytes_of(folder / "gold.jsonl", gold), gold, name=name), dict[int, Row]()
     rated = folder / "second.jsonl"
     for line, row in parse(bytes_of(rated, others), others).rows if rated.is_file() else []:
-        place, count, number = Place(others, line), len(reading.rows), row.get("row")
+        count, number = len(reading.rows), row.pop("row", None)
         at = reading.rows[number][0] if type(number) is int and 0 <= number < count else None
         if at is None or at in second:
             hint = f"name each of the {count} rows of gold.jsonl at most once, counting from 0"
-            raise place.wrong(f"row is {number!r}", "row", hint=hint)
-        second[at] = place, {key: value for key, value in row.items() if key != "row"}
+            raise Place(others, line).wrong(f"row is {number!r}", "row", hint=hint)
+        second[at] = row
     card = _object(folder / "CARD.json", about, "a card", hint='write {"name": ..., "licence": ...}')
     return replace(reading, card=card, second=second)
 
 
-def _authors_file(folder: Path, path: str) -> Path | None:
+def _authors_file(folder: Path) -> Path | None:
     """Return the file of a folder in which authors of a paper published their gold."""
-    if not folder.is_dir() or (folder / "dialogues.json").is_file():
-        return folder / "dialogues.json" if folder.is_dir() else None
-    found = [
-        entry
-        for entry in sorted(folder.iterdir())
-        if entry.name.lower().endswith(".csv") and _columns(entry) >= FECT_COLUMNS
-    ]
-    if len(found) > 1:
-        names = ", ".join(entry.name for entry in found)
-        raise GoldError(f"several files are FECT gold: {names}", path=path, hint="name one of the files")
-    return found[0] if found else None
+    if (folder / "dialogues.json").is_file():
+        return folder / "dialogues.json"
+    fect = [file for file in sorted(folder.glob("*.csv")) if _columns(file) >= FECT_COLUMNS]
+    if len(fect) > 1:
+        names = ", ".join(file.name for file in fect)
+        raise GoldError(
+            f"several files are FECT gold: {names}", path=str(folder), hint="name one of the files"
+        )
+    return fect[0] if fect else None
 
 
 def _columns(file: Path) -> frozenset[str]:
@@ -197,34 +204,20 @@ def _columns(file: Path) -> frozenset[str]:
     return frozenset(name.strip() for name in next(csv.reader([head]), []))
 
 
-def _dialogues(reading: Reading, folder: Path) -> Reading:
-    """Join CogniBench dialogues with the ``labels.json`` beside them; leave other rows as they are."""
-    if not reading.rows or not is_cognibench(reading.rows[0][1]):
-        return reading
-    path = str(Path(reading.path).with_name("labels.json"))
-    labels = _object(folder / "labels.json", path, "labels", hint="write {dialogue id: {...}, ...}")
-    rows = cognibench_rows(reading.rows, labels, path=reading.path, labels_path=path)
-    return replace(reading, rows=rows, kind="json")
-
-
 def _object(file: Path, path: str, what: str, *, hint: str) -> dict[str, Any]:
     """Return the JSON object that a file holds; an empty one if there is no such file."""
-    found = parse_json(text_of(bytes_of(file, path), path), path) if file.is_file() else {}
-    if not isinstance(found, dict):
+    value = parse_json(text_of(file, path), path) if file.is_file() else {}
+    if not isinstance(value, dict):
         raise GoldError(f"{what} must be a JSON object", path=path, hint=hint)
-    return found
+    return value
 
 
 def _data_files(folder: Path) -> list[Path]:
     """Return the data files of a folder and of those in it, but for hidden ones; none if it is gold of its own."""
-    if (folder / "gold.jsonl").is_file():
-        return []
-    if any(_authors_file(place, str(place)) for place in (folder, folder / "data")):
+    if (folder / "gold.jsonl").is_file() or _authors_file(folder) or _authors_file(folder / "data"):
         return []
     files = (entry for entry in folder.rglob("*") if _is_data(entry))
-    return sorted(
-        file for file in files if not any(part[0] == "." for part in file.relative_to(folder).parts)
-    )
+    return sorted(file for file in files if all(part[0] != "." for part in file.relative_to(folder).parts))
 
 
 def _is_data(entry: Path) -> bool:

@@ -16,7 +16,7 @@ from ..cases import Value
 from ..errors import CheckpointError, GoldError, plural
 from ..evaluation.disagreements import win_share_shown
 from ..gold.goldset import Gold
-from ..gold.raters import merge_cases
+from ..gold.raters import merged, unit_ratings
 from ..gold.rows import AMBIGUITY
 from ..gold.sheets_out import SheetLine
 from ..gold.writing import write_whole
@@ -208,16 +208,17 @@ def drawn(
 
 def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
     """Return the labels of a sheet, of the review page, or of rows; several raters count by majority."""
-    planned, merged = {unit.key for unit in plan.units}, merge_cases(gold.cases, "majority")
-    labels: dict[Key, Value | None] = {(one.case, one.unit): None for one in merged.ambiguous}
-    for case in merged.cases:
+    planned = {unit.key for unit in plan.units}
+    labels: dict[Key, Value | None] = {}
+    for case in gold.cases:
         named = gold.rows[case.id].get(AMBIGUITY)
         reasons = named if isinstance(named, list) else [named]
         labels |= {(case.id, place): None for place, why in enumerate(reasons) if why}
-    for case in merged.cases:
-        told = ((place, value) for place, value in enumerate(case.gold or ()) if value is not None)
-        labels |= {(case.id, place): value for place, value in told}
-    sources = {case.id: case.source for case in merged.cases}
+        values = merged(case, "majority").gold or (None,) * len(unit_ratings(case))
+        for place, (value, ratings) in enumerate(zip(values, unit_ratings(case), strict=True)):
+            if value is not None or ratings:
+                labels[case.id, place] = value
+    sources = {case.id: case.source for case in gold.cases}
     for case_id, place in (key for key in labels if key not in planned):
         raise GoldError(
             f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "

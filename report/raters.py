@@ -6,7 +6,7 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..gold.raters import Ambiguous, Merged
+from ..gold.raters import Ambiguous, Strata
 from ..gold.sheets import CATEGORIES
 from .table import Table, table
 
@@ -73,7 +73,7 @@ def ceiling_table(found: Ceiling) -> Table:
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
 
-def rules_table(merged: Sequence[Merged]) -> Table:
+def rules_table(merged: Sequence[Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
     rows = [
         [one.rule, one.labelled, len(one.ambiguous), *(one.by_category[name] for name in CATEGORIES)]
@@ -83,7 +83,7 @@ def rules_table(merged: Sequence[Merged]) -> Table:
     return table("Merging rules", columns, rows)
 
 
-def ambiguous_table(merged: Merged) -> Table:
+def ambiguous_table(merged: Strata) -> Table:
     """Return the first ambiguous units of a rule."""
     shown = merged.ambiguous[:_SHOWN]
     title = f"Ambiguous by the rule {merged.rule}: {len(shown)} of {len(merged.ambiguous)} units"

@@ -1,25 +1,29 @@
-"""Merging rules: what each says of a unit, of cases and of a gold set; ambiguity and its categories."""
+"""Merging rules: what each says of a unit and of a gold set, and ``gold import --merge`` with raw labels that stay."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small import cli, ok
 
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
-from jurist.gold.goldset import Gold
-from jurist.gold.raters import RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
-from jurist.gold.rows import canonical_row
+from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.raters import RULES, Rule, merge, merge_gold, merged, strata, unit_ratings
 from jurist.gold.sheets import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+from jurist.signatures.cognibench import LABELS
 
-LABEL = st.sampled_from(["a", "b", "c", None])
-RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), LABEL)
+ANY = st.sampled_from(["a", "b", "c", None])
+RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), ANY)
 
 
 @pytest.mark.parametrize(
@@ -31,10 +35,8 @@ RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), LABEL)
         ("aa.", None, "a", "a", "a"),
         ("ab.", "a", None, None, "a"),
         ("aabc", None, None, None, None),  # half is no majority
-        ("abc", None, None, None, None),
         ("a..", "b", "a", "a", "b"),
         ("...", "b", "b", "b", "b"),
-        ("", "b", "b", "b", "b"),
         ("...", None, None, None, None),
     ],
 )
@@ -42,132 +44,252 @@ def test_the_rules(
     labels: str, gold: str | None, unanimous: str | None, most: str | None, adjudicated: str | None
 ) -> None:
     ratings = {f"r{place}": None if label == "." else label for place, label in enumerate(labels)}
-    assert merge(ratings, "unanimous", gold) == unanimous
-    assert merge(ratings, "majority", gold) == most
-    assert merge(ratings, "adjudicated", gold) == adjudicated
-    assert merge(ratings, "reviewed", gold) == (gold if most is None else most)
+    wanted = (unanimous, most, adjudicated, gold if most is None else most)
+    assert tuple(merge(ratings, rule, gold) for rule in RULES) == wanted
 
 
 @settings(max_examples=100)
-@given(ratings=RATINGS, gold=LABEL)
+@given(ratings=RATINGS, gold=ANY)
 def test_laws_of_the_rules(ratings: dict[str, str | None], gold: str | None) -> None:
     unanimous, most, adjudicated, _ = (merge(ratings, rule, gold) for rule in RULES)
-    given_labels = [label for label in ratings.values() if label is not None]
+    labels = [label for label in ratings.values() if label is not None]
     # what all say, most say; the row's own label is the last word, and without it all must agree
     assert unanimous in (None, most)
     assert adjudicated == (unanimous if gold is None else gold)
     for rule in RULES:
-        assert merge(ratings, rule, gold) in {gold, None, *given_labels}
+        assert merge(ratings, rule, gold) in {gold, None, *labels}
         assert merge(dict(reversed(ratings.items())), rule, gold) == merge(ratings, rule, gold)
         again = {**ratings, "eve": merge(ratings, rule, gold)}
         assert merge(again, rule, gold) == merge(ratings, rule, gold)
-    if majority(given_labels) is not None:
-        assert given_labels.count(str(majority(given_labels))) > len(given_labels) / 2
-
-
-def case(name: str, gold: Any, **ratings: Any) -> Case:
-    found = {rater: tuple(labels) for rater, labels in ratings.items()}
-    return Case(inputs={"x": name}, gold=gold and tuple(gold), ratings=found, source=f"f:{name}")
-
-
-def test_cases_lose_the_gold_of_ambiguous_units_and_keep_the_rest() -> None:
-    cases = [
-        case("1", ["a", "a"], ann=["a", "b"], bob=["a", "a"]),
-        case("2", ["b"], ann=["a"], bob=["b"]),
-        case("3", ["b"]),
-        case("4", None),
-        case("5", None, ann=["a", None], bob=["a", None]),
-    ]
-    merged = merge_cases(cases, "unanimous", {cases[0].id: ("unknown", "sentiment")})
-    assert [one.gold for one in merged.cases] == [("a", None), None, ("b",), None, ("a", None)]
-    assert [(one.inputs, one.ratings, one.id) for one in merged.cases] == [
-        (one.inputs, one.ratings, one.id) for one in cases
-    ]
-    assert [(one.source, one.unit, one.labels, one.category) for one in merged.ambiguous] == [
-        ("f:1", 1, {"ann": "b", "bob": "a"}, "sentiment"),
-        ("f:2", 0, {"ann": "a", "bob": "b"}, "unknown"),
-    ]
-    assert merged.labelled == 3
-    assert merged.by_category == {"sentiment": 1, "relation": 0, "other": 0, "unknown": 1}
-    assert cases[0].gold == ("a", "a")
-    assert [one.gold for one in merge_cases(cases, "adjudicated").cases[:2]] == [("a", "a"), ("b",)]
+    if majority(labels) is not None:
+        assert labels.count(str(majority(labels))) > len(labels) / 2
 
 
 @pytest.mark.parametrize(
-    "wrong", [case("1", None, ann=["a"], bob=["a", "b"]), case("1", ["a"], ann=["a", "b"])]
+    ("gold", "ann", "bob"), [(None, ["a"], ["a", "b"]), (("a",), ["a", "b"], ["a", "b"])]
 )
-def test_raters_of_different_numbers_of_units_are_refused(wrong: Case) -> None:
+def test_raters_of_different_numbers_of_units_are_refused(gold: Any, ann: list[str], bob: list[str]) -> None:
+    case = Case(inputs={"x": "1"}, gold=gold, ratings={"ann": tuple(ann), "bob": tuple(bob)}, source="f:1")
     with pytest.raises(GoldError, match=r"f:1.*different numbers of units \[1, 2\]"):
-        unit_ratings(wrong)
-
-
-def fect(claim: str, factual: Any, **more: Any) -> dict[str, Any]:
-    return {"conversation": f"of {claim}", "claim": claim, "factual": factual, **more}
-
-
-FECT_ROWS = [
-    fect("a", True, ratings={"ann": True, "bob": False, "cem": True}, ambiguity="sentiment"),
-    fect("b", False, ratings={"ann": "factual", "bob": False}, ambiguity="relation"),
-    fect("c", None, ratings={"ann": False, "bob": "non_factual"}),
-    fect("d", True),
-    fect("e", None, ratings={"ann": True, "bob": False}),
-]
+        unit_ratings(case)
 
 
 @pytest.mark.parametrize(
-    ("rule", "gold", "categories"),
-    [
-        ("unanimous", [None, None, "non_factual", "factual", None], ["sentiment", "relation", "unknown"]),
-        ("majority", ["factual", None, "non_factual", "factual", None], ["relation", "unknown"]),
-        ("adjudicated", ["factual", "non_factual", "non_factual", "factual", None], ["unknown"]),
-    ],
-)
-def test_a_gold_set_is_merged_and_reads_back(
-    rule: Rule, gold: list[str | None], categories: list[str], tmp_path: Path
-) -> None:
-    before = Gold.of(FECT_ROWS, FECT, labelled=False)
-    after, merged = merge_gold(before, rule)
-    assert [one.gold and one.gold[0] for one in after.cases] == gold
-    assert [one.category for one in merged.ambiguous] == categories
-    assert [one.ratings for one in after.cases] == [one.ratings for one in before.cases]
-    write_jsonl((canonical_row(FECT, after.rows[one.id], one) for one in after.cases), tmp_path / "x.jsonl")
-    again = Gold.load(tmp_path / "x.jsonl", FECT)
-    assert again.skipped == gold.count(None)
-    kept = [one for one in after.cases if one.gold is not None]
-    assert [(one.id, one.gold, one.ratings) for one in again.cases] == [
-        (one.id, one.gold, one.ratings) for one in kept
-    ]
-
-
-def test_a_category_for_all_sentences_or_one_for_each() -> None:
-    row = {
-        "reference": "r",
-        "sentences": ["a", "b"],
-        "ratings": {"ann": ["faithful"] * 2, "bob": ["invented"] * 2},
-    }
-    for given_, found in (
-        ("sentiment", ["sentiment"] * 2),
-        (["relation", None], ["relation", "unknown"]),
-        (None, ["unknown"] * 2),
-    ):
-        gold = Gold.of([{**row, "ambiguity": given_}], COGNIBENCH, labelled=False)
-        assert [one.category for one in merge_gold(gold, "majority")[1].ambiguous] == found
-
-
-@pytest.mark.parametrize(
-    ("given_", "said"),
+    ("why", "said"),
     [
         ("mood", f"unknown category 'mood'; use one of: {', '.join(CATEGORIES)}"),
         (3, "unknown category 3"),
         (["other", "other"], "there are 2 categories for 1 units"),
     ],
 )
-def test_a_wrong_category_names_its_row(given_: Any, said: str, tmp_path: Path) -> None:
-    write_jsonl(
-        [fect("x", True, ratings={"ann": True}), fect("y", True, ratings={"ann": True}, ambiguity=given_)],
-        tmp_path / "g.jsonl",
-    )
+def test_a_wrong_category_names_its_row(why: Any, said: str, tmp_path: Path) -> None:
+    row = {"conversation": "c", "factual": True, "ratings": {"ann": True}}
+    write_jsonl([{**row, "claim": "x"}, {**row, "claim": "y", "ambiguity": why}], tmp_path / "g.jsonl")
     with pytest.raises(GoldError) as caught:
         merge_gold(Gold.load(tmp_path / "g.jsonl", FECT, labelled=False), "majority")
     assert said in str(caught.value)
     assert "g.jsonl:2, field 'ambiguity'" in str(caught.value)
+
+
+RATERS = ["ann", "bob", "cem"]
+LABEL = st.sampled_from([*LABELS[:3], None])
+REASON = st.sampled_from([*CATEGORIES, None])
+FECT_ROW = st.fixed_dictionaries(
+    {"conversation": st.sampled_from("abc"), "claim": st.sampled_from("xyz")},
+    optional={
+        "factual": st.sampled_from([True, "non_factual", None]),
+        "ratings": st.dictionaries(st.sampled_from(RATERS), st.sampled_from([True, False, "factual", None])),
+        "ambiguity": REASON,
+    },
+)
+
+
+def response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    size = len(sentences)
+    labels = st.lists(LABEL, min_size=size, max_size=size)
+    return st.fixed_dictionaries(
+        {"reference": st.sampled_from("abc"), "sentences": st.just(sentences)},
+        optional={
+            "labels": labels,
+            "ratings": st.dictionaries(st.sampled_from(RATERS), labels),
+            "ambiguity": REASON | st.lists(REASON, min_size=size, max_size=size),
+        },
+    )
+
+
+RESPONSE = st.lists(st.sampled_from("stu"), min_size=1, max_size=3).flatmap(response)
+SETS = st.one_of(
+    st.tuples(
+        st.just(FECT),
+        st.lists(FECT_ROW, min_size=1, max_size=6, unique_by=lambda row: (row["conversation"], row["claim"])),
+    ),
+    st.tuples(
+        st.just(COGNIBENCH),
+        st.lists(RESPONSE, min_size=1, max_size=3, unique_by=lambda row: row["reference"]),
+    ),
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(SETS, st.sampled_from(RULES))
+def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
+    tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]], rule: Rule
+) -> None:
+    judge, rows = made
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
+    write_jsonl(rows, raw)
+    before = Gold.load(raw, judge, labelled=False)
+    labels = [labels for case in before.cases for labels in (*case.ratings.values(), case.gold or ())]
+    if not any(map(any, labels)):
+        with pytest.raises(GoldError, match="has a label or a rating"):
+            import_gold(raw, judge, out, merge=rule)
+        return
+    written = import_gold(raw, judge, out, merge=rule)
+    again = Gold.load(out, judge, labelled=False)
+    kept = {case.id for case in (*written.cases, *written.ambiguous)}
+    assert [case.id for case in again.cases] == [case.id for case in before.cases if case.id in kept]
+    wanted = {case.id: merged(case, rule) for case in before.cases}
+    for case in again.cases:
+        assert case.ratings == wanted[case.id].ratings
+        assert (case.gold if case.known else None) == wanted[case.id].gold
+    # the file says itself what is ambiguous: adjudicated takes its labels as they are
+    ambiguous, same = (strata(one, rule=by).ambiguous for one, by in ((before, rule), (again, "adjudicated")))
+    assert [(one.case, one.unit, one.labels) for one in same] == [
+        (one.case, one.unit, one.labels) for one in ambiguous
+    ]
+    import_gold(out, judge, raw, merge="adjudicated")
+    assert raw.read_bytes() == out.read_bytes()
+
+
+def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_path: Path) -> None:
+    rows = [
+        {"conversation": "c", "claim": "1", "ratings": {"ann": True, "bob": False}, "ambiguity": "relation"},
+        {"conversation": "c", "claim": "2", "ratings": {"ann": True, "bob": False}},
+        {"conversation": "c", "claim": "3", "ratings": {"ann": False, "bob": False}},
+        {"conversation": "c", "claim": "4"},
+        {"conversation": "c", "claim": "5", "factual": True},
+    ]
+    write_jsonl(rows, tmp_path / "raw.jsonl")
+    gold = import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert (len(gold.cases), len(gold.ambiguous), gold.skipped) == (2, 2, 3)
+    lines = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
+    assert [(line["claim"], line.get("factual"), line.get("ambiguity")) for line in lines] == [
+        ("1", None, "relation"),
+        ("2", None, "unknown"),
+        ("3", "non_factual", None),
+        ("5", True, None),
+    ]
+    again = Gold.load(tmp_path / "g.jsonl", FECT)
+    assert [case.inputs["claim"] for case in again.ambiguous] == ["1", "2"]
+    assert again.skipped == 2
+    assert again.sha256 == Gold.of([rows[2] | {"factual": False}, rows[4]], FECT).sha256
+
+
+def test_sentences_without_a_label_name_their_category(tmp_path: Path) -> None:
+    row = {
+        "reference": "r",
+        "sentences": ["a", "b", "c"],
+        "ratings": {"ann": ["faithful", "invented", None], "bob": ["invented", "invented", None]},
+    }
+    write_jsonl([row], tmp_path / "raw.jsonl")
+    import_gold(tmp_path / "raw.jsonl", COGNIBENCH, tmp_path / "g.jsonl", merge="majority")
+    line = json.loads((tmp_path / "g.jsonl").read_text())
+    assert line["labels"] == [None, "invented", None]
+    assert line["ambiguity"] == ["unknown", None, None]
+
+
+def test_without_a_rule_ratings_alone_are_no_gold_and_the_hint_says_so(tmp_path: Path) -> None:
+    write_jsonl([{"conversation": "c", "claim": "1", "ratings": {"ann": True}}], tmp_path / "raw.jsonl")
+    with pytest.raises(GoldError, match=r"none of the 1 rows has a label.*import_gold.merge="):
+        import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl")
+
+
+def columns(place: Path, rater: str, labels: dict[str, str], reason: str = "") -> Path:
+    path = place / f"{rater}.csv"
+    lines = [f"c,{claim},{label},{reason}" for claim, label in labels.items()]
+    path.write_text("\n".join([f"conversation,claim,rater:{rater},ambiguity", *lines]), encoding="utf-8")
+    return path
+
+
+def test_the_files_of_several_raters_are_joined_and_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+    sheets = {"ann": {"1": "true", "2": "false", "3": ""}, "bob": {"1": "true", "2": "true", "3": "false"}}
+    files = [columns(tmp_path, rater, labels, "sentiment") for rater, labels in sheets.items()]
+    gold = import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert {case.inputs["claim"]: case.gold for case in gold.cases} == {
+        "1": ("factual",),
+        "3": ("non_factual",),
+    }
+    (ambiguous,) = gold.ambiguous
+    assert list(ambiguous.ratings.items()) == [("ann", ("non_factual",)), ("bob", ("factual",))]
+    command = ("gold", "import", "fect", *files, "--output", tmp_path / "g.jsonl", "--merge")
+    done = ok(*command, "unanimous")
+    assert "3 cases written" in done.out
+    assert "1 of them without any label; 0 that nobody labelled" in done.out
+    assert "1 ambiguous and in no score (sentiment 1)" in done.out
+    assert cli(*command, "most").code == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "both"),
+    [
+        ("relation", "", "relation"),
+        ("", "other", "other"),
+        ("relation", "relation", "relation"),
+        ("relation", "sentiment", "unknown"),
+    ],
+)
+def test_the_reasons_of_several_raters(tmp_path: Path, one: str, two: str, both: str) -> None:
+    files = [columns(tmp_path, "ann", {"1": "true"}, one), columns(tmp_path, "bob", {"1": "false"}, two)]
+    import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert json.loads((tmp_path / "g.jsonl").read_text())["ambiguity"] == both
+
+
+def halves(first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
+    row = {"reference": "r", "sentences": ["a", "b"]}
+    return [row | {"ratings": {"ann": first}, **more}, row | {"ratings": {"ann": second}}]
+
+
+def test_two_halves_of_one_raters_work_are_one() -> None:
+    rows = halves(["faithful", None], [None, "invented"], ambiguity=["other", None])
+    rows[1]["ambiguity"] = "relation"
+    gold = Gold.of(rows, COGNIBENCH, labelled=False)
+    (case,) = gold.cases
+    assert case.ratings == {"ann": ("faithful", "invented")}
+    assert gold.rows[case.id]["ratings"] == {"ann": ["faithful", "invented"]}
+    assert gold.rows[case.id]["ambiguity"] == ["unknown", "relation"]
+    with pytest.raises(
+        GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
+    ):
+        Gold.of(halves(["faithful", "invented"], [None, "misleading"]), COGNIBENCH, labelled=False)
+
+
+def test_ratings_join_the_gold_row_whichever_comes_first() -> None:
+    gold = {"conversation": "c", "claim": "x", "factual": True}
+    other = {"conversation": "c", "claim": "y", "factual": False}
+    rated = {"conversation": "c", "claim": "x", "ratings": {"ann": False}}
+    for rows in ([gold, rated, other], [rated, gold, other]):
+        both = Gold.of(rows, FECT)
+        case = next(one for one in both.cases if one.inputs["claim"] == "x")
+        assert (case.gold, case.ratings) == (("factual",), {"ann": ("non_factual",)})
+        assert (both.merged, both.skipped, both.ambiguous) == (1, 0, ())
+
+
+class Strict(pydantic.BaseModel):
+    """A row model that demands a label."""
+
+    conversation: str
+    claim: str
+    factual: Literal["factual", "non_factual"]
+
+
+def test_a_row_model_that_demands_a_label_cannot_hold_an_ambiguous_row(tmp_path: Path) -> None:
+    def to_case(row: Any) -> Case:
+        return Case(inputs={"conversation": row.conversation, "claim": row.claim}, gold=(row.factual,))
+
+    judge = Judge(name="strict", signature=FECT.signature, answer=FECT.answer, rows=Strict, to_case=to_case)
+    row = {"conversation": "c", "claim": "x", "factual": "factual"}
+    ratings = {"ann": "factual", "bob": "non_factual"}
+    write_jsonl([row | {"ratings": ratings}], tmp_path / "raw.jsonl")
+    with pytest.raises(GoldError, match=r"raw\.jsonl:1, field 'factual'.*Strict demands one"):
+        import_gold(tmp_path / "raw.jsonl", judge, tmp_path / "g.jsonl", merge="unanimous")
+    assert not (tmp_path / "g.jsonl").exists()

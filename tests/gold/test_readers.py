@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.gold import sources
-from jurist.gold.files import Place, parse
+from jurist.gold.files import parse
 from jurist.gold.sources import bundled_names, read, stream
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
@@ -94,7 +94,7 @@ BROKEN = {
         "0xe9 at column 4 is not UTF-8; save the file as UTF-8 (from Excel: as CSV UTF-8)",
     ),
     "latin-1 after a BOM": (b"\xef\xbb\xbfa,b\n\xe9,z\n", 2, "0xe9 at column 1"),
-    "utf-16": ("a,b\n".encode("utf-16"), 1, "UTF-16"),
+    "utf-16": ("a,b\n".encode("utf-16"), None, "UTF-16"),
     "NUL": (b"a,b\nx,\x00\n", 2, "NUL"),
     "gzip": (b"\x1f\x8b\x08\x00", None, "gzip"),
     "workbook": (b"PK\x03\x04....", None, "Excel"),
@@ -207,7 +207,7 @@ def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
     )
     reading = read(folder)
     assert (reading.name, reading.card) == ("mine", {"licence": "CC0"})
-    assert reading.second == {2: (Place(f"{folder}/second.jsonl", 1), {"a": 3})}
+    assert reading.second == {2: {"a": 3}}
     assert reading.path == f"{folder}/gold.jsonl"
 
 

@@ -206,6 +206,15 @@ def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
     assert [line.unit for line in open_lines(gold, rater="ann", every=True)] == [2, 0]
 
 
+def test_a_unit_that_stands_twice_with_two_labels_names_both_lines(tmp_path: Path) -> None:
+    path = two(tmp_path, unit="1", **{"rater": "faithful"})
+    text = path.read_text(encoding="utf-8")
+    first, second = text.splitlines()[1:3]
+    path.write_text(text.replace(first, second.replace("faithful,", "invented,")), encoding="utf-8")
+    with pytest.raises(GoldError, match=r"s\.csv:2 and .*s\.csv:3: .*'ann' calls unit 1 both 'inv"):
+        Gold.load(path, COGNIBENCH, labelled=False)
+
+
 def two(tmp_path: Path, **changes: str) -> Path:
     """Write a filled sheet of two responses, with some cells of the second line changed."""
     rows = [{"reference": "r", "sentences": ["a", "b"]}, {"reference": "q", "sentences": ["c"]}]
@@ -225,7 +234,6 @@ def two(tmp_path: Path, **changes: str) -> Path:
         ({"rater": "true"}, "rater:ann", "unknown label 'true'; use one of: irrelevant"),
         ({"case": "id-0123456789abcdef"}, "case", "unknown case id '0123456789abcdef'"),
         ({"reference": "other"}, "case", "unknown case id"),
-        ({"unit": "1"}, "unit", "stands here and in line 2"),
         ({"unit": "3"}, "unit", "has 2 units, and no unit '3'"),
         ({"unit": "²"}, "unit", "no unit '²'"),
         ({"unit": ""}, "unit", "no unit ''"),
@@ -303,31 +311,26 @@ def test_tasks_of_ones_own_are_read_too(tmp_path: Path) -> None:
     assert case.ratings == {"annotator-1": ("factual",)}
 
 
+AT = "annotations.0.result.0"
+
+
 @pytest.mark.parametrize(
     ("row", "field", "message"),
     [
-        (
-            task([by(1, chosen("label", "maybe"))]),
-            "annotations[0].result[0].value.choices",
-            "unknown label 'maybe'",
-        ),
-        (
-            task([by(1, {"type": "choices", "value": {"choices": ["factual", "non_factual"]}})]),
-            "annotations[0].result[0].value.choices",
-            "there are 2 choices",
-        ),
+        (task([by(1, chosen("label", "maybe"))]), f"{AT}.value.choices", "unknown label 'maybe'"),
+        (task([by(1, {"value": {"choices": ["a", "b"]}})]), f"{AT}.value.choices", "not ['a', 'b']"),
         (
             task([by(1, chosen("label", "factual")), by(1, chosen("label", "non_factual"))]),
-            "annotations[1].result[0].value.choices",
+            "annotations.1.result.0.value.choices",
             "two labels, 'factual' and 'non_factual'",
         ),
-        (task([by(1, {"type": "choices"})]), "annotations[0].result[0].value.choices", "list of choices"),
-        (task([{"completed_by": 1}]), "annotations[0].result", "must be a list"),
-        (task(["x"]), "annotations[0]", "must be an object"),
+        (task([by(1, {"type": "choices"})]), f"{AT}.value.choices", "a list of one choice"),
+        (task([{"completed_by": 1}]), "annotations.0.result", "Field required"),
+        (task(["x"]), "annotations.0", "valid dictionary"),
         (task([], case="0" * 16), "case", "unknown case id"),
         (task([], unit=2), "unit", "no unit '2'"),
         (task([], row=[]), "data.row", "must be an object"),
-        ({"id": 1}, "data", "holds no object 'data'"),
+        ({"id": 1}, "data", "Field required"),
     ],
 )
 def test_what_is_wrong_in_an_export_is_named(

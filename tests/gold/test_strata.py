@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jurist.console.strata import ceiling_line, strata_lines
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
-from jurist.gold.raters import RULES, Rule, ceiling_of, merge_cases, rated_in_test, rating_columns, strata
+from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -96,13 +96,13 @@ RATED = st.tuples(st.sampled_from([True, False, None]), RATINGS)
 def test_the_strata_add_up_and_agree_with_merging(made: list[tuple[Any, dict[str, Any]]], rule: Rule) -> None:
     rows = [fect(str(number), label, **ratings) for number, (label, ratings) in enumerate(made)]
     gold = Gold.of(rows, FECT, labelled=False)
-    found, merged = strata(gold, rule=rule), merge_cases(gold.cases, rule)
+    found = strata(gold, rule=rule)
     parts = (found.agreed, found.single, found.contested.units, len(found.ambiguous), found.unlabelled)
     assert sum(parts) == len(rows)
-    assert [(one.case, one.unit) for one in found.ambiguous] == [
-        (one.case, one.unit) for one in merged.ambiguous
-    ]
-    assert found.agreed + found.single + found.contested.units == merged.labelled
+    known = [case for case in gold.cases if merged(case, rule).known]
+    assert found.labelled == len(known)
+    rated = [case.id for case in gold.cases if case.ratings and case not in known]
+    assert [one.case for one in found.ambiguous] == rated
 
 
 def test_units_of_one_case_are_in_strata_of_their_own() -> None:
