@@ -70,7 +70,7 @@ class UnpackOptions(Printed, command="artifacts unpack", does="artifacts.unpack_
 class ChooseOptions(
     Transport, Limits, Resume, Printed, command="artifacts choose", does="compile.choose_candidate"
 ):
-    """Make another candidate of a compilation the artifact: a point of its front of cost and score, or any of its
+    """Promote another candidate of a compilation: a point of its front of cost and score, or any of its
     history. It becomes a new version, proven beside the basic prompt on the same sealed test. The card says how often
     that test has been opened, and the level of the decision falls with it: choosing until something looks better proves
     nothing.
@@ -81,7 +81,7 @@ class ChooseOptions(
       jurist artifacts choose fect@2 1f0c --gold labels.csv --json
 
     The model, its settings and the split are those on the card. Only keys come from the environment.
-    With a real model you are asked before more than 1000 calls or 1 USD, or have said --yes.
+    With a real model you are asked before more than 1000 calls or 1 USD, or pass --yes.
     """
 
     artifact: str = positional("JUDGE@VERSION")

@@ -30,7 +30,7 @@ class ExportOptions(NameOptions, Printed, command="export", does="catalogue.expo
 
 
 class CompletionOptions(Form, command="completion", does="catalogue.completion"):
-    """Print what makes a shell complete jurist's commands and options.
+    """Print a shell completion script for jurist's commands and options.
 
     examples:
       pip install 'jurist[completion]'
@@ -68,7 +68,7 @@ class NewOptions(Form, command="new", does="catalogue.new"):
     )
     prefer: str | None = option("A,B", "it says which of these two inputs is better", exclusive="asked")
     positive: str = option(
-        "B", "what counts as found (default: the last of two labels; of more, all count alike)", ""
+        "B", "the positive class (default: the last of two labels; with three or more there is none)", ""
     )
     unit: str = option("INPUT", "the input that is judged (default: the last one)", "")
     output: str | None = option("F.py", "the file to write (default: NAME.py)")

@@ -21,7 +21,7 @@ COMMANDS: tuple[type[Options], ...] = tuple(
 )
 
 GROUPS = {
-    "artifacts": "compiled judges: list, show, compare, tag, verify, hand on, choose another candidate",
+    "artifacts": "compiled judges: list, show, compare, tag, verify, share, choose another candidate",
     "batch": "run a judge through a Batch API: submit, status, collect, cancel",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",

@@ -46,7 +46,7 @@ class CompileOptions(
     Common,
     command="compile",
     does="compile.run",
-    helps={"calls": "never make one call more, the proof included (default: 4000)"},
+    helps={"calls": "hard limit on calls, the proof included (default: 4000)"},
 ):
     """Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
     train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
@@ -60,7 +60,7 @@ class CompileOptions(
 
     The default model, "offline", is a text-overlap scorer, not an LLM, and needs no key and no network.
     A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
-    and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
+    and more than 1000 calls or 1 USD, you are asked, or pass --yes. After Ctrl-C or a crash, --resume continues
     and pays for no answer twice that had arrived.
     """
 

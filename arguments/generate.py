@@ -15,7 +15,7 @@ from .groups import (
 )
 from .options import choice, flag, option, positional
 
-_LIMIT = "never make one call more, all models together"
+_LIMIT = "hard limit on calls, all models together"
 
 
 class GenerateOptions(

@@ -150,7 +150,9 @@ class Transport(TimeLimit, Concurrency):
 class Endpoint(TimeLimit):
     """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
 
-    rpm: int | None = option("N", "requests a minute to the model at most (default: as it bears)", type=whole)
+    rpm: int | None = option(
+        "N", "requests a minute to the model at most (default: adapts to the endpoint's limits)", type=whole
+    )
     tpm: int | None = option("N", "tokens a minute at most, estimated", type=whole)
     api_base: str | None = option("URL", "address of an OpenAI-compatible server")
     key_env: str | None = option(
@@ -163,7 +165,7 @@ class Endpoint(TimeLimit):
         type=whole,
     )
     structure: Literal["auto", "schema", "object", "prompt"] = choice(
-        "what holds answers in JSON to their form (default: a schema, or the next that the endpoint takes)",
+        "how JSON output is enforced (default: a schema, or the next that the endpoint takes)",
         "auto",
     )
 
@@ -218,7 +220,7 @@ class StrictnessOptions(Options):
 class HardLimits(Options):
     """Hard limits, as of :class:`jurist.Budget`."""
 
-    calls: int | None = option("--max-calls N", "never make one call more")
+    calls: int | None = option("--max-calls N", "hard limit on calls")
     cost: float | None = option("--max-cost USD", "stop before the cost goes over this")
 
 

@@ -32,7 +32,7 @@ class JudgedRows(
     AskedOptions,
     RowOptions,
     helps={
-        "calls": "never make one call more; the rows that are left wait for --resume",
+        "calls": "hard limit on calls; the rows that are left wait for --resume",
         "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",
     },
 ):
@@ -230,7 +230,7 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
 
 
 class ShareOptions(RowOptions, Printed, command="share", does="run.share"):
-    """How often a run found what, without the judge's measured errors: each label's share as judged, corrected by what
+    """True prevalence, corrected for the judge's errors: each label's share as judged, corrected by what
     the judge took for what on its sealed test, and by labelled rows of the run. Asks no model.
 
     examples:

@@ -27,7 +27,7 @@ class CompareOptions(
     ScoringOptions,
     command="compare",
     does="scoring.compare",
-    helps={"calls": "never make one call more, over all judges and models"},
+    helps={"calls": "hard limit on calls, over all judges and models"},
 ):
     """Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked
     again), self-consistency, and paired tests corrected together (Holm).
@@ -104,11 +104,11 @@ class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions, command="gate",
       jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
       jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
 
-    Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
+    Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
     In pytest: jurist.testing.assert_judge.
     """
 
-    judge: str = asked_judge("what is to pass")
+    judge: str = asked_judge("judge to check")
     minimum: tuple[tuple[str, float], ...] = repeated(
         "--min METRIC=VALUE", "the lowest value that passes", type=_limit
     )
@@ -139,7 +139,7 @@ class HardenOptions(AttackedField, AskedOptions, ScoringOptions, command="harden
     continues.
     """
 
-    judge: str = asked_judge("what is attacked")
+    judge: str = asked_judge("judge to attack")
     cases: int = option("N", "attack N cases at most, evenly spread", 100, type=whole)
     only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
     suite: str | None = option("F.toml", "attacks of your own in place of jurist's")
@@ -155,7 +155,7 @@ class DetectorOptions(
     Common,
     command="table cognibench-3",
     does="papers.three",
-    helps={"gold": "labelled responses", "calls": "never make one call more, over all lines and models"},
+    helps={"gold": "labelled responses", "calls": "hard limit on calls, over all lines and models"},
 ):
     """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, factual, cognitive, their
     macro average and overall, by sentences and by words, with 95 % intervals clustered by dialogue or document, and

@@ -77,7 +77,7 @@ def _answers(judge: Judge) -> str:
 
 
 def completion(options: CompletionOptions) -> Result:
-    """Return what makes a shell complete jurist's commands and options."""
+    """Return a shell completion script for jurist's commands and options."""
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError as error:

@@ -260,7 +260,7 @@ def changed_line(basic: PromptState, artifact: Artifact) -> str:
 
 def kept_line(artifact: Artifact, *, latest: bool) -> str:
     """Return where an artifact is, and whether its judge's name now means it."""
-    kept = f"kept as {artifact.ref}, not made latest (--force makes it so)"
+    kept = f"saved as {artifact.ref}, not promoted (use --force to promote)"
     return f"artifact: {artifact.path} ({'latest' if latest else kept})"
 
 

@@ -244,7 +244,7 @@ def _rule_card(merged: Strata) -> dict[str, Any]:
 
 
 def review(options: ReviewOptions) -> Result:
-    """Write the units whose label is worth most as a sheet."""
+    """Write the most informative units as a sheet."""
     path, judge = Path(options.output), find_judge(options.judge, store_of(options))
     format_ = format_of(path, options.format)
     judged = read_judged(options.verdicts, judge)

@@ -101,7 +101,7 @@ def _judged(
 def _ranked(
     judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], *, every: bool
 ) -> Iterator[SheetLine]:
-    """Yield the units, those first whose label is worth most, then those without a label."""
+    """Yield the units, the most informative first, then those without a label."""
     given = set()
     worth = review_lines(candidates(judged, gold.judge, known), known)
     shown = [replace(line, notes={"why": line.notes["why"]}) for line in worth]

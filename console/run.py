@@ -199,7 +199,7 @@ def _share_words(found: RunShares | None) -> list[str]:
         return []
     one = found.shares[0]
     corrected = f"not corrected: {one.proof.problem}" if one.proof.problem else f"corrected {one.proof}"
-    corrected += f" ({one.wide})" if one.wide else ""
+    corrected = one.wide or corrected
     return [] if one.proof.raw is None else [f"share of {one.name}: {one.proof.raw:.3f}, {corrected}"]
 
 

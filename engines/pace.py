@@ -86,7 +86,5 @@ class Pace:
             if begun < self._cut:
                 return
             if self._limit == math.inf:
-                _log.warning(
-                    "the endpoint refuses requests that come too fast: fewer at once, until it bears more"
-                )
+                _log.warning("rate limited by the endpoint: reducing concurrency")
             self._limit, self._cut = max(1.0, min(self._limit, self._flying) / 2), now

@@ -93,7 +93,7 @@ class Terms:
 
     @property
     def held_by(self) -> str:
-        """What holds answers in JSON to their form, known from the first reply on; empty before."""
+        """How JSON output is enforced, known from the first reply on; empty before."""
         return self._forms[0] if self._heard else ""
 
     @property

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 
 from ..cases import Case, Label, Value, Values
-from ..errors import UsageError
+from ..errors import UsageError, plural
 from .metrics import Metric, case_means, pair_sums
 from .ratios import Ratio, Ratios, mean_parts
 from .rows import majority
@@ -37,7 +37,7 @@ from .votes import Sampling, decide, is_decided
 
 @dataclass(frozen=True)
 class ClosedLabels(Scale):
-    """One label of a closed set, some of which may count as found; an answer is right or wrong."""
+    """One label of a closed set, some of which may be the positive class; an answer is right or wrong."""
 
     labels: Sequence[Label]
     positive: AbstractSet[Label] = frozenset()
@@ -242,7 +242,7 @@ class ClosedLabels(Scale):
         return {"positive": int(sums.get("positive", 0))}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        return (f"{self.totals(sums)['positive']} rows with a positive label",)
+        return (plural(self.totals(sums)["positive"], "positive row"),)
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:

@@ -237,7 +237,9 @@ def limits(groups: int, alpha: float) -> str:
             f"has no p below {2.0**-groups:.3g}; it takes {needed} groups or more"
         )
     words = wide(groups)
-    return f"{words}, and a difference is shown only if nearly all groups have it" if words else ""
+    ways = [math.comb(groups, improved) for improved in range(groups + 1)]
+    least = next(k for k in range(groups + 1) if sum(ways[k:]) <= alpha * 2**groups)
+    return f"{words}, and about {least} of them must improve" if words else ""
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:

@@ -30,7 +30,7 @@ class DSPyModule(PortableFile):
 
     name = "dspy"
     limits = (
-        "replies are read by DSPy's own adapters, which take more for an answer than jurist does (drafts)",
+        "replies are read by DSPy's own adapters, which parse more leniently than jurist does (drafts)",
     )
     about = """It is a DSPy module.
 

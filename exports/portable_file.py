@@ -180,7 +180,7 @@ class PythonFile(PortableFile):
     judge(OpenAI(), "gpt-4.1-mini", $call)
 
 Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` ("verdict", or "abstained"
-where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that does not count as found, or for the top of
+where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that is not positive, or for the top of
 the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is not caught
 here. A judge of numbered units does not ask again for those that a reply leaves out."""
     code = '''def judge(

@@ -23,7 +23,7 @@ class ScorerFile(PortableFile):
     """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1."""
 
     limits: ClassVar[tuple[str, ...]] = (
-        "1 is a label that does not count as found, or the top of the scale; units of a row are averaged",
+        "1 is a label that is not positive, or the top of the scale; units of a row are averaged",
         "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
     )
     module: ClassVar[str]  # the framework's, to be imported

@@ -1,4 +1,4 @@
-"""What people should look at next: the units whose label is worth most, uncertainty first.
+"""What people should look at next: the most informative units, uncertainty first.
 
 Everybody who spoke of a unit has one vote: each rater (or the gold label, where no raters are known) and the judge,
 whose vote is divided as its samples are, or as the probabilities of their tokens, with the threshold that decides
@@ -71,7 +71,7 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 def candidates(
     judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
 ) -> list[Candidate]:
-    """Return the units to review, those first whose label is worth most."""
+    """Return the units to review, the most informative first."""
     lines: dict[str, Judged] = {}
     for line in judged:
         if not line.failed:

@@ -1,4 +1,4 @@
-"""Choosing another candidate of a compilation, seen on its front of cost and score, as the artifact.
+"""Promoting another candidate of a compilation, seen on its front of cost and score.
 
 The compilation is planned again from its card, and the candidate taken from the history is concluded as the best one
 was, as a new version. That test has been opened before: the new card says how often, and the level of its decision

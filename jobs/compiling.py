@@ -64,7 +64,7 @@ class Compiled:
         return self.artifact.to_frame()
 
     def _repr_html_(self) -> str:
-        return artifact_html(self.artifact, " (latest)" if self.latest else " (kept, not made latest)")
+        return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
 
 
 def compile_judge(

@@ -192,7 +192,7 @@ def settle(store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[
     if lack := _lack(artifact, decision):
         return Settled(
             latest=False,
-            words=f"kept beside the card of {artifact.ref}, and not made latest: {lack}; "
+            words=f"kept beside the card of {artifact.ref}, and not promoted: {lack}; "
             f"jurist artifacts tag {artifact.ref} latest makes it so all the same",
         )
     store.tag(artifact.ref, "latest")

@@ -122,7 +122,7 @@ class Estimate:
     what: str  # the sizes, in words
     asks: tuple[Ask, ...]  # each with a role of its own
     budget: Budget = field(default_factory=Budget)  # limits, which bound the upper ends
-    needed: int = 0  # the calls that a limit has to allow, or the work is not begun; 0 if any number will do
+    needed: int = 0  # the least --max-calls, below which the work is not begun; 0 if any number will do
 
     @property
     def calls(self) -> Span:
@@ -182,7 +182,7 @@ class Estimate:
         whole = self.whole
         named = [f"{ask.calls.words()} {ask.who}" for ask in self.asks if ask.who]
         told = named if len(named) <= _DETAILED else []
-        told += [f"a limit has to allow {self.needed}"] if self.needed else []
+        told += [f"set --max-calls to at least {self.needed}"] if self.needed else []
         detail = f" ({', '.join(told)})" if told else ""
         tokens = f"about {whole.tokens.words(_counted)} tokens" if whole.tokens else "tokens not known"
         if not any(ask.paid for ask in self.asks):

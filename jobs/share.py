@@ -17,7 +17,7 @@ def share(
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
 ) -> RunShares:
-    """Say how often a run found what: each label's share as judged, and without the judge's measured errors.
+    """Say how prevalent each label is: its share as judged, and corrected for the judge's errors.
 
     Args:
         output: what ``jurist run`` has written.

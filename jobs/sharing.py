@@ -1,4 +1,4 @@
-"""How often a run found what: shares of units, as the judge said, and without its measured errors.
+"""True prevalence: shares of units, as the judge said, and corrected for its measured errors.
 
 Two corrections, each for every label (:mod:`..evaluation.prevalence`). By the proof: how often the judge's version was
 right of that label, and of the rest, on its sealed test. By labelled rows of the run itself, which needs no proof.
@@ -247,7 +247,7 @@ def _wide(share: Prevalence, found: RunCounts, known: Sequence[tuple[str, Value,
     )
     if min(len(found.said), proven) < 2:
         why = f"all units of the {'run' if proven > 1 else 'proof'} are of one group"
-    return f"any share is possible: {why}"
+    return f"cannot be estimated: {why}"
 
 
 def stamp_of(output: Path) -> Mapping[str, Any]:

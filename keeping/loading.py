@@ -152,7 +152,7 @@ class LoadedJudge:
         """Return this judge as a metric of DSPy, for ``dspy.Evaluate`` and any optimizer of another program.
 
         Inputs are taken from the prediction, else from the example, by their names. 1 is a label that does not
-        count as found, or the upper end of the scale; units are averaged. Equal outputs are judged once. Where
+        are positive, or the upper end of the scale; units are averaged. Equal outputs are judged once. Where
         there is no verdict, the metric raises JuristError, which DSPy counts as a failure.
 
         Args:

@@ -100,9 +100,7 @@ class Openings:
             "rows": rows,
         }
         if not self.path.exists():
-            self.say(
-                f"openings of sealed tests are counted in {self.path}, which is new: none is known from before"
-            )
+            self.say(f"openings of sealed tests are counted in {self.path}, first use recorded")
         elif rows in {one.rows for one in self._lines(quiet=True)}:
             marks = b""
         text = json.dumps(line)

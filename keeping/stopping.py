@@ -77,7 +77,7 @@ class Stopping:
             with suppress(OSError, ValueError):  # there may be nobody left to tell
                 sys.stderr.write(
                     f"{signal_name(self.signal)}: no further call is sent; {flying} in flight may arrive within "
-                    f"{GRACE:g} s (once more ends at once)\n"
+                    f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
                 )
         end = time.monotonic() + GRACE
         while not self._over.wait(_PAUSE):

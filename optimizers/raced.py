@@ -235,7 +235,7 @@ class Finalists:
             later = f", but for {self._before} that are kept for what follows" if self._before else ""
             ended.args = (
                 f"the calls for the search are spent, of a budget of {ended.allowed:g} calls{later}; "
-                f"{left} that were kept for the finalists were not needed",
+                f"{left} reserved calls unused",
             )
         elif ended.limit == "calls":
             ended = BudgetExhausted(ended.limit, ended.allowed, kept=self._before)

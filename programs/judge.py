@@ -57,7 +57,7 @@ class Judge:
             already its own. See :meth:`expanded`.
         demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
-        positive: for a closed label: that, or those, that count as found (hallucinated, non-factual, ...); kept in
+        positive: for a closed label: the positive class, one label or several (hallucinated, non-factual, ...); kept in
             ``answer``.
         shares: of the cases in train, dev and test, where a compilation names no others; default: by how many there are
             (see :func:`~jurist.gold.splits.default_shares`).

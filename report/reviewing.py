@@ -33,7 +33,7 @@ class Review:
     """What is labelled, and where to."""
 
     gold: Gold  # the set of the units
-    lines: Sequence[SheetLine]  # the units, what a label is worth most first
+    lines: Sequence[SheetLine]  # the units, the most informative first
     journal: LabelJournal  # where labels are kept
     guideline: str  # how to label, as Markdown
     rater: str  # the name that the page proposes

@@ -38,7 +38,7 @@ class ClosedLabel(Answer):
     """One label of a closed set for each unit, in whichever form a reply names it."""
 
     labels: tuple[Label, ...] = ()  # the closed set, in a fixed order
-    # the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1
+    # the positive class (hallucinated, non-factual, ...) in precision, recall and F1
     positive: frozenset[Label] = frozenset()
     # what else a label says about its unit, for the output of ``jurist run``
     details: Details | None = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""The review list: what a label is worth most on, first, as a sheet that comes back as ratings."""
+"""The review list: the most informative units, first, as a sheet that comes back as ratings."""
 
 import csv
 import io

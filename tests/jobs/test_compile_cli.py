@@ -106,7 +106,7 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     assert first.json["decision"]["verdict"] != "better"  # the small gold has too few test rows for any proof
     assert first.json["latest"] is False
     assert "not shown to be better" in first.people
-    assert "not made latest" in first.people
+    assert "not promoted" in first.people
     basic = ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     assert "no version of fect was shown to be better than its basic prompt, which is used" in basic.err
     assert basic.out.startswith("fect:basic: ")

@@ -48,7 +48,7 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     assert (seen["billed"], seen["cost"]) == ([0, 0], [0.0, 0.0])
     assert seen["calls"][0] <= seen["needed"] <= seen["calls"][1]
     assert f"before: {seen['what']}: " in done.err
-    assert f"a limit has to allow {seen['needed']})" in done.err
+    assert f"set --max-calls to at least {seen['needed']})" in done.err
 
 
 def test_a_few_long_cases_among_short_ones_are_in_the_estimate() -> None:
