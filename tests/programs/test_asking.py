@@ -79,16 +79,6 @@ def test_a_bad_reply_is_not_asked_again_through_another_format(adapter: str) -> 
     assert asker(Scripted(["prose"]), adapter=adapter).ask(CASE).status == "abstained"
 
 
-def test_labels_outside_the_set_are_no_labels() -> None:
-    case = Case(inputs={"reference": "r", "dialogue": "", "sentences": ["A.", "B."]})
-    odd = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 2, "label": "Hallucinated!"}])
-    short = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 3, "label": "faithful"}])
-    assert asker(Scripted([odd]), COGNI).ask(case).status == "abstained"
-    verdict = asker(Scripted([short, reply("chat", labels=[])]), COGNI).ask(case)
-    assert (verdict.status, verdict.values) == ("abstained", ("faithful", None))
-    assert "1 of 2" in verdict.error
-
-
 def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:
     for script in ([YES, YES, NO], [NO, YES, NO], ["?", YES, NO]):
         kept = asker(Scripted(script), sampling=Sampling(samples=3)).ask(CASE)
@@ -191,16 +181,6 @@ def test_ctrl_c_in_a_running_loop_does_not_wait_for_the_rest() -> None:
         loop.run_until_complete(notebook())
     loop.close()
     assert 4 <= len(inner.requests) < 100
-
-
-def test_offline_is_the_default_and_is_deterministic() -> None:
-    def ask() -> list[Any]:
-        judge = Asker(
-            judge=FECT, program=FECT.basic(), lm=connect(Model(temperature=1.0), CallContext.fresh())
-        )
-        return [dataclasses.replace(verdict, usage=None) for verdict in judge.ask_all([CASE] * 3)]  # type: ignore[arg-type]
-
-    assert ask() == ask()
 
 
 @pytest.mark.parametrize("given", ["true", None, True])

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from asking import CASES, FECT, asker, right, spend, wait_briefly
 from fakes import context_with
-from loopback import Loopback, field_of, truth_of
+from loopback import Loopback, field_of
 
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.models import Model, connect
 from jurist.errors import ModelError, UsageError
 from jurist.programs.asking import Asker
-from jurist.programs.cognibench import COGNIBENCH as COGNI
 
 Serve = Callable[..., Loopback]
 
@@ -101,17 +100,6 @@ def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str) -> None:
     verdict = asker(serve(lambda messages: half, ended=ended)).ask(CASES[0])
     assert verdict.status == "abstained"
     assert ("raise --max-tokens" in verdict.error) == (ended in ("MAX_TOKENS", "model_length"))
-
-
-def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
-    case = COGNI.case(
-        {"reference": "r", "sentences": ["Paris is big.", "So\nit is.", "Hi!"], "question": "q"}
-    )
-    server = serve()
-    lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), CallContext.fresh())
-    verdict = Asker(judge=COGNI, program=COGNI.basic(), lm=lm).ask(case)
-    tags = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
-    assert verdict.values == tuple(truth_of(text, tags) for text in ("Paris is big.", "So it is.", "Hi!"))
 
 
 @pytest.mark.parametrize(
@@ -297,12 +285,6 @@ def test_a_server_that_never_answers_fails_the_row(serve: Serve, waits: list[flo
     assert len(waits) == 3
 
 
-def test_one_request_that_hangs_is_retried(serve: Serve) -> None:
-    server = serve(faults={0: "hang"})
-    assert right(asker(server, timeout=0.3).ask(CASES[2]), 2)
-    assert server.count == 2
-
-
 def test_a_server_that_trickles_is_not_waited_for() -> None:
     import threading
 
@@ -330,15 +312,3 @@ def test_a_server_that_trickles_is_not_waited_for() -> None:
         stop.set()
     assert verdict.status == "failed"
     assert "no answer within" in verdict.error
-
-
-@pytest.mark.parametrize("name", ["", "nosuch"])
-def test_settings_that_cannot_work_are_refused(name: str) -> None:
-    with pytest.raises(UsageError):
-        Model(name="openai/x", api_base=name or "ftp://host")
-    with pytest.raises(UsageError):
-        Model(name="")
-    with pytest.raises(UsageError):
-        Model(name="openai/x", timeout=0)
-    with pytest.raises(UsageError):
-        asker("http://127.0.0.1:1/v1", concurrency=0)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Callable
 
 import pytest
@@ -103,17 +102,3 @@ def test_asking_from_async_code(serve: Serve) -> None:
 
     first, second = asyncio.run(application())
     assert all(right(verdict, n) for n, verdict in enumerate([*first, *second]))
-
-
-def test_one_model_serves_many_loops_in_turn(serve: Serve) -> None:
-    server = serve()
-    judge = asker(server)
-    for _ in range(4):
-        assert all(right(verdict, n) for n, verdict in enumerate(judge.ask_all(CASES[:4])))
-    assert server.count == 16
-
-
-def test_the_loopback_itself_times_its_answers(serve: Serve) -> None:
-    server, start = serve(delay=0.02), time.monotonic()
-    asker(server).ask(CASES[0])
-    assert server.times[0] >= start

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from jurist.exports import export
 from jurist.exports.messages import fill
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.answers.spans import folded, lines_of
@@ -144,17 +143,6 @@ def test_rows_are_those_of_cognibench_with_two_labels() -> None:
         assert one.ratings.keys() == other.ratings.keys()
 
 
-def test_gold_with_two_labels_is_written_and_read(tmp_path: Path) -> None:
-    row = {"reference": "R.", "sentences": ["a", "b", "c"], "labels": [H, "irrelevant", None]}
-    source = tmp_path / "rows.jsonl"
-    source.write_text(
-        json.dumps(row) + "\n" + json.dumps({**row, "reference": "S.", "labels": [F, F, H]}) + "\n"
-    )
-    gold = import_gold(source, DETECTOR, tmp_path / "out.jsonl")
-    assert gold.cases[0].gold is not None
-    assert Gold.load(tmp_path / "out.jsonl", DETECTOR).sha256 == gold.sha256
-
-
 def ask(said: str, sentences: list[str]) -> tuple[Verdict, Scripted]:
     engine = Scripted([said])
     asker = Asker(judge=DETECTOR, program=DETECTOR.basic(), lm=lm_of(engine, context_with()))
@@ -198,21 +186,6 @@ def test_the_offline_engine_copies_sentences(adapter: str, reference: str, sente
     loaded = replace(load_judge("detector:basic", store=Store(None)), adapter=adapter)
     verdict = loaded(reference=reference, sentences=sentences)
     assert (verdict.status, verdict.values) == ("verdict", (F, H, F))
-
-
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
-def test_the_offline_engine_learns_from_demonstrations(adapter: str) -> None:
-    gold = Gold.load("cognibench-mini", DETECTOR)
-    name, state = "self", PromptState.of(DETECTOR.basic())
-    turned = [replace(case, gold=tuple(F for _ in case.gold or ())) for case in gold.cases[:12]]
-    lax = state.with_demos(name, tuple(DETECTOR.demo(case) for case in turned))
-    loaded = replace(load_judge("detector:basic", store=Store(None)), adapter=adapter)
-
-    def found(one: PromptState) -> int:
-        asker = replace(loaded.asker(), program=one.apply(DETECTOR.basic()))
-        return sum(verdict.values.count(H) for verdict in asker.ask_all(gold.cases[20:40]))
-
-    assert found(lax) < found(state)
 
 
 def test_the_export_fills_to_what_the_judge_sends() -> None:

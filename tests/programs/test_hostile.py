@@ -133,41 +133,9 @@ def test_demonstrations_are_defused_too() -> None:
 # -- laws ---------------------------------------------------------------------------------------
 
 pieces = st.sampled_from(
-    [
-        "[",
-        "]",
-        "[[",
-        "]]",
-        "#",
-        "##",
-        " ",
-        "\n",
-        "\t",
-        "<",
-        "<<",
-        "</",
-        "/",
-        ">",
-        "claim",
-        "CLAIM",
-        "labels",
-        "completed",
-    ]
-    + [
-        "dspy_root",
-        "CUSTOM-TYPE",
-        "custom-type",
-        "(",
-        "‹",
-        "a",
-        "\ud83d",
-        "\ude00",
-        "\ud800",
-        "é",
-        "\u2028",
-        "\x00",
-        "_",
-    ]
+    ["[", "]", "[[", "]]", "#", "##", " ", "\n", "\t", "<", "<<", "</", "/", ">", "(", "‹", "a", "é", "_"]
+    + ["claim", "CLAIM", "labels", "completed", "dspy_root", "CUSTOM-TYPE", "custom-type"]
+    + ["\ud83d", "\ude00", "\ud800", "\u2028", "\x00"]
 )
 nasty = st.lists(pieces, max_size=14).map("".join) | st.text(
     st.characters(exclude_categories=()), max_size=20
@@ -201,26 +169,16 @@ def test_defuse_changes_brackets_and_surrogates_only(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "plain",
-        "a < b and c > d",
-        "x[0][1]",
-        "[[1, 2], [3]]",
-        "# heading",
-        "<b>bold</b>",
-        "<claims>",
-        "<p>claim</p>",
-    ]
+    ["", "plain", "a < b and c > d", "x[0][1]", "[[1, 2], [3]]", "# heading", "<b>bold</b>", "<claims>"]
     + [
+        "<p>claim</p>",
         "1. one\n2. two",
         '{"a": [1]}',
         "😀 \U0001f468\u200d\U0001f469",
         "a\r\nb\x00",
         "[# x #]",
-        "<<EOF",
-        "\ufeffbom",
-    ],
+    ]
+    + ["<<EOF", "\ufeffbom"],
 )
 def test_harmless_text_is_left_alone(text: str) -> None:
     assert defuse(text, FIELDS) == text

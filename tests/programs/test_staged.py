@@ -1,6 +1,5 @@
 """Every sentence of a response in two calls: all of them first, then the cognitive ones only."""
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -11,9 +10,6 @@ from loopback import field_of
 
 from jurist.errors import UsageError
 from jurist.exports import export
-from jurist.gold.goldset import Gold
-from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
@@ -94,19 +90,6 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
     lm = lm_of(Scripted(answer), context_with())
     program = STAGED.basic()
     assert Asker(judge=STAGED, program=program, lm=lm).ask(case).values == tuple(gold)
-
-
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
-def test_the_offline_engine_answers_both_stages(adapter: str) -> None:
-    loaded = dataclasses.replace(
-        load_judge("cognibench-staged:basic", store=Store("unused")), adapter=adapter
-    )
-    cases = Gold.load("cognibench-mini", STAGED).cases[:40]
-    verdicts = loaded.ask(cases)
-    assert {verdict.status for verdict in verdicts} == {"verdict"}
-    found = {label for verdict in verdicts for label in verdict.values}
-    assert found >= {"faithful", "invented", "speculative", "reliable"}
-    assert len(cases) < loaded.context.ledger.spend().calls <= 2 * len(cases)
 
 
 def test_messages_refuse_several_prompts_and_markdown_shows_them_in_order() -> None:

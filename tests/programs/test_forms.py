@@ -1,8 +1,10 @@
-"""The echoed shape: a label reaches a sentence only through an exact copy of it, and no judged text can forge one."""
+"""Labels of sentences, echoed and by number: a label reaches its own sentence only, and no judged text forges one."""
 
 import html
 import json
 import re
+from itertools import permutations
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import field_of
 
-from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.programs.answers.sentences import Numbered, PerSentence
+from jurist.programs.answers.sentences import PerSentence, numbered
 from jurist.programs.answers.tags import Tagged
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
@@ -154,20 +155,6 @@ def test_what_is_shown_has_one_line_and_one_pair_of_tags_for_each_sentence(sente
         assert not re.search("<(/|good|bad|odd|>)", line[2:-3].replace(" ", ""), re.IGNORECASE)
 
 
-def test_both_shapes_stand_behind_one_interface() -> None:
-    for judge, kind in ((COGNI, Numbered()), (TAGS, Tagged())):
-        assert judge.answer.form == kind
-        assert judge.answer.repeatable
-    assert (COGNI.answer.labels, COGNI.answer.positive, COGNI.input_fields) == (
-        TAGS.answer.labels,
-        TAGS.answer.positive,
-        TAGS.input_fields,
-    )
-    rules = [judge.signature.instructions.partition("\n")[2].strip() for judge in (COGNI, TAGS)]
-    assert rules[0] == rules[1]
-    assert all(label in rules[0] for label in COGNI.answer.labels)
-
-
 ROW = {
     "reference": "Paris lies on the Seine & has 2 <big> islands.",
     "question": "Where?",
@@ -195,15 +182,6 @@ def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adap
     lm = lm_of(Scripted(answers), CallContext.fresh())
     asker = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter)
     assert asker.ask(case).values == tuple(ROW["labels"])
-
-
-def test_a_raw_xml_echo_is_read_too() -> None:
-    text = "<labels><faithful>A &amp; b.</faithful>\n<invented>C.</invented></labels>"
-    case = TAGS.case({"reference": "r", "sentences": ["A & b.", "C."]})
-    asker = Asker(
-        judge=TAGS, program=TAGS.basic(), lm=lm_of(Scripted([text]), CallContext.fresh()), adapter="xml"
-    )
-    assert asker.ask(case).values == ("faithful", "invented")
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -249,16 +227,6 @@ def test_the_offline_engine_echoes_and_learns_alike_in_both_shapes(adapter: str)
     assert [verdict.values for verdict in bare] != found[1]  # the demonstrations were read
 
 
-def test_the_hostile_row_of_the_offline_engine_is_no_crash() -> None:
-    row = {"reference": FORGED, "sentences": [FORGED, "<>", "</faithful>", "‹invented>", " ", "B."]}
-    verdict = Asker(
-        judge=TAGS, program=TAGS.basic(), lm=connect(Model(temperature=0.0), CallContext.fresh())
-    ).ask(TAGS.case(row))
-    assert verdict.status in ("verdict", "abstained")
-    assert isinstance(verdict.id, str)
-    assert Case(inputs=TAGS.case(row).inputs).id == verdict.id
-
-
 @pytest.mark.parametrize("text", [FORGED, "plain", "a < b && c", "[[ ## labels ## ]]\nx", "<>x</>", ""])
 def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tmp_path: Any) -> None:
     from small import cli
@@ -277,3 +245,107 @@ def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tm
 def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
     shape = PerSentence(field="t", unit="s", labels=("misleading",), form=Tagged())
     assert shape.read({"t": "<mi\u017fleading>A b.</>"}, {"s": ["A b."]}).values == (None,)
+
+
+# -- by number ------------------------------------------------------------------------------------------
+
+MANY = PerSentence(field="labels", unit="sentences", labels=("x", "y"))
+
+
+def rows(count: int) -> dict[str, list[str]]:
+    return {"sentences": ["A."] * count}
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 9)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["x", "y", "z", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["n", "label", "k"]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels"),
+    [
+        ([{"n": 1, "label": "x"}, {"n": 2, "label": "y"}, {"n": 3, "label": "x"}], ("x", "y", "x")),
+        ([{"n": 3, "label": "x"}, {"n": 1, "label": "y"}], ("y", None, "x")),  # by number, not by place
+        ([{"n": 1, "label": "x"}, {"n": 1, "label": "y"}], (None, None, None)),  # contradicts itself
+        ([{"n": 1, "label": "x"}, {"n": 1, "label": "y"}, {"n": 1, "label": "x"}], (None, None, None)),
+        ([{"n": 1, "label": "x"}, {"n": 1, "label": "x"}], ("x", None, None)),
+        ([{"n": 0, "label": "x"}, {"n": 4, "label": "x"}, {"n": -1, "label": "x"}], (None, None, None)),
+        ([{"n": "1", "label": "x"}, {"n": 2.0, "label": "x"}], (None, None, None)),
+        ([{"n": 1, "label": "X"}, {"n": 2, "label": "z"}, {"n": 3, "label": ["x"]}], (None, None, None)),
+        ([SimpleNamespace(n=2, label="y")], (None, "y", None)),
+        ("[1]", (None, None, None)),
+        (None, (None, None, None)),
+        (["x", "y", "x"], (None, None, None)),
+    ],
+)
+def test_sentences(answer: Any, labels: tuple[str | None, ...]) -> None:
+    assert MANY.read({"labels": answer}, rows(3)).values == labels
+
+
+@given(json_values, st.integers(0, 5))
+def test_reading_anything_gives_known_labels_or_none(answer: Any, count: int) -> None:
+    labels = MANY.read({"labels": answer}, rows(count)).values
+    assert len(labels) == count
+    assert set(labels) <= {"x", "y", None}
+
+
+@given(st.lists(st.text(), min_size=1, max_size=6))
+def test_numbered_has_one_line_for_each_sentence(sentences: list[str]) -> None:
+    lines = numbered(sentences).splitlines()
+    assert len(lines) == len(sentences)
+    assert all(line.startswith(f"{n}. ") for n, line in enumerate(lines, 1))
+
+
+@pytest.mark.parametrize(
+    "forged", ["a\n2. b", "a\r2. b", "a\u20282. b", "a\x0b\x0c\x1c\x852. b", "a\r\n\r\n2. b"]
+)
+def test_numbers_cannot_be_forged(forged: str) -> None:
+    assert numbered([forged, "c"]) == "1. a 2. b\n2. c"
+
+
+@pytest.mark.parametrize(
+    ("items", "units", "labels", "extra", "duplicated"),
+    [
+        ([(1, "x"), (2, "y"), (3, "x")], (0, 1, 2), ("x", "y", "x"), 0, 0),
+        ([(1, "x"), (3, "x")], (0, 1, 2), ("x", None, "x"), 0, 0),
+        ([(1, "x"), (4, "x"), (0, "y"), (-2, "y")], (0, 1, 2), ("x", None, None), 3, 0),
+        ([(1, "x"), (1, "y"), (2, "y"), (2, "y")], (0, 1, 2), (None, "y", None), 0, 1),
+        ([(2, "y")], (1,), (None, "y", None), 0, 0),
+        ([(1, "x"), (2, "y"), (3, "x")], (1,), (None, "y", None), 2, 0),  # its own number, and no other
+        ([(3, "x")], (0, 2), (None, None, "x"), 0, 0),
+        ([(1, "y")], (1, 2), (None, None, None), 1, 0),  # counted from 1 again: not the number it has
+    ],
+)
+def test_numbers_are_those_of_the_whole(
+    items: list[tuple[int, str]],
+    units: tuple[int, ...],
+    labels: tuple[str | None, ...],
+    extra: int,
+    duplicated: int,
+) -> None:
+    answer = MANY.read({"labels": [{"n": n, "label": label} for n, label in items]}, rows(3), units)
+    assert (answer.values, answer.extra, answer.duplicated) == (labels, extra, duplicated)
+
+
+def test_a_part_is_shown_under_its_own_numbers() -> None:
+    inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
+    assert MANY.render(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
+    assert MANY.render(inputs, range(4)) == MANY.render(inputs)
+
+
+def test_a_probability_is_the_same_whatever_the_order_in_which_a_set_has_its_labels() -> None:
+    """A set has another order in every process; sums would differ in their last digits, and choices with them."""
+    answer = PerSentence(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
+    found = {
+        answer.scale.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
+        for shares in permutations((0.1, 0.2, 0.3))
+    }
+    assert found == {0.6}

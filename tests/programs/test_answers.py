@@ -15,6 +15,7 @@ from jurist import Judge
 from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError
 from jurist.evaluation.votes import Sampling
+from jurist.programs.answers.base import Reading
 from jurist.programs.answers.labels import OneLabel, Preference
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 
@@ -30,11 +31,19 @@ SEVERAL = LabelSet(field="labels", unit="text", labels=("red", "green", "blue"))
 OBJECTS = ObjectSet(field="claims", unit="text", model=Claim)
 PAIR = Preference(field="better", values={name: name for name in ("first", "second", "tie")})
 CHOICE = Preference(field="better", values={name: name for name in ("first", "second")})
+LABEL = OneLabel(
+    field="factual",
+    values={"factual": True, "non_factual": False},
+    unit="claim",
+    positive=frozenset({"non_factual"}),
+)
 KINDS = {
+    "label": LABEL,
     **{"score": SCORE, "share": SHARE, "several": SEVERAL, "objects": OBJECTS},
     **{"pair": PAIR, "choice": CHOICE},
 }
 VALUES: dict[str, tuple[Any, ...]] = {
+    "label": ("factual", "non_factual"),
     "score": (1, 2, 4, 5),
     "share": (0.0, 0.25, 1.0),
     "several": ((), ("red",), ("blue", "red")),
@@ -107,6 +116,9 @@ def test_positive_labels_go_with_closed_labels_only() -> None:
 @pytest.mark.parametrize(
     ("kind", "said", "value"),
     [
+        ("label", True, "factual"),
+        ("label", False, "non_factual"),
+        *(("label", other, None) for other in (None, "True", "factual", "", [], {"factual": True}, 0.5, 1)),
         ("score", 4, 4),
         ("score", "4", 4),
         ("score", 4.0, 4),
@@ -215,14 +227,6 @@ def test_samples_combine(kind: str, given: list[Any], combined: Any) -> None:
     assert KINDS[kind].scale.combine(votes, Sampling(samples=3)) == combined
 
 
-def test_the_medoid_of_sets_is_the_one_most_like_the_others() -> None:
-    one, two, three = (
-        OBJECTS.scale.of_json([{"subject": name} for name in names]) for names in ("ab", "abc", "xyz")
-    )
-    assert OBJECTS.scale.combine(Counter([one, two, three]), Sampling(samples=3)) in (one, two)
-    assert OBJECTS.scale.combine(Counter([three, three, one]), Sampling(samples=3)) == three
-
-
 @given(st.sampled_from(["first", "second", "tie", "?"]), st.sampled_from(["first", "second", "tie", "?"]))
 def test_both_orders_must_agree(said: str, exchanged: str) -> None:
     other = {"first": "second", "second": "first", "tie": "tie", "?": "?"}
@@ -253,13 +257,6 @@ def test_a_preference_without_ties_offers_and_says_none() -> None:
     assert "contradict each other" in differ.problem
     with pytest.raises(GoldError, match="'first' or 'second', got 'tie'"):
         judge.case({"question": "q", "first": "a", "second": "b", "answer": "tie"})
-
-
-def test_the_two_orders_exchange_the_two_inputs_only() -> None:
-    row = {"question": "q", "first": "a", "second": "b"}
-    one, two = PAIR.asks(row)
-    assert one == row
-    assert two == {"question": "q", "first": "b", "second": "a"}
 
 
 def cases(*gold: Any) -> list[Case]:
@@ -331,3 +328,18 @@ def test_labels_of_numbered_units_of_ones_own() -> None:
     assert judge.demo(case)["labels"] == [{"n": 1, "label": "rude"}]
     with pytest.raises(GoldError, match="1 labels for 2 units"):
         judge.case({**row, "labels": ["rude"]})
+
+
+@given(
+    st.lists(st.sampled_from(["x", "y", None]), min_size=1, max_size=8),
+    st.lists(st.sampled_from(["x", "y", None]), min_size=8, max_size=8),
+)
+def test_a_second_answer_fills_in_and_changes_nothing(
+    first: list[str | None], second: list[str | None]
+) -> None:
+    one = Reading(values=tuple(first), extra=1, reasoning="r")
+    both = one.completed(Reading(values=tuple(second[: len(first)]), extra=2, duplicated=1))
+    assert (both.extra, both.duplicated, both.reasoning) == (3, 1, "r")
+    for before, again, after in zip(first, second, both.values, strict=False):
+        assert after == (again if before is None else before)
+    assert set(both.missing) <= set(one.missing)
