@@ -6,7 +6,6 @@ are asked for once more, alone; what is still missing then is abstained. An erro
 that every row would meet, such as a wrong key, ends the work.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
+from .stepwise import called
 from .together import Gathered, asking_of, collect, together
 from .verdicts import Status, Verdict
 
@@ -271,13 +271,8 @@ class Asker:
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
-            if type(self.program) is dspy.Predict:
-                given = await predicted(self.program, inputs)
-            elif hasattr(self.program, "aforward"):
-                given = await self.program.acall(**inputs)
-            else:
-                # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.
-                given = await asyncio.to_thread(self.program, **inputs)
+            plain = type(self.program) is dspy.Predict
+            given = await (predicted if plain else called)(self.program, inputs)
         except _BUGS as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",

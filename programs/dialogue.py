@@ -21,6 +21,7 @@ from ..text.escaping import defuse, well_formed
 from ..text.wording import is_chinese
 from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
 from .generator import Generator, answering
+from .stepwise import Steps, Stepwise
 
 _UNREADABLE = Fault(
     "readable", "The reply could not be read; give every output field in the form that is asked for."
@@ -32,7 +33,7 @@ def rendered(turns: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
 
 
-class WriteDialogue(dspy.Module):
+class WriteDialogue(Stepwise):
     """Writes a whole dialogue, exchange by exchange; see :class:`~jurist.signatures.dialogue.NextTurn`.
 
     Its item is ``{"turns": [...], "asked_again": int, "reasons": [...]}``: of a rejected dialogue, the turns that
@@ -44,51 +45,41 @@ class WriteDialogue(dspy.Module):
         self.attempts = attempts
         self.speak = dspy.Predict(NextTurn)
 
-    async def aforward(
-        self, reference: str, topic: str, language: str, words: str, turns: int
-    ) -> dspy.Prediction:
-        """Return the dialogue with its checks."""
-        asked = Exchange(reference=reference, language=language, words=range_of(words, "words"))
-        said: list[Turn] = []
-        again = 0
-        for _ in range(turns):
-            exchange, complaints = await self._exchange(asked, topic, said)
-            again += len(complaints)
-            if exchange is None:
-                return _written(said, again, complaints)
-            said += exchange
-        return _written(said, again, [])
-
-    async def _exchange(
-        self, asked: Exchange, topic: str, turns: Sequence[Turn]
-    ) -> tuple[list[Turn] | None, list[tuple[Fault, ...]]]:
-        """Return the exchange (or nothing), and what was wrong with the attempts before it."""
-        given: list[tuple[Fault, ...]] = []
-        for _ in range(self.attempts):
-            found = await self._attempt(asked, topic, turns, _words(given[-1]) if given else "")
-            wrong = (_UNREADABLE,) if found is None else faults(asked, turns, *found)
-            if found is not None and not wrong:
-                user, assistant = found
-                return [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}], given
-            given.append(wrong)
-        return None, given
-
-    async def _attempt(
-        self, asked: Exchange, topic: str, turns: Sequence[Turn], complaint: str
-    ) -> tuple[str, str] | None:
-        inputs = {
+    def steps(self, **inputs: Any) -> Steps:
+        """Ask for each exchange until it has no fault, as often as is allowed."""
+        asked = Exchange(
+            reference=inputs["reference"],
+            language=inputs["language"],
+            words=range_of(inputs["words"], "words"),
+        )
+        shown = {
             "reference": asked.reference,
-            "topic": topic,
-            "dialogue": rendered(turns),
+            "topic": inputs["topic"],
             "language": asked.language_name,
             "length": asked.length,
-            "complaint": complaint,
         }
-        try:
-            said = await self.speak.acall(**defuse(inputs))
-        except AdapterParseError:
-            return None
-        return _text(said.user_message), _text(said.assistant_message)
+        turns: list[Turn] = []
+        again = 0
+        for _ in range(inputs["turns"]):
+            complaints: list[tuple[Fault, ...]] = []
+            while len(complaints) < self.attempts:
+                last = _words(complaints[-1]) if complaints else ""
+                given = defuse({**shown, "dialogue": rendered(turns), "complaint": last})
+                try:
+                    said = yield self.speak, given
+                except AdapterParseError:
+                    complaints.append((_UNREADABLE,))
+                    continue
+                user, assistant = _text(said.user_message), _text(said.assistant_message)
+                if wrong := faults(asked, turns, user, assistant):
+                    complaints.append(wrong)
+                    continue
+                turns += {"role": "user", "content": user}, {"role": "assistant", "content": assistant}
+                break
+            again += len(complaints)
+            if len(complaints) == self.attempts:
+                return _written(turns, again, complaints)
+        return _written(turns, again, [])
 
 
 def _words(faults: Sequence[Fault]) -> str:

@@ -4,11 +4,10 @@ DSPy leaves a sub-module alone whose ``_compiled`` is set, but not a bare predic
 a module of its own. What reaches a frozen step was often written by a model, so markers in it are defused.
 """
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -19,49 +18,30 @@ from dspy.utils.exceptions import AdapterParseError
 from ..errors import JudgeError
 from ..text.escaping import defuse
 from .state import PredictorPrompt, PromptState, jsonable
+from .stepwise import Steps, Stepwise
 
 _LM: ContextVar[dspy.LM | None] = ContextVar("jurist_frozen_lm", default=None)
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
 
 
-class Frozen(dspy.Module):
-    """A module whose predictors keep their prompts. Made by :func:`frozen`."""
+class Frozen(Stepwise):
+    """A module whose predictors keep their prompts. Made by :func:`frozen` and :func:`verifier`."""
 
-    def __init__(self, module: dspy.Module) -> None:
+    def __init__(self, module: dspy.Module, unusable: dspy.Prediction | None = None) -> None:
         super().__init__()
-        self.module = module
+        self.module, self.unusable = module, unusable
         self._compiled = True
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Ask the module."""
-        with _asked():
-            return self.module(**defuse(jsonable(inputs)))
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Ask the module without blocking."""
-        given = defuse(jsonable(inputs))
-        with _asked():
-            if hasattr(self.module, "aforward"):
-                return await self.module.acall(**given)
-            return await asyncio.to_thread(self.module, **given)
-
-
-class Verifier(Frozen):
-    """A frozen step whose unusable replies are what a check cannot use, and not the end of the sample."""
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Ask the module; a reply that cannot be parsed has no verdict."""
+    def steps(self, **inputs: Any) -> Steps:
+        """Ask the module; a reply that cannot be parsed is ``unusable``, or else the end of the sample."""
+        lm = _LM.get()
         try:
-            return super().forward(**inputs)
+            with nullcontext() if lm is None else dspy.context(lm=lm):
+                return (yield self.module, defuse(jsonable(inputs)))
         except AdapterParseError:
-            return _UNUSABLE
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Ask the module without blocking."""
-        try:
-            return await super().aforward(**inputs)
-        except AdapterParseError:
-            return _UNUSABLE
+            if self.unusable is None:
+                raise
+            return self.unusable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +94,14 @@ def frozen(module: dspy.Module) -> Frozen:
     return Frozen(module)
 
 
-def verifier(module: dspy.Module) -> Verifier:
+def verifier(module: dspy.Module) -> Frozen:
     """Return a frozen step that checks what a generator wrote.
 
     What it returns is given to :class:`~jurist.programs.answers.whole.Checked` as it is: ``verdict`` (yes, no or
     uncertain) and ``reason``. A reply that cannot be parsed makes the check ``unusable``: it is counted, and the
     item does not pass.
     """
-    return Verifier(module)
+    return Frozen(module, _UNUSABLE)
 
 
 def all_predictors(program: dspy.Module) -> list[dspy.Predict]:
@@ -158,9 +138,3 @@ def frozen_steps_by(lm: dspy.LM | None) -> Iterator[None]:
         yield
     finally:
         _LM.reset(token)
-
-
-def _asked() -> AbstractContextManager[None]:
-    lm = _LM.get()
-    context: AbstractContextManager[None] = nullcontext() if lm is None else dspy.context(lm=lm)
-    return context

@@ -34,6 +34,7 @@ from ...text.terms import content_terms, numbers
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
 from ..generator import Generator
+from ..stepwise import Steps, Stepwise
 
 ALIKE = 0.8
 """The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
@@ -75,14 +76,14 @@ def leaks(question: str, answer: str) -> bool:
 
 
 def problems(
-    document: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
+    knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
     """Yield what is wrong with the hallucinated answer at ``place`` (from 0) and with what it belongs to."""
-    if not occurs(passage, document):
+    if not occurs(passage, knowledge):
         yield "the passage does not stand in the document word for word"
     if leaks(question, answer):
         yield "the question gives its answer away"
-    if any(_foreign(text, document) for text in (question, answer, hallucinated[place])):
+    if any(_foreign(text, knowledge) for text in (question, answer, hallucinated[place])):
         yield "a text is not in the language of the document"
     if not letters(hallucinated[place]):
         yield "the hallucinated answer is empty"
@@ -109,7 +110,7 @@ Language = Literal["en", "zh"]
 """Of the instructions; what is written is in the language of the document."""
 
 
-class HaluAgent(dspy.Module):
+class HaluAgent(Stepwise):
     """Writes and verifies the items of one passage."""
 
     def __init__(self, language: Language = "en") -> None:
@@ -125,61 +126,45 @@ class HaluAgent(dspy.Module):
         self.hallucination_checks = [verifier(asking(HallucinationCheck)) for _ in range(ANSWERS)]
         self.label_checks = [verifier(asking(LabelCheck)) for _ in range(ANSWERS)]
 
-    async def aforward(self, knowledge: str, title: str) -> dspy.Prediction:
+    def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
-        written = await self.question.acall(knowledge=knowledge, title=title)
+        knowledge = inputs["knowledge"]
+        written = yield self.question, inputs
         base = {name: str(written[name] or "") for name in ("question", "correct_answer", "passage")}
         if not base["question"].strip() or not base["correct_answer"].strip():
             return dspy.Prediction(items=[], checks=[])
-        answers = _texts((await self.hallucinations.acall(**base)).hallucinated_answers)
+        said = (yield self.hallucinations, base).hallucinated_answers
+        answers = [str(one) for one in said or []][:ANSWERS]  # a reply with more has too many
         asked = {name: base[name] for name in ("question", "correct_answer")}
-        kinds = (await self.label.acall(**asked, hallucinated_answers=answers)).types
-        about = {"knowledge": knowledge, "question": base["question"]}
-        first = await self.answer_check.acall(**about, answer=base["correct_answer"])
+        given = (yield self.label, {**asked, "hallucinated_answers": answers}).types
+        kinds = [str(kind) for kind in given or []]
+        if len(kinds) != len(answers):  # a list of another length says nothing of any
+            kinds = [""] * len(answers)
+        about = {"knowledge": knowledge, "question": base["question"], "answer": base["correct_answer"]}
+        first = yield self.answer_check, about
         items, checks = [], []
-        for place, (answer, kind) in enumerate(zip(answers, _fitted(kinds, len(answers)), strict=True)):
-            second = await self.hallucination_checks[place].acall(
-                knowledge=knowledge, **asked, hallucinated_answer=answer
-            )
-            third = await self._labelled(place, asked, answer, kind)
-            wrong = list(problems(knowledge, **_named(base), hallucinated=answers, place=place))
+        for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
+            one = {**asked, "hallucinated_answer": answer}
+            second = yield self.hallucination_checks[place], {"knowledge": knowledge, **one}
+            third: Any = {"verdict": "no", "reason": "it has no type"}
+            if kind in TYPES:
+                meant = definition(kind, "zh" if is_chinese(base["question"]) else "en")
+                third = yield self.label_checks[place], {**one, "type": kind, "definition": meant}
+                third = _check(third, "fits")
+            wrong = "; ".join(problems(**about, passage=base["passage"], hallucinated=answers, place=place))
             items.append({**base, "hallucinated_answer": answer, "type": kind})
             checks.append(
                 {
-                    "answer": _said(first, "correct"),
-                    "hallucination": _said(second, "hallucinated"),
+                    "answer": _check(first, "correct"),
+                    "hallucination": _check(second, "hallucinated"),
                     "label": third,
-                    "form": {"verdict": "no" if wrong else "yes", "reason": "; ".join(wrong)},
+                    "form": {"verdict": "no" if wrong else "yes", "reason": wrong},
                 }
             )
         return dspy.Prediction(items=items, checks=checks)
 
-    async def _labelled(self, place: int, asked: Mapping[str, str], answer: str, kind: str) -> dict[str, Any]:
-        if kind not in TYPES:
-            return {"verdict": "no", "reason": "it has no type"}
-        language = "zh" if is_chinese(asked["question"]) else "en"
-        said = await self.label_checks[place].acall(
-            **asked, hallucinated_answer=answer, type=kind, definition=definition(kind, language)
-        )
-        return _said(said, "fits")
 
-
-def _texts(given: Any) -> list[str]:
-    """Return at most three answers; a reply with more has too many, and the rest is left out."""
-    return [str(one) for one in given or []][:ANSWERS]
-
-
-def _fitted(kinds: Any, count: int) -> list[str]:
-    """Return a type for each answer, empty where there is none: a list of another length says nothing of any."""
-    found = [str(kind) for kind in kinds or []]
-    return found if len(found) == count else [""] * count
-
-
-def _named(base: Mapping[str, str]) -> dict[str, str]:
-    return {"question": base["question"], "answer": base["correct_answer"], "passage": base["passage"]}
-
-
-def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
+def _check(said: dspy.Prediction, field: str) -> dict[str, Any]:
     return {"verdict": said.get(field), "reason": said.reason}
 
 
