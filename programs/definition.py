@@ -23,7 +23,6 @@ from .answers.whole import LabelSet, Score
 from .judge import Judge
 from .state import PromptState
 
-_Program = Literal["Predict", "ChainOfThought"]
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
 _ANSWERS: Mapping[str, type[Answer]] = {one.__name__: one for one in (OneLabel, Score, LabelSet, Preference)}
 _BOUNDS = {
@@ -32,47 +31,17 @@ _BOUNDS = {
     annotated_types.Gt: "gt",
     annotated_types.Lt: "lt",
 }
-_PROGRAMS: Mapping[_Program, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
+_PROGRAMS: Mapping[str, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
+_TUPLES = ("shares", "most_groups", "common")
 _SETTINGS = (
-    *(
-        "name",
-        "metric",
-        "variant",
-        "description",
-        "bundled",
-        "document",
-        "most_calls",
-        "shares",
-        "most_groups",
-    ),
-    *("common", "temperature"),
+    *("name", "metric", "variant", "description", "bundled", "document", "most_calls"),
+    *_TUPLES,
+    "temperature",
 )
+_FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
+"""What is left out of a field: it has no bounds, and the prompt says those that it has."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
 """DSPy's mark of a field whose type a signature in one string leaves open: it is text."""
-_TUPLES = ("shares", "most_groups", "common")
-
-
-class _Data(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(strict=True, extra="forbid")
-
-
-class _Field(_Data):
-    name: str
-    part: Literal["input", "output"]
-    type: Any
-    desc: str
-    bounds: dict[str, float | int] = {}
-    said: bool = True  # whether the prompt says the bounds
-
-
-class _Definition(_Data):
-    settings: dict[str, Any]
-    signature: str
-    instructions: str
-    fields: Annotated[list[_Field], pydantic.Field(min_length=2)]
-    program: _Program
-    answer: str
-    answers: dict[str, Any]
 
 
 def definition_of(judge: Judge) -> dict[str, Any] | None:
@@ -81,52 +50,48 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
     if type(judge) is not Judge or callable(judge.metric) or any(one is not None for one in given):
         return None
     program = next((name for name, kind in _PROGRAMS.items() if type(judge.basic()) is kind), None)
-    if program is None or _ANSWERS.get(type(judge.answer).__name__) is not type(judge.answer):
+    answer, signature = judge.answer, judge.signature
+    if program is None or _ANSWERS.get(type(answer).__name__) is not type(answer):
         return None
+    parts = (("input", signature.input_fields), ("output", signature.output_fields))
     try:
-        data = _Definition(
-            settings={name: _plain(getattr(judge, name)) for name in _SETTINGS},
-            signature=judge.signature.__name__,
-            instructions=judge.signature.instructions,
-            fields=[
-                _field(name, part, info)
-                for part, fields in (
-                    ("input", judge.signature.input_fields),
-                    ("output", judge.signature.output_fields),
-                )
-                for name, info in fields.items()
-            ],
-            program=program,
-            answer=type(judge.answer).__name__,
-            answers={
-                one.name: _plain(getattr(judge.answer, one.name)) for one in dataclasses.fields(judge.answer)
-            },
-        ).model_dump(mode="json", exclude_defaults=True)
+        data = {
+            "settings": {name: _plain(getattr(judge, name)) for name in _SETTINGS},
+            "signature": signature.__name__,
+            "instructions": signature.instructions,
+            "fields": [_field(name, part, info) for part, fields in parts for name, info in fields.items()],
+            "program": program,
+            "answer": type(answer).__name__,
+            "answers": {one.name: _plain(getattr(answer, one.name)) for one in dataclasses.fields(answer)},
+        }
         return data if _same(judge, defined(data)) else None
-    except (TypeError, ValueError, JuristError):
+    except (LookupError, TypeError, ValueError, JuristError):
         return None
 
 
 def defined(data: Mapping[str, Any]) -> Judge:
     """Return the judge of a definition."""
     try:
-        kept = _Definition.model_validate(dict(data))
-        fields = {one.name: (_type(one.type, one), _info(one)) for one in kept.fields}
-        signature = make_signature(fields, kept.instructions, kept.signature)
+        fields = [{**_FIELD, **one} for one in data["fields"]]
+        signature = make_signature(
+            {one["name"]: (_annotation(one), _info(one)) for one in fields},
+            data["instructions"],
+            data["signature"],
+        )
         # versions of 2026 kept their strictness by name; it follows from the labels
-        answer = {name: _given(value) for name, value in kept.answers.items() if name != "strictness"}
+        answer = {name: _given(value) for name, value in data["answers"].items() if name != "strictness"}
         settings: dict[str, Any] = {
             name: tuple(value) if name in _TUPLES and value is not None else value
-            for name, value in kept.settings.items()
+            for name, value in data["settings"].items()
         }
-        kind = _PROGRAMS[kept.program]
+        kind = _PROGRAMS[data["program"]]
         return Judge(
             **settings,
             signature=signature,
-            answer=_ANSWERS[kept.answer](**answer),
+            answer=_ANSWERS[data["answer"]](**answer),
             program=None if kind is dspy.Predict else partial(kind, signature),
         )
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, JuristError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, JuristError) as error:
         raise ArtifactError(
             f"the definition of the judge is damaged: {type(error).__name__}", hint="restore it from a copy"
         ) from error
@@ -160,21 +125,28 @@ def _about(info: Any) -> tuple[Any, ...]:
     return info.annotation, info.metadata, told, info.is_required()
 
 
-def _field(name: str, part: Any, info: Any) -> _Field:
+def _field(name: str, part: str, info: Any) -> dict[str, Any]:
     about = info.json_schema_extra
-    return _Field(
-        name=name,
-        part=part,
-        type=_written(info.annotation),
-        desc=about["desc"],
-        bounds={_BOUNDS[type(rule)]: getattr(rule, _BOUNDS[type(rule)]) for rule in info.metadata},
-        said="constraints" in about or not info.metadata,
-    )
+    field = {
+        "name": name,
+        "part": part,
+        "type": _written(info.annotation),
+        "desc": about["desc"],
+        "bounds": {_BOUNDS[type(rule)]: getattr(rule, _BOUNDS[type(rule)]) for rule in info.metadata},
+        "said": "constraints" in about or not info.metadata,
+    }
+    return {key: value for key, value in field.items() if key not in _FIELD or value != _FIELD[key]}
 
 
-def _info(kept: _Field) -> Any:
-    make = dspy.InputField if kept.part == "input" else dspy.OutputField
-    return make(desc=kept.desc, **(kept.bounds if kept.said else {}))
+def _info(field: Mapping[str, Any]) -> Any:
+    make = {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
+    return make(desc=field["desc"], **(field["bounds"] if field["said"] else {}))
+
+
+def _annotation(field: Mapping[str, Any]) -> Any:
+    """Return the type of a field, with its bounds where the prompt does not say them."""
+    kind = _type(field["type"])
+    return kind if field["said"] else Annotated[kind, pydantic.Field(**field["bounds"])]
 
 
 def _written(kind: Any) -> Any:
@@ -191,11 +163,8 @@ def _written(kind: Any) -> Any:
     raise TypeError(f"{kind} is no plain type")
 
 
-def _type(data: Any, field: _Field | None = None) -> Any:
-    """Return the type that :func:`_written` gave, with the bounds of its field where the prompt does not say them."""
-    if field is not None and field.bounds and not field.said:
-        bounds: dict[str, Any] = {**field.bounds}
-        return Annotated[_type(data), pydantic.Field(**bounds)]
+def _type(data: Any) -> Any:
+    """Return the type that :func:`_written` gave."""
     if isinstance(data, str):
         return _TYPES[data]
     ((kind, inner),) = data.items()
