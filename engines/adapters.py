@@ -11,7 +11,9 @@ what DSPy would send for it (a law in the tests). Whatever does not fit takes DS
 from __future__ import annotations
 
 import copy
+import enum
 import re
+import types
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -19,24 +21,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal, Union, get_args, get_origin
 from xml.etree import ElementTree
 
 import dspy
-from dspy.adapters.utils import apply_output_field_defaults, format_field_value
+from dspy.adapters.utils import apply_output_field_defaults, format_field_value, parse_value
 from dspy.clients.errors import error_boundary
 from dspy.lm15 import Message, Request, Response
 from dspy.utils.exceptions import AdapterParseError, LMError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..errors import UsageError
 from ..text.escaping import defuse
-from ..text.replies import chat_fields, json_fields, said_once, without_drafts
+from ..text.replies import chat_fields, choice, data, json_fields, said_once, without_drafts
 from .channel import Channel
 from .draws import TypedRequest, current_draw, typed_request
 from .failures import redact
 from .kept import Kept
-from .replies import value_of
 
 _KEPT = 32
 """Prompts that are kept: those of a program's predictors, and of a few programs that are compared."""
@@ -65,49 +66,6 @@ class _Prompt:
         if _MARKER in text or not (text.isascii() or _HALF.search(text) is None):
             return None
         return replace(self.request, messages=(*self.request.messages[:-1], Message.user(text)))
-
-
-class Prompts:
-    """The prompts that one adapter has rendered."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, int], tuple[tuple[Any, ...], _Prompt | None]] = OrderedDict()
-
-    def request(
-        self, adapter: Any, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Any, inputs: Any
-    ) -> tuple[Channel, Request] | None:
-        """Return what is sent for a case, and through which channel; ``None`` if it has to take DSPy's own path."""
-        channel = getattr(lm, "engine", None)
-        if not isinstance(channel, Channel) or type(lm) is not dspy.LM or _watched(adapter, lm):
-            return None
-        place = (id(signature), id(demos))
-        # Predictors are changed in place: what was rendered holds as long as nothing of it has changed.
-        told = (signature, [dict(demo) for demo in demos], lm, dict(lm.kwargs), dict(lm_kwargs))
-        kept = self._known.get(place)
-        if kept is None or kept[0] != told:
-            prompt = _rendered(adapter, lm, lm_kwargs, signature, demos)
-            kept = self._known[place] = (signature, copy.deepcopy(told[1]), *told[2:]), prompt
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        prompt = kept[1]
-        request = prompt and prompt.filled(inputs)
-        return None if request is None else (channel, request)
-
-    @staticmethod
-    async def answered(
-        channel: Channel, request: Request, lm: Any, signature: Any, adapter: Any
-    ) -> list[Any]:
-        """Send a request and return what DSPy's path would: the fields of the reply."""
-        with error_boundary(lm.model, unexpected=True):
-            response: Response = await channel.acomplete(request)
-        if not response.text:
-            raise AdapterParseError(
-                adapter_name=type(adapter).__name__,
-                signature=signature,
-                lm_response="",
-                message="The LM returned an empty or null response.",
-            )
-        return [adapter.parse(signature, response.text)]
 
 
 class _Keeper:
@@ -183,7 +141,8 @@ _END: Final = "[[ ## completed ## ]]"
 
 
 @contextmanager
-def _beside(request: TypedRequest) -> Iterator[None]:
+def _beside(adapter: Any, signature: Any, demos: Any, inputs: Any) -> Iterator[None]:
+    request = TypedRequest(adapter=adapter, signature=signature, demos=demos, inputs=inputs)
     token = typed_request.set(request)
     try:
         yield
@@ -195,27 +154,49 @@ class _Typed(ABC):
     """What our adapters add to DSPy's: the typed request, and one kind of error for every unusable reply."""
 
     def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
-        with _beside(self._request(signature, demos, inputs)):
+        with _beside(self, signature, demos, inputs):
             return super().__call__(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
 
     async def acall(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
-        with _beside(self._request(signature, demos, inputs)):
-            shown = self.shown(signature, inputs)
-            quick = self._prompts.request(self, lm, lm_kwargs, signature, demos, shown)
-            if quick is not None:
-                return await Prompts.answered(*quick, lm, signature, self)
-            return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
+        with _beside(self, signature, demos, inputs):
+            request = self.request(lm, lm_kwargs, signature, demos, self.shown(signature, inputs))
+            if request is None:
+                return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
+            with error_boundary(lm.model, unexpected=True):
+                response: Response = await lm.engine.acomplete(request)
+            if not response.text:
+                raise self._unusable(signature, "", "The LM returned an empty or null response.")
+            return [self.parse(signature, response.text)]
+
+    def request(
+        self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Any, inputs: Any
+    ) -> Request | None:
+        """Return what is sent to a channel for a case; ``None`` if it has to take DSPy's own path."""
+        if (
+            not isinstance(getattr(lm, "engine", None), Channel)
+            or type(lm) is not dspy.LM
+            or _watched(self, lm)
+        ):
+            return None
+        place = (id(signature), id(demos))
+        # Predictors are changed in place: what was rendered holds as long as nothing of it has changed.
+        told = (signature, [dict(demo) for demo in demos], lm, dict(lm.kwargs), dict(lm_kwargs))
+        kept = self._prompts.get(place)
+        if kept is None or kept[0] != told:
+            prompt = _rendered(self, lm, lm_kwargs, signature, demos)
+            kept = self._prompts[place] = (signature, copy.deepcopy(told[1]), *told[2:]), prompt
+            if len(self._prompts) > _KEPT:
+                self._prompts.popitem(last=False)
+        return kept[1] and kept[1].filled(inputs)
 
     @cached_property
-    def _prompts(self) -> Prompts:
-        return Prompts()
+    def _prompts(self) -> OrderedDict[tuple[int, int], tuple[tuple[Any, ...], _Prompt | None]]:
+        """The prompts that were rendered."""
+        return OrderedDict()
 
     def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return inputs as this format may write them: what only it would read as a field, defused."""
         return inputs
-
-    def _request(self, signature: Any, demos: Any, inputs: Any) -> TypedRequest:
-        return TypedRequest(adapter=self, signature=signature, demos=demos, inputs=inputs)
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
@@ -229,14 +210,17 @@ class _Typed(ABC):
             if missing := [name for name in fields if name not in found]:
                 raise ValueError(f"no {', '.join(missing)} in {redact(completion[:1000])[:120]!r}")
         except (RecursionError, ValueError) as error:
-            raise AdapterParseError(
-                adapter_name=type(self).__name__,
-                signature=signature,
-                lm_response=completion[:1000],
-                message=_words(error, name),
-                parsed_result=dict(values),
-            ) from error
+            raise self._unusable(signature, completion[:1000], _words(error, name), dict(values)) from error
         return found
+
+    def _unusable(self, signature: Any, text: str, why: str, read: Any = None) -> AdapterParseError:
+        return AdapterParseError(
+            adapter_name=type(self).__name__,
+            signature=signature,
+            lm_response=text,
+            message=why,
+            parsed_result=read,
+        )
 
     @abstractmethod
     def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
@@ -302,6 +286,41 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
             groups = [elements] if schema.get("type") == "array" else [[element] for element in elements]
             for group in groups:
                 yield name, self._elements_to_value(group, schema, schema.get("$defs", {}))
+
+
+_reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
+
+
+def value_of(given: Any, annotation: Any) -> Any:
+    """Return a field's value as its type. DSPy takes ``on`` and ``1`` for True; here a label must have been said."""
+    if get_origin(annotation) is Literal:
+        return choice(given, get_args(annotation))
+    own = isinstance(annotation, type) and issubclass(annotation, (dspy.Type, enum.Enum))
+    if annotation is str or own:  # which has a parser of its own
+        return parse_value(given, annotation)
+    may_be_text = get_origin(annotation) in (Union, types.UnionType) and str in get_args(annotation)
+    raw = data(given) if isinstance(given, str) and not may_be_text else given
+    value = _reader(annotation).validate_python(raw)
+    _check_booleans(raw, value)
+    return value
+
+
+def _check_booleans(raw: Any, value: Any) -> None:
+    """Refuse what a lax reading makes of booleans, at whatever depth."""
+    if isinstance(value, BaseModel):
+        value = {name: getattr(value, name) for name in type(value).model_fields}
+    if isinstance(value, Mapping) and isinstance(raw, Mapping):
+        for name in value.keys() & raw.keys():
+            _check_booleans(raw[name], value[name])
+    elif isinstance(value, list | tuple) and isinstance(raw, list | tuple):
+        for one, two in zip(raw, value, strict=False):
+            _check_booleans(one, two)
+    elif isinstance(raw, bool) != isinstance(value, bool):
+        word = raw.strip().lower() if isinstance(raw, str) else ""
+        if not (isinstance(value, bool) and word in ("true", "false")):
+            raise ValueError(
+                f"{str(raw)[:100]!r} is not {'True or False' if isinstance(value, bool) else 'a number'}"
+            )
 
 
 async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sent import PREDICTORS, dspy_sends
 
-from jurist.engines.adapters import ADAPTERS, Prompts, adapter, predicted
+from jurist.engines.adapters import ADAPTERS, adapter, predicted
 from jurist.programs.fect import FECT
 
 HOSTILE = [
@@ -37,18 +37,18 @@ def test_every_judge_sends_what_dspy_sends(name: str, data: st.DataObject) -> No
     values = st.fixed_dictionaries(dict.fromkeys(signature.input_fields, VALUES))
     outputs = dict.fromkeys(signature.output_fields, "x")
     demos = [{**data.draw(values), **outputs} for _ in range(data.draw(st.integers(0, 1)))]
-    prompts, form = Prompts(), adapter(name)
+    form = adapter(name)
     model = lm_of(Scripted([]), context_with(), temperature=data.draw(st.sampled_from([0.0, 0.7])))
     for _ in range(2):
         inputs = data.draw(values)
         with dspy.context(disable_history=True):
-            quick = prompts.request(form, model, {}, signature, demos, form.shown(signature, inputs))
+            quick = form.request(model, {}, signature, demos, form.shown(signature, inputs))
             sent = dspy_sends(name, model, signature, demos, inputs)
         if quick is None:
             odd = repr([inputs, demos])
             assert "CUSTOM-TYPE" in odd or "\\ud" in odd, "plain text takes the quick way"
         else:
-            assert quick[1] == sent
+            assert quick == sent
 
 
 class Says:
