@@ -8,7 +8,6 @@ from dspy.utils import exceptions as dspy_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.failures import backoff, brief, fatal, model_error, our_own, redact, retryable, timed_out
 from jurist.engines.models import Model, connect
@@ -163,10 +162,3 @@ def test_settings_that_cannot_work(settings: dict[str, Any]) -> None:
 def test_a_reasoning_models_refusal_is_one_line() -> None:
     with pytest.raises(UsageError, match="temperature"):
         connect(Model(name="openai/o3-mini", temperature=0.5), CallContext.fresh())
-
-
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_adapters_by_name(name: str) -> None:
-    assert name in type(adapter(name)).__name__.lower()
-    with pytest.raises(UsageError, match=name):
-        adapter("nosuch")

@@ -20,7 +20,7 @@ import jurist
 from jurist.cases import Case
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
-from jurist.engines.journal import Answer, Journal, Past, request_key
+from jurist.engines.journal import Answer, Journal, request_key
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
 from jurist.engines.models import Model, connect
@@ -176,12 +176,6 @@ def test_a_request_is_known_by_all_that_is_sent() -> None:
     base = {"model": "m", "system": "s", "messages": [["user", "u"]], "seed": 0}
     assert request_key(base) == request_key(dict(reversed(base.items())))
     assert len({request_key({**base, name: "other"}) for name in base} | {request_key(base)}) == 5
-
-
-def test_without_a_path_nothing_is_kept() -> None:
-    journal = Journal()
-    journal.keep(journal.send("k", 1), Answer(text="a"))
-    assert (len(journal), journal.ask("k")) == (0, Past(occurrence=1))
 
 
 def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str) -> None:

@@ -1,6 +1,5 @@
 """The meter, the ledger and the budget: limits are exact, counts add up."""
 
-import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,6 @@ from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
-from jurist.programs.verdicts import Verdict
 
 EVEN = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 50)]
 """Requests of the same length."""
@@ -128,21 +126,6 @@ def test_a_long_request_is_estimated_by_its_length() -> None:
     assert judge.lm._engine_spec.context.meter.tokens <= 3000
 
 
-def test_seconds_end_the_work_before_the_next_call() -> None:
-    class Slow(Scripted):
-        async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-            await asyncio.sleep(0.05)
-            return self.complete(request)
-
-    inner = Slow(lambda request: YES)
-    judge = asker(inner, Budget(seconds=0.12), concurrency=4)
-    with pytest.raises(BudgetExhausted) as stop:
-        judge.ask_all(CASES)
-    assert stop.value.limit == "seconds"
-    # What was in flight arrived and is counted; nothing was begun after the limit.
-    assert 0 < len(inner.requests) == judge.lm._engine_spec.context.ledger.spend().calls < len(CASES)
-
-
 def test_a_failed_call_gives_back_what_it_was_promised() -> None:
     inner = Scripted([YES, RuntimeError("a bug"), *[YES] * 16], cost=0.01)
     judge = asker(inner, Budget(cost=0.05), concurrency=1)
@@ -172,31 +155,6 @@ def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     with pytest.raises(ModelError, match="price is not known"):
         asker(inner, Budget(cost=1.0), concurrency=1).ask_all(CASES)
     assert len(inner.requests) == 1
-
-
-def test_what_was_in_flight_at_the_limit_is_kept_and_counted() -> None:
-    inner, seen = Scripted(lambda request: YES), []
-    judge = asker(inner, Budget(calls=21), concurrency=8)
-
-    def keep(index: int, verdict: Verdict) -> None:
-        seen.append((index, verdict.label))
-
-    with pytest.raises(BudgetExhausted):
-        judge.ask_all(CASES, keep)
-    context = judge.lm._engine_spec.context
-    assert len(inner.requests) == len(seen) == context.ledger.spend().calls == context.meter.calls == 21
-    assert {label for _, label in seen} == {"factual"}
-
-
-def test_ctrl_c_leaves_no_call_uncounted() -> None:
-    inner = Scripted([YES, YES, KeyboardInterrupt()])
-    judge = asker(inner, concurrency=1)
-    with pytest.raises(KeyboardInterrupt):
-        judge.ask_all(CASES)
-    context = judge.lm._engine_spec.context
-    assert context.ledger.spend().calls == context.meter.calls == 3
-    context.meter.reserve()
-    assert context.meter.in_flight == 1
 
 
 def test_the_ledger_counts_by_purpose_from_many_threads() -> None:

@@ -39,22 +39,18 @@ def ask(signature: type[dspy.Signature], heat: float = 0.0, **inputs: Any) -> ds
 
 
 def test_a_gap_is_a_figure_of_the_document_that_its_question_does_not_give_away() -> None:
-    assert {row["language"] for row, _ in FOUND} == {"en", "zh"}
-    assert {gap.kind for _, gap in FOUND} == {"year", "number"}
+    """And wrong answers are other figures of the same kind."""
+    assert {(row["language"], gap.kind) for row, gap in FOUND} == {
+        *itertools.product(("en", "zh"), ("year", "number"))
+    }
     for row, gap in FOUND:
         assert gap.sentence in row["text"]
         assert gap.sentence[gap.start :].startswith(gap.text)
         assert "____" in gap.question
         assert letters(gap.text) not in letters(gap.question)
         assert kind_of(gap.question, gap.text) == gap.kind
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_wrong_answers_are_other_figures_of_the_same_kind(seed: int) -> None:
-    for row, gap in FOUND:
-        wrong = others(gap.text, gap.question, gap.sentence, random.Random(seed))
+        wrong = others(gap.text, gap.question, gap.sentence, random.Random(gap.text))
         assert len(set(wrong)) == len(wrong) in (0, 3)
-        assert gap.text not in wrong
         assert all(kind_of(gap.question, one) == gap.kind for one in wrong)
         assert not numbers(" ".join(wrong)) & numbers(gap.sentence)
         for place in range(len(wrong)):
@@ -74,7 +70,6 @@ def test_wrong_answers_are_other_figures_of_the_same_kind(seed: int) -> None:
     ],
 )
 def test_nothing_is_asked_where_nothing_is_certain(text: str) -> None:
-    assert gaps(text) == []
     said = ask(WriteQuestion, knowledge=text, title="")
     assert (said.question, said.correct_answer, said.passage) == ("", "", "")
 
@@ -93,13 +88,10 @@ def test_the_steps_of_an_item_fit_together(heat: float) -> None:
     assert named == [{"year": "spatiotemporal", "number": "attribute"}[str(kind)]] * 3
 
 
-def test_types_that_are_not_certain_are_not_named() -> None:
+def test_what_is_not_certain_is_not_named_and_the_world_is_not_known() -> None:
     asked = {"question": "Who wrote it?", "correct_answer": "Ada"}
     assert ask(WriteHallucinations, **asked, passage="Ada wrote it.").hallucinated_answers == []
     assert ask(LabelHallucinations, **asked, hallucinated_answers=["Bob", "Cy", "Di"]).types == []
-
-
-def test_the_world_is_not_known() -> None:
     assert ask(AnswerQuestion, prompt="Who built it?").response == "I do not know."
     assert ask(AnswerQuestion, prompt="Who?\nA. Bob\nB. Cy\nC. Di\nD. Ed").response == "A"
     assert ask(AnswerQuestion, prompt="1505年？\n只回答“正确”或“错误”。").response == "正确"
@@ -107,21 +99,13 @@ def test_the_world_is_not_known() -> None:
 
 
 def talk(row: dict[str, Any], heat: float, turns: int, length: str) -> list[tuple[str, str]]:
-    language = "Chinese" if row["language"] == "zh" else "English"
+    told = {"reference": row["text"], "topic": row["title"], "length": length, "complaint": ""}
+    told["language"] = "Chinese" if row["language"] == "zh" else "English"
     said: list[tuple[str, str]] = []
     for _ in range(turns):
         dialogue = "\n".join(f"user: {one}\nassistant: {two}" for one, two in said)
-        told = ask(
-            NextTurn,
-            heat,
-            reference=row["text"],
-            topic=row["title"],
-            dialogue=dialogue,
-            language=language,
-            length=length,
-            complaint="",
-        )
-        said.append((told.user_message, told.assistant_message))
+        turn = ask(NextTurn, heat, dialogue=dialogue, **told)
+        said.append((turn.user_message, turn.assistant_message))
     return said
 
 
@@ -131,30 +115,23 @@ def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str
     lines = [one.text for one in split(row["text"])]
     said = talk(row, heat, 3, "30 to 90 words")
     told = [line.text for _, answer in said for line in split(answer)]
-    assert told
-    assert set(told) <= set(lines)
+    assert set() < set(told) <= set(lines)
     assert len(set(told)) == len(told)
     assert all(30 <= count_words(answer) <= 90 for _, answer in said if answer)
     assert len({question for question, _ in said}) == 3
 
 
 def test_when_all_is_told_nothing_is_said() -> None:
-    row = {
-        "text": "The mill was built by two brothers. It ground oats for a century.",
-        "title": "",
-        "language": "en",
-    }
-    (_, first), (_, second) = talk(row, 0.0, 2, "6 to 20 words")
-    assert (first, second) == (row["text"].split(". ")[0] + ".", "It ground oats for a century.")
-    assert talk(row, 0.0, 3, "6 to 20 words")[2][1] == ""
+    first, second = "The mill was built by two brothers.", "It ground oats for a century."
+    row = {"text": f"{first} {second}", "title": "", "language": "en"}
+    assert [answer for _, answer in talk(row, 0.0, 3, "6 to 20 words")] == [first, second, ""]
     assert talk(row, 0.0, 1, "40 words")[0][1] == row["text"]  # shorter than it should be, which is counted
 
 
 def test_a_question_is_answered_with_the_sentence_that_shares_most_with_it() -> None:
-    row = DOCUMENTS[0]
     said = ask(
         Reply,
-        reference=row["text"],
+        reference=DOCUMENTS[0]["text"],
         dialogue="",
         user_message="When did she receive the Nobel Prize in Chemistry?",
         length="5 to 20 words",
@@ -163,33 +140,29 @@ def test_a_question_is_answered_with_the_sentence_that_shares_most_with_it() -> 
     assert "Nobel Prize in Chemistry" in said.assistant_message
 
 
-def test_a_query_sets_as_many_conditions_as_it_should() -> None:
-    for number in range(3, 8):
-        said = ask(
-            WriteFactQuery, concept="Tides", passage="", topic="", conditions=number, language="English"
-        )
-        assert len(conditions(said.query)) == number, said.query
-
-
 @pytest.mark.parametrize(
     ("query", "found"),
     [
         (
             "List four red fruits from Chile.",
-            [("action", "List"), ("quantity", "four"), ("subject", "red fruits"), ("location", "from Chile")],
+            "action List quantity four subject red fruits location from Chile",
         ),
         (
             "Explain how tides arise, without using numbers.",
-            [("action", "Explain"), ("subject", "how tides arise"), ("other", "without using numbers")],
+            "action Explain subject how tides arise other without using numbers",
         ),
-        (
-            "用两句话介绍长江，不要提到长度。",
-            [("quantity", "两句话"), ("action", "介绍"), ("subject", "长江"), ("other", "不要提到长度")],
-        ),
+        ("用两句话介绍长江，不要提到长度。", "quantity 两句话 action 介绍 subject 长江 other 不要提到长度"),
     ],
 )
-def test_conditions_are_read_from_the_words(query: str, found: list[tuple[str, str]]) -> None:
-    assert [(one.category, one.anchor) for one in conditions(query)] == found
+def test_conditions_are_read_from_the_words(query: str, found: str) -> None:
+    assert " ".join(f"{one.category} {one.anchor}" for one in conditions(query)) == found
+
+
+def test_a_query_sets_as_many_conditions_as_it_should() -> None:
+    given = {"concept": "Tides", "passage": "", "topic": "", "language": "English"}
+    for number in range(3, 8):
+        query = ask(WriteFactQuery, conditions=number, **given).query
+        assert len(conditions(query)) == number, query
 
 
 @pytest.mark.parametrize(
@@ -208,8 +181,7 @@ def test_an_empty_label_is_missing_material(query: str, missing: list[str]) -> N
 
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
-    found = conditions(query)
-    asked = instruction_of(query)
+    found, asked = conditions(query), instruction_of(query)
     assert all(asked[one.start :].startswith(one.anchor) for one in found)
     assert all(one.start + len(one.anchor) <= other.start for one, other in itertools.pairwise(found))
     missing_parts(query)

@@ -15,7 +15,7 @@ from tiny_models import tiny
 from jurist.cli import main
 from jurist.engines import local, models
 from jurist.engines.detectors import Named, named
-from jurist.engines.local import Chunk, NliEngine, Relation, relate, relations
+from jurist.engines.local import Chunk, NliEngine, Relation, relations
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.errors import BudgetExhausted, ModelError, UsageError
@@ -144,19 +144,6 @@ def test_a_call_is_counted_limited_and_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chunks", "relation", "best"),
-    [
-        ([N], "neutral", 0.2),
-        ([N, E], "entailment", 0.8),
-        ([C, N], "contradiction", 0.2),
-        ([C, E], "entailment", 0.8),
-    ],
-)
-def test_one_piece_that_entails_is_enough(chunks: list[Chunk], relation: str, best: float) -> None:
-    assert relate(chunks) == (relation, best)
-
-
-@pytest.mark.parametrize(
     ("names", "decides", "found"),
     [
         ("ENTAILMENT neutral Contradiction", "entailment", ("entailment", "neutral", "contradiction")),
@@ -215,21 +202,6 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (done.code, done.err.strip()) == (
         1,
         "error: nli:org/m needs torch and transformers; install it with: pip install 'jurist[nli]'",
-    )
-
-
-def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake = Fake()
-    monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(local, "load_classifier", lambda model, decides: fake)
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
-    output = tmp_path / "o.jsonl"
-    assert main(["run", "nli:org/m", "--input", str(tmp_path / "rows.jsonl"), "--output", str(output)]) == 0
-    line = json.loads(output.read_text())
-    assert (line["judge"], line["model"], [unit["label"] for unit in line["units"]]) == (
-        "nli:org/m",
-        "nli:org/m",
-        [F, H, H, F],
     )
 
 

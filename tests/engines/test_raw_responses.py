@@ -51,13 +51,6 @@ def test_judges_of_one_sentence_keep_its_place_too(judge: str, tmp_path: Path) -
     assert [(case.id, case.spans) for case in again.cases] == [(case.id, case.spans) for case in gold.cases]
 
 
-def test_equal_sentences_have_their_own_places() -> None:
-    write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": "Yes. Yes. No. Yes."}])
-    cli("run", "cognibench:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
-    (line,) = read_jsonl(Path("out.jsonl"))
-    assert [(unit["start"], unit["end"]) for unit in line["units"]] == [(0, 4), (5, 9), (10, 13), (14, 18)]
-
-
 def test_a_row_with_sentences_is_as_before_and_has_places_only_where_they_stand_in_its_response() -> None:
     plain = {"reference": REFERENCE, "sentences": ["Yes.", "It burned."]}
     whole = {**plain, "response": "Well: Yes. It burned."}
@@ -95,19 +88,6 @@ def test_gold_with_responses_is_written_and_read_back(tmp_path: Path) -> None:
     first, again = (Gold.load(name, COGNIBENCH) for name in ("gold.jsonl", "again.jsonl"))
     assert first.sha256 == again.sha256
     assert first.cases[0].spans == again.cases[0].spans != ()
-
-
-def test_a_csv_may_hold_responses() -> None:
-    Path("rows.csv").write_text(
-        f'reference,response,question\n"{REFERENCE}","One. Two.",Why?\n', encoding="utf-8"
-    )
-    ok("run", "cognibench:basic", "--input", "rows.csv", "--output", "out.jsonl")
-    assert [unit["text"] for unit in read_jsonl(Path("out.jsonl"))[0]["units"]] == ["One.", "Two."]
-
-
-def test_judges_of_one_sentence_take_responses() -> None:
-    parts = find("factual").expanded({"reference": REFERENCE, "response": RESPONSE})
-    assert [part["sentence"] for part in parts][1] == "It was built by Dr. Ames."
 
 
 def test_a_chinese_response_is_split_tagged_and_scored() -> None:
