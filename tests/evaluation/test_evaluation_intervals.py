@@ -203,18 +203,6 @@ def test_a_class_without_an_error_is_not_certain() -> None:
     assert held >= 282
 
 
-def test_a_class_without_an_error_moves_the_mean_by_its_share() -> None:
-    """Eight positives all right and two of 72 others wrong: the reaches of both halves, added as squares."""
-    rows = [Row(id=str(n), group=str(n), gold=("ax"[n > 7],), predicted=("ax"[n > 9],)) for n in range(80)]
-    kind = ClosedLabels("ax", {"x"})
-    rest, value = interval(rows, "recall", kind), scores(rows, kind)["balanced_accuracy"].value
-    unseen = 1.0 - stats.binomtest(8, 8).proportion_ci(0.95, "exact").low
-    found = interval(rows, "balanced_accuracy", kind)
-    by_hand = np.hypot(scores(rows, kind)["recall"].value - rest.low, unseen) / 2
-    assert value - found.low == pytest.approx(by_hand, rel=0.05)
-    assert found.high - value == pytest.approx((rest.high - scores(rows, kind)["recall"].value) / 2, rel=0.1)
-
-
 def test_classes_without_an_error_may_get_theirs_in_the_same_groups() -> None:
     rows = [Row(id=str(n), group=str(n), gold=("a", "x"), predicted=("a", "x")) for n in range(12)]
     exact = stats.binomtest(12, 12).proportion_ci(0.95, "exact")

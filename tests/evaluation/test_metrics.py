@@ -1,10 +1,8 @@
-"""Metrics of closed labels against scikit-learn, their conventions and bounds; laws of all metrics; own functions."""
+"""Metrics of closed labels against scikit-learn, their conventions and bounds; own functions."""
 
 import itertools
-import random
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +16,6 @@ from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scores import Scores
-from jurist.evaluation.units import encode
 
 LABELS = "abcd"
 NUMBERS = ClosedLabels(("1", "2", "3.5"))
@@ -180,48 +176,6 @@ def test_the_share_of_whole_cases_and_the_squared_error_are_what_they_are_define
             errors.append((float(g), float(far if p is None else p)))
     expected = float(np.mean(passes)), -sk.mean_squared_error(*zip(*errors, strict=True))
     assert [objective_score(rows, name, NUMBERS) for name in BY_CASE] == pytest.approx(expected)
-
-
-@settings(max_examples=30)
-@given(rows=row_lists(), seed=st.integers(0, 9))
-def test_laws_of_all_metrics(rows: list[Row], seed: int) -> None:
-    """Order, weights of groups, swaps and repeats mean the same for each of them."""
-    shuffled = random.Random(seed).sample(rows, len(rows))
-    drawn = np.random.default_rng(seed)
-    others = [replace(r, predicted=tuple(drawn.choice(NUMBERS.labels) for _ in r.gold)) for r in rows]
-    names = sorted({row.group for row in rows if row.labelled})
-    again = [
-        replace(row, id=f"{row.id}/{n}")
-        for row in rows
-        if row.group in names
-        for n in range(names.index(row.group) + 1)
-    ]
-    scale = [
-        [
-            replace(
-                r, **{side: tuple(v and float(v) for v in getattr(r, side)) for side in ("gold", "predicted")}
-            )
-            for r in some
-        ]
-        for some in (rows, shuffled, others, again)
-    ]
-    for kind, (first, moved, second, repeated) in (
-        (NUMBERS, (rows, shuffled, others, again)),
-        (Scores(1, 3.5), scale),
-    ):
-        for name, metric in kind.metrics.items():
-            units = encode(kind, first)
-            weights = np.array([[1] * units.groups, [n + 1 for n in range(units.groups)]])
-            expected = [metric.of(metric.worst(encode(kind, some))) for some in (first, repeated)]
-            assert metric.resampled(metric.worst(units), weights) == pytest.approx(expected, abs=1e-9), name
-            assert metric.of(encode(kind, moved)) == metric.of(units)
-            both = metric.worst(encode(kind, first, second))
-            swaps = np.array([[False] * units.groups, [True] * units.groups])
-            one, two = metric.each(both)
-            assert metric.swapped(both, swaps) == pytest.approx([two - one, one - two], abs=1e-9), name
-            assert metric.of(both) == pytest.approx((one + two) / 2)
-            worst, best = (metric.oriented(end) for end in metric.bounds(units))
-            assert worst <= best + 1e-9 or name in ("macro_f1", "kappa"), name
 
 
 def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:

@@ -171,25 +171,6 @@ def marked(cases: Sequence[Sequence[str]]) -> list[list[Row]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("cases", "agreement", "pairwise", "unanimous"),
-    [
-        ([("a", "a", "b")], 2 / 3, 1 / 3, 0.0),
-        ([("a", "-")], 0.5, 0.0, 0.0),
-        ([("-", "-")], 0.0, 0.0, 0.0),
-        ([("ab", "ab"), ("bb", "ba")], 0.875, 0.75, 0.5),
-    ],
-)
-def test_consistency_worked_out(
-    cases: list[tuple[str, ...]], agreement: float, pairwise: float, unanimous: float
-) -> None:
-    found = consistency(marked(cases))
-    assert (found.agreement, found.pairwise, found.unanimous) == pytest.approx(
-        (agreement, pairwise, unanimous)
-    )
-    assert set(found.by_case) == {str(number) for number in range(len(cases))}
-
-
 @given(
     cases=st.integers(2, 6).flatmap(
         lambda repeats: st.lists(st.tuples(*[st.sampled_from("abc")] * repeats), min_size=1, max_size=8)
