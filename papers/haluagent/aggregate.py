@@ -11,13 +11,15 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import combinations, groupby
-from types import TracebackType
 from typing import Any
 
 from ...programs.haluagent.writing import ALIKE, alike, shingles
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse
+
+_WRONG = len(LETTERS) - 1  # hallucinated options of a single-choice item
 
 
 class NearDuplicates:
@@ -25,24 +27,17 @@ class NearDuplicates:
 
     Two texts whose character pairs have a Jaccard similarity of at least t share one among the rarest pairs of each:
     of n pairs, in any fixed order, the first n - ceil(t n) + 1 are enough to look up (prefix filtering). What is looked
-    up stands in a file, so that memory does not grow with it; a context manager closes it.
+    up stands in a file, so that memory does not grow with it, until it is closed.
     """
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._often = Counter(pair for question in questions for pair in shingles(question))
         self._kept = sqlite3.connect("")  # a temporary file that goes with the connection
+        self.close = self._kept.close
         self._kept.executescript(
             "create table asked (place integer primary key, name text, question text, answer text);"
             "create table pairs (pair text, place integer, primary key (pair, place)) without rowid;"
         )
-
-    def __enter__(self) -> "NearDuplicates":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._kept.close()
 
     def first(self, name: str, question: str, answer: str = "") -> str | None:
         """Return the name of the first question that was kept and is like this one; keep this one if there is none.
@@ -71,7 +66,7 @@ class NearDuplicates:
 class Made:
     """What became of a question."""
 
-    question: Question  # the question
+    question: Question
     items: tuple[Item, ...] = ()  # in the order of the formats; none if it was left out
     dropped: str = ""  # why it is not there in a format or at all; empty if it is
 
@@ -87,75 +82,79 @@ def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
 def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Iterator[Made]:
     """Yield what becomes of each question, in their order; the same for the same questions and seed."""
     places = _balanced(seed)
-    with NearDuplicates(one.question for one in questions()) as near:
+    with closing(NearDuplicates(one.question for one in questions())) as near:
         for one in questions():
             first = near.first(one.id, one.question, one.correct_answer)
             if first is not None:
                 yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
                 continue
-            shared: dict[str, Any] = {
-                "group": one.group,
-                "topic": one.topic,
-                "language": one.language,
-                "type": one.primary,
-            }
-            whole = len(one.hallucinated) >= len(LETTERS) - 1
-            texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[: len(LETTERS) - 1])]
-            choosable = whole and not any(alike(*pair) for pair in combinations(texts, 2))
-            chosen = [_choice(one, shared, next(places), seed)] if choosable else []
-            generative = Generative(
-                id=f"{one.id}/generative",
-                question=one.question,
-                correct_answer=one.correct_answer,
-                passage=one.passage,
-                hallucinated_answer=next(
-                    wrong.text for wrong in one.hallucinated if wrong.type == one.primary
-                ),
-                entity=one.title,
-                **shared,
-            )
-            yield Made(
-                question=one,
-                items=(generative, *chosen, *_true_false(one, shared, seed)),
-                dropped="no single-choice item: two options are near-duplicates"
-                if whole and not choosable
-                else "",
-            )
+            texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[:_WRONG])]
+            whole, same = len(texts) > _WRONG, any(alike(*pair) for pair in combinations(texts, 2))
+            place = next(places) if whole and not same else None
+            dropped = "no single-choice item: two options are near-duplicates" if whole and same else ""
+            yield Made(question=one, items=tuple(_items(one, place, seed)), dropped=dropped)
 
 
-@dataclass
+def _items(one: Question, place: int | None, seed: int) -> Iterator[Item]:
+    """Yield the items of a question, a single-choice one if its correct option has a place."""
+    about = {"group": one.group, "topic": one.topic, "language": one.language, "question": one.question}
+    shared: dict[str, Any] = {**about, "type": one.primary}
+    wrong = next(wrong.text for wrong in one.hallucinated if wrong.type == one.primary)
+    yield Generative(
+        id=f"{one.id}/generative",
+        correct_answer=one.correct_answer,
+        passage=one.passage,
+        hallucinated_answer=wrong,
+        entity=one.title,
+        **shared,
+    )
+    if place is not None:
+        ordered: list[tuple[str, str]] = [(answer.text, answer.type) for answer in one.hallucinated[:_WRONG]]
+        _rng(seed, one.id).shuffle(ordered)
+        ordered.insert(place, (one.correct_answer, "correct"))
+        options = {"options": [text for text, _ in ordered], "option_types": [kind for _, kind in ordered]}
+        choice = {**options, "correct": LETTERS[place]}
+        yield Choice.model_validate({"id": f"{one.id}/single-choice", **choice, **shared})
+    false = _rng(seed, f"{one.id}/wrong").choice(one.hallucinated)
+    yield TrueFalse(id=f"{one.id}/true", answer=one.correct_answer, correct=True, **shared)
+    yield TrueFalse(id=f"{one.id}/false", answer=false.text, correct=False, **{**shared, "type": false.type})
+
+
 class Statistics:
     """Counts of what is made, item by item."""
 
-    formats: Counter[str] = field(default_factory=Counter)
-    positions: Counter[str] = field(default_factory=Counter)
-    shares: dict[str, Counter[str]] = field(
-        default_factory=lambda: {name: Counter() for name in ("topic", "type", "language")}
-    )
-    documents: int = 0
-    dropped: int = 0
-    _last: str = ""
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._document: str | None = None
 
     def add(self, made: Made) -> None:
         """Count what became of a question; those of one document stand together."""
-        self.dropped += bool(made.dropped)
-        self.formats.update(item.format for item in made.items)
-        self.positions.update(item.correct for item in made.items if isinstance(item, Choice))
-        for name, counts in self.shares.items() if made.items else ():
-            counts[str(getattr(made.items[0], name)) or "-"] += 1
-        if made.items and made.question.group != self._last:
-            self.documents, self._last = self.documents + 1, made.question.group
+        self._counts["dropped", ""] += bool(made.dropped)
+        self._counts.update(("formats", item.format) for item in made.items)
+        self._counts.update(("positions", item.correct) for item in made.items if isinstance(item, Choice))
+        for item in made.items[:1]:
+            names = ("topic", "type", "language")
+            self._counts.update((name, str(getattr(item, name)) or "-") for name in names)
+            self._counts["documents", ""] += item.group != self._document
+            self._document = item.group
 
     def to_json(self) -> dict[str, Any]:
         """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
+        formats = {name: self._counts["formats", name] for name in FORMATS}
+        named = {
+            f"{name}s": {
+                value: count for (kind, value), count in sorted(self._counts.items()) if kind == name
+            }
+            for name in ("topic", "type", "language")
+        }
         return {
-            "items": self.formats.total(),
-            "formats": {name: self.formats[name] for name in FORMATS},
-            "questions": self.formats["generative"],
-            "documents": self.documents,
-            **{f"{name}s": dict(sorted(counts.items())) for name, counts in self.shares.items()},
-            "correct_positions": {letter: self.positions[letter] for letter in LETTERS},
-            "dropped": self.dropped,
+            "items": sum(formats.values()),
+            "formats": formats,
+            "questions": formats["generative"],
+            "documents": self._counts["documents", ""],
+            **named,
+            "correct_positions": {letter: self._counts["positions", letter] for letter in LETTERS},
+            "dropped": self._counts["dropped", ""],
         }
 
 
@@ -168,38 +167,3 @@ def _balanced(seed: int) -> Iterator[int]:
     rng, size = _rng(seed, "positions"), len(LETTERS)
     while True:
         yield from rng.sample(range(size), size)
-
-
-def _choice(one: Question, shared: Mapping[str, Any], place: int, seed: int) -> Choice:
-    others = list(one.hallucinated[: len(LETTERS) - 1])
-    _rng(seed, one.id).shuffle(others)
-    options = [answer.text for answer in others]
-    kinds: list[Any] = [answer.type for answer in others]
-    options.insert(place, one.correct_answer)
-    kinds.insert(place, "correct")
-    return Choice.model_validate(
-        {
-            "id": f"{one.id}/single-choice",
-            "question": one.question,
-            "options": options,
-            "option_types": kinds,
-            "correct": LETTERS[place],
-            **shared,
-        }
-    )
-
-
-def _true_false(one: Question, shared: Mapping[str, Any], seed: int) -> list[TrueFalse]:
-    wrong = _rng(seed, f"{one.id}/wrong").choice(one.hallucinated)
-    return [
-        TrueFalse(
-            id=f"{one.id}/true", question=one.question, answer=one.correct_answer, correct=True, **shared
-        ),
-        TrueFalse(
-            id=f"{one.id}/false",
-            question=one.question,
-            answer=wrong.text,
-            correct=False,
-            **{**shared, "type": wrong.type},
-        ),
-    ]

@@ -16,13 +16,12 @@ single-choice rows hold the whole prompt; an item that has none of its own gets 
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
-from ...errors import GoldError, UsageError
+from ...errors import GoldError
 from ...gold.sources import read, read_typed
 from ...signatures.haluagent import HallucinationType
 from ...text.wording import is_chinese
@@ -144,21 +143,22 @@ def read_items(path: str | Path) -> tuple[Item, ...]:
 
 def read_authors(path: str | Path) -> tuple[Item, ...]:
     """Read generative or single-choice items of the authors; their ids are the numbers of their lines."""
-    return tuple(_item(row, number, str(path)) for number, row in read(path).rows)
-
-
-def _item(row: Any, number: int, path: str) -> Item:
     hint = f"give rows with {', '.join(_GENERATIVE)}; or with {', '.join(_CHOICE)}"
-    if tuple(row) not in (_GENERATIVE, _CHOICE):
-        raise GoldError("it is no item of C-FAITH", path=path, line=number, hint=hint)
-    try:
-        return _generative(row, number) if tuple(row) == _GENERATIVE else _choice(row, number)
-    except (pydantic.ValidationError, KeyError, TypeError) as error:
-        said = str(error).splitlines()[0]
-        raise GoldError(f"it is no item of C-FAITH: {said}", path=path, line=number, hint=hint) from error
+    items = []
+    for number, row in read(path).rows:
+        problem = ""
+        try:
+            made = {_GENERATIVE: _generative, _CHOICE: _choice}.get(tuple(row))
+            if made:
+                items.append(made(row, number))
+                continue
+        except (pydantic.ValidationError, KeyError, TypeError) as error:
+            problem = f": {str(error).splitlines()[0]}"
+        raise GoldError(f"it is no item of C-FAITH{problem}", path=str(path), line=number, hint=hint)
+    return tuple(items)
 
 
-def _generative(row: dict[str, Any], number: int) -> Generative:
+def _generative(row: dict[str, Any], number: int) -> Item:
     return Generative(
         id=f"{number}/generative",
         group=row["ent"],
@@ -172,7 +172,7 @@ def _generative(row: dict[str, Any], number: int) -> Generative:
     )
 
 
-def _choice(row: dict[str, Any], number: int) -> Choice:
+def _choice(row: dict[str, Any], number: int) -> Item:
     kinds = [label if label == "correct" else _TYPES[label] for label in row["labels"]]
     wrong = [kind for kind in kinds if kind != "correct"]
     asked = _ASKED.search(row["question"])
@@ -202,30 +202,13 @@ def choice_prompt(item: Choice) -> str:
     return item.prompt or _PROMPTS[item.language == "zh"].format(question=item.question, options=options)
 
 
-def authors_lines(items: Iterable[Item]) -> list[str]:
-    """Return items as lines of the authors' format, without line breaks."""
-    return [json.dumps(_row(item), ensure_ascii=False) for item in items]
-
-
-def _row(item: Item) -> dict[str, Any]:
+def authors_line(item: Generative | Choice) -> str:
+    """Return an item as a line of the authors' format, without its break; they have no true-or-false ones."""
     if isinstance(item, Generative):
-        return {
-            "question": item.question,
-            "correct_answer": item.correct_answer,
-            "reason": item.passage,
-            "halu_type": AUTHORS_TYPES[item.type],
-            "ent": item.entity,
-            "halu_answer": item.hallucinated_answer,
-        }
-    if isinstance(item, Choice):
+        kind = AUTHORS_TYPES[item.type]
+        about = item.question, item.correct_answer, item.passage, kind, item.entity, item.hallucinated_answer
+        row: dict[str, Any] = dict(zip(_GENERATIVE, about, strict=True))
+    else:
         labels = [kind if kind == "correct" else AUTHORS_TYPES[kind] for kind in item.option_types]
-        return {
-            "question": choice_prompt(item),
-            "answers": list(item.options),
-            "labels": labels,
-            "correct_option": item.correct,
-        }
-    raise UsageError(
-        f"{item.id}: the authors' format has no true-or-false items",
-        hint="write the generative and the single-choice items",
-    )
+        row = dict(zip(_CHOICE, (choice_prompt(item), item.options, labels, item.correct), strict=True))
+    return json.dumps(row, ensure_ascii=False)

@@ -11,7 +11,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,11 +23,9 @@ from ...gold.writing import json_text, write_jsonl, write_whole
 from ...jobs.generation import Generated, Generation, generate, rejects_path
 from ...keeping.paying import Start
 from ...programs.haluagent.judges import VERIFIERS
-from ...programs.judge import Judge
-from ...programs.verdicts import Verdict
 from ...text.json_lines import plain
 from .aggregate import NearDuplicates, Statistics, aggregate, questions_of
-from .items import authors_lines, item_line
+from .items import TrueFalse, authors_line, item_line
 
 _BLOCKS: Final = 1000
 """Documents are drawn in at most as many blocks, so that the interval takes no more memory for more of them."""
@@ -47,7 +45,7 @@ class Benchmark:
 
 def distinct(cases: Sequence[Case]) -> tuple[Case, ...]:
     """Return the passages without near-duplicates of earlier ones, within and across documents."""
-    with NearDuplicates(str(case.inputs["knowledge"]) for case in cases) as near:
+    with closing(NearDuplicates(str(case.inputs["knowledge"]) for case in cases)) as near:
         return tuple(case for case in cases if near.first(case.id, str(case.inputs["knowledge"])) is None)
 
 
@@ -65,10 +63,7 @@ def make_benchmark(
     """Write the folder of a benchmark."""
     verified = folder / "verified.jsonl"
 
-    def told(case: Case, verdict: Verdict) -> None:
-        on_document()
-
-    written = generate(job, verified, start, on_document=told)
+    written = generate(job, verified, start, on_document=lambda case, verdict: on_document())
     acceptance = plain(_acceptance(job.generator.checked.checks, verified))
     card = {
         **about,
@@ -121,8 +116,8 @@ def _aggregated(verified: Path, topics: Mapping[str, str], seed: int) -> Statist
             found.add(made)
             for item in made.items:
                 streams["benchmark"].write(item_line(item) + "\n")
-                if item.format in _AUTHORS:
-                    streams[_AUTHORS[item.format]].write(authors_lines([item])[0] + "\n")
+                if not isinstance(item, TrueFalse):
+                    streams[_AUTHORS[item.format]].write(authors_line(item) + "\n")
             if made.dropped:
                 why = {"question": made.question.id, "reason": made.dropped}
                 streams["benchmark.rejects"].write(json_text(why) + "\n")
@@ -143,13 +138,11 @@ def _sample(job: Generation, folder: Path, count: int, seed: int) -> None:
     wanted = {row["question_id"] for row in rows}
     names = ((f"{case.group}/{case.id[:8]}", case) for case in job.cases)
     texts = {name: case.inputs["knowledge"] for name, case in names if name in wanted}
+    known = [{**row, "knowledge": texts[row["question_id"]], "answer": row["correct_answer"]} for row in rows]
     for judge in VERIFIERS:
-        write_jsonl((_to_label(row, judge, texts) for row in rows), folder / "check" / f"{judge.name}.jsonl")
+        # the definition follows from the type
+        fields = [name for name in ("id", "group", *judge.input_fields) if name != "definition"]
+        sheet = ({name: row[name] for name in fields} for row in known)
+        write_jsonl(sheet, folder / "check" / f"{judge.name}.jsonl")
     passed = {row["id"]: row in good for row in rows}
     write_whole(json_text(passed, indent=2) + "\n", folder / "check" / "passed.json")
-
-
-def _to_label(row: Mapping[str, Any], judge: Judge, texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a judge: its inputs, but for the definition, which follows from the type."""
-    known = {**row, "knowledge": texts[row["question_id"]], "answer": row["correct_answer"]}
-    return {name: known[name] for name in ("id", "group", *judge.input_fields) if name != "definition"}
