@@ -92,7 +92,7 @@ def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Ite
             whole, same = len(texts) > _WRONG, any(alike(*pair) for pair in combinations(texts, 2))
             place = next(places) if whole and not same else None
             dropped = "no single-choice item: two options are near-duplicates" if whole and same else ""
-            yield Made(question=one, items=tuple(_items(one, place, seed)), dropped=dropped)
+            yield Made(question=one, items=(*_items(one, place, seed),), dropped=dropped)
 
 
 def _items(one: Question, place: int | None, seed: int) -> Iterator[Item]:
