@@ -18,10 +18,9 @@ from .messages import MessagesExporter
 from .openai_batch import OpenAIBatch
 from .parity import variables
 from .portable_file import PythonFile
-from .prompt import Prompt, prompt_of
 from .promptfoo import Promptfoo
 from .scorers import Autoevals, DeepEval, Inspect, Opik, Phoenix, PydanticEvals
-from .target import Exporter, Row, Subject, Target
+from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

@@ -12,8 +12,7 @@ import annotated_types
 from ..errors import UsageError
 from ..keeping.dspy_state import plain_state
 from .portable_file import PortableFile, executed
-from .prompt import only_predictor
-from .target import Messages, Row, Subject
+from .target import Messages, Row, Subject, only_predictor
 
 if TYPE_CHECKING:
     import dspy

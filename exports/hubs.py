@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .contents import as_json, described, limits_of, reply_schema, ungraded
-from .prompt import prompt_of, without_braces
-from .target import Messages, Row, Subject, Target, loader
+from ..errors import UsageError
+from .messages import as_json, described, limits_of, reply_schema
+from .target import Messages, Row, Subject, Target, loader, prompt_of
 
 _ROLES = {"system": "System", "user": "Human", "assistant": "AI"}
 _SPOKEN = {"system": "system", "human": "user", "ai": "assistant"}
@@ -133,7 +133,7 @@ class Langfuse(Target):
             "name": subject.judge.name,
             "description": f"{subject.judge.description} jurist: {stamp}".strip(),
             "type": "llm_as_judge",
-            "prompt": prompt.written(without_braces("Langfuse"), "{{{{{}}}}}".format),
+            "prompt": prompt.written(_without_braces, "{{{{{}}}}}".format),
             "outputDefinition": _output(subject),
         }
         return as_json(body)
@@ -165,4 +165,16 @@ def _output(subject: Subject) -> dict[str, Any]:
         return {"dataType": "CATEGORICAL", **chosen}
     if "low" in about and "high" in about:
         return {"dataType": "NUMERIC", "minValue": about["low"], "maxValue": about["high"]}
-    raise ungraded(subject, "Langfuse keeps")
+    raise UsageError(
+        f"{subject.judge.name} gives neither one of a few labels nor a number, which is what Langfuse keeps",
+        hint="export it to another target",
+    )
+
+
+def _without_braces(text: str) -> str:
+    if "{{" in text or "}}" in text:
+        raise UsageError(
+            "the prompt itself holds double braces, which Langfuse would take for a variable",
+            hint="compile a prompt without them, or export it to another target",
+        )
+    return text

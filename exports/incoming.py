@@ -109,11 +109,19 @@ def templates_of(path: Path) -> list[Template]:
     if content.get("lc"):
         return _langchain(content, path)
     if content.get("format") == FORMAT:
-        return [
-            Template(str(one["role"]), _placed(str(one["content"]), content), "literal")
-            for one in content["messages"]
-        ]
-    if judged := _rubric(content) or content.get("prompts"):
+        messages = []
+        for one in content["messages"]:
+            text = str(one["content"])
+            for spec in content["inputs"]:
+                text = text.replace(spec["placeholder"], f"⟦{spec['name']}⟧")
+            messages.append(Template(str(one["role"]), text, "literal"))
+        return messages
+    test = content.get(
+        "defaultTest"
+    )  # the prompt with which promptfoo's own judge is asked goes before others
+    options = test.get("options") if isinstance(test, Mapping) else None
+    rubric = options.get("rubricPrompt") if isinstance(options, Mapping) else None
+    if judged := rubric or content.get("prompts"):
         return _promptfoo(judged, path)
     return _plain(content.get("messages") or content.get("template"), path)
 
@@ -154,12 +162,6 @@ def _structured(text: str, path: Path) -> Any:
         ) from error
 
 
-def _placed(text: str, exported: Mapping[str, Any]) -> str:
-    for one in exported["inputs"]:
-        text = text.replace(one["placeholder"], f"⟦{one['name']}⟧")
-    return text
-
-
 def _is_message(one: Any) -> bool:
     return (
         isinstance(one, Mapping) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
@@ -172,26 +174,19 @@ def _langchain(content: Mapping[str, Any], path: Path) -> list[Template]:
         return _langchain(first, path)
     if isinstance(template := kwargs.get("template"), str):
         return [Template("user", template, kwargs.get("template_format", "f-string"))]
-    return [_langchain_message(one, path) for one in kwargs.get("messages", ())]
-
-
-def _langchain_message(one: Any, path: Path) -> Template:
-    kind, kwargs = str((one.get("id") or [""])[-1]), one.get("kwargs") or {}
-    inner = (kwargs.get("prompt") or {}).get("kwargs") or {}
-    role = next((role for name, role in _SPOKEN.items() if kind.startswith(name)), "")
-    template = inner.get("template") if inner else kwargs.get("content")
-    if not role or not isinstance(template, str):
-        raise UsageError(
-            f"{path} has a message of the kind {kind!r}", hint="give system, human and AI messages"
-        )
-    return Template(role, template, inner.get("template_format", "f-string") if inner else "literal")
-
-
-def _rubric(content: Mapping[str, Any]) -> Any:
-    """Return the prompt with which promptfoo's own judge is asked, if the configuration has one."""
-    given = content.get("defaultTest")
-    options = given.get("options") if isinstance(given, Mapping) else None
-    return options.get("rubricPrompt") if isinstance(options, Mapping) else None
+    messages = []
+    for one in kwargs.get("messages", ()):
+        kind, about = str((one.get("id") or [""])[-1]), one.get("kwargs") or {}
+        inner = (about.get("prompt") or {}).get("kwargs") or {}
+        role = next((role for name, role in _SPOKEN.items() if kind.startswith(name)), "")
+        template = inner.get("template") if inner else about.get("content")
+        if not role or not isinstance(template, str):
+            raise UsageError(
+                f"{path} has a message of the kind {kind!r}", hint="give system, human and AI messages"
+            )
+        style = inner.get("template_format", "f-string") if inner else "literal"
+        messages.append(Template(role, template, style))
+    return messages
 
 
 def _promptfoo(prompts: Any, path: Path) -> list[Template]:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..keeping.card import Card
-from .prompt import takes_text
-from .target import Subject
+from .target import Subject, takes_text
 
 if TYPE_CHECKING:
     import dspy
@@ -40,23 +39,18 @@ class MarkdownExporter:
         price = Card.model_validate(subject.card).price_words if subject.card else ""
         parts += [price[0].upper() + price[1:]] if price else []
         heading, options = judge.answer.scale.listing()
-        parts += [f"## {heading}", "\n".join(_option(*option) for option in options)]
+        listed = (f"- {_span(option)}" + (f" ({remark})" if remark else "") for option, remark in options)
+        parts += [f"## {heading}", "\n".join(listed)]
         parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]
-        parts += _prompts(subject)
+        many = len(subject.state.predictors) > 1
+        for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
+            of = f" of {_span(name)}" if many else ""
+            parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
+            parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
         provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
         parts += ["## Provenance", _items(provenance)] if provenance else []
         parts += ["## Identity", _items(subject.stamp)]
         return "\n\n".join(parts) + "\n"
-
-
-def _prompts(subject: Subject) -> list[str]:
-    parts: list[str] = []
-    many = len(subject.state.predictors) > 1
-    for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
-        of = f" of {_span(name)}" if many else ""
-        parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
-        parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
-    return parts
 
 
 def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
@@ -107,17 +101,10 @@ def _items(value: Mapping[str, Any], indent: str = "") -> str:
         if isinstance(item, Mapping):
             lines += [f"{indent}- {key}:", _items(item, indent + "  ")]
         else:
-            shown = item if isinstance(item, str) else json.dumps(_short(item), ensure_ascii=False)
+            short = f"{len(item)} items" if isinstance(item, list) and len(item) > 20 else item
+            shown = item if isinstance(item, str) else json.dumps(short, ensure_ascii=False)
             lines.append(f"{indent}- {key}: {_span(shown)}")
     return "\n".join(lines)
-
-
-def _short(item: Any) -> Any:
-    return f"{len(item)} items" if isinstance(item, list) and len(item) > 20 else item
-
-
-def _option(option: str, remark: str) -> str:
-    return f"- {_span(option)}" + (f" ({remark})" if remark else "")
 
 
 def _span(text: str) -> str:

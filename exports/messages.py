@@ -1,8 +1,8 @@
-"""The judge as chat messages with placeholders, and how to fill them in.
+"""The judge as chat messages with placeholders, what every export holds besides, and how to fill them in.
 
 The messages are what the adapter formats with which the judge was proven (chat, JSON or XML), so a filled export is
-byte for byte what the judge itself would send. The parser and the labels travel with
-them: without those, two systems with one prompt are still two judges.
+byte for byte what the judge itself would send. The parser and the labels travel with them: without those, two systems
+with one prompt are still two judges.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..text.escaping import defuse
-from .contents import as_json, contents
 from .portable_judge import filled
-from .prompt import prompt_of
-from .target import Messages, Row, Subject, Target
+from .target import Messages, Prompt, Row, Subject, Target, prompt_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -26,6 +24,116 @@ _FILLING = (
     "replace every placeholder once, in a single pass, never inside inserted text; "
     "jurist.exports.messages.fill does it, and takes out of the values what the format would obey"
 )
+_SECTIONS = {
+    "chat": (
+        "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
+        "up to the next such line; a section that is given twice with different values is no answer"
+    ),
+    "json": (
+        "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
+        "endpoint takes a response_format, jurist sends that of the settings too"
+    ),
+    "xml": (
+        "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
+        "nested tags as the prompt shows them"
+    ),
+}
+_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
+_OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
+
+
+def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
+    """Return as JSON values what two systems with one prompt must also share to be one judge."""
+    from pydantic import TypeAdapter
+
+    judge, temperature = subject.judge, subject.model.temperature if subject.model else None
+    if temperature is None:
+        temperature = 0.7 if subject.samples > 1 else 0.0
+    return {
+        "inputs": [
+            {
+                "name": name,
+                "placeholder": mark,
+                "render": judge.answer.render_rule(name),
+                "type": "text" if prompt.signature.input_fields[name].annotation is str else "json",
+                "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
+            }
+            for name, mark in prompt.placeholders.items()
+            for column in [judge.row_model.model_fields.get(name)]
+        ],
+        "tags": list(prompt.tags),
+        **judge.answer.scale.identity(),
+        "output_field": judge.answer.field,
+        "adapter": prompt.adapter,
+        "parser": {
+            "sections": _SECTIONS[prompt.adapter],
+            "header": _HEADERS[prompt.adapter],
+            "fields": [
+                {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
+                for name, info in prompt.signature.output_fields.items()
+            ],
+            "answer": judge.answer.parser_rule(),
+            "otherwise": _OTHERWISE,
+        },
+        "settings": {"temperature": temperature, **response_format(prompt)},
+        "thresholds": subject.card.get("thresholds"),
+        "voting": judge.answer.scale.voting_rule,
+        "artifact": subject.stamp,
+    }
+
+
+def described(subject: Subject, prompt: Prompt) -> dict[str, Any]:
+    """Return :func:`contents`, and what a target that holds one prompt cannot do of what the judge does."""
+    return {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
+
+
+def as_json(whole: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
+    """Return what a target that holds one prompt and nothing else cannot do of what the judge does."""
+    answer, samples = subject.judge.answer, subject.samples
+    written = [name for name in prompt.placeholders if answer.render_rule(name) != "as-is"]
+    rendered = f", and {', '.join(written)} rendered" if written else ""
+    return (
+        f"values go in as jurist.exports.variables gives them (field markers in judged text defused{rendered})",
+        *([f"one filling is one sample of {samples}; {answer.scale.voting_rule}"] if samples > 1 else []),
+        *subject.limits,
+        *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
+        *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),
+    )
+
+
+def response_format(prompt: Prompt) -> dict[str, Any]:
+    """Return what an OpenAI-compatible endpoint takes that can hold replies to a schema; nothing but for JSON."""
+    if prompt.adapter != "json":
+        return {}
+    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def reply_schema(prompt: Prompt) -> dict[str, Any]:
+    """Return the JSON Schema of a reply: every output field, and no other key anywhere, as strict endpoints demand."""
+    from pydantic import create_model
+
+    fields: dict[str, Any] = {
+        name: (info.annotation, ...) for name, info in prompt.signature.output_fields.items()
+    }
+
+    def closed(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [closed(one) for one in schema]
+        if not isinstance(schema, Mapping):
+            return schema
+        whole = {key: closed(value) for key, value in schema.items()}
+        if whole.get("type") == "object" and "properties" in whole:
+            whole |= {"additionalProperties": False, "required": list(whole["properties"])}
+        return whole
+
+    schema: dict[str, Any] = closed(create_model("Reply", **fields).model_json_schema())
+    return schema
 
 
 class MessagesExporter(Target):

@@ -1,13 +1,12 @@
 """The judge about a user's rows as a file for OpenAI's Batch API: one request a line, at half the price."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .contents import response_format
-from .prompt import prompt_of
-from .target import Messages, Row, Subject, Target, loader
+from .messages import response_format
+from .target import Messages, Row, Subject, Target, loader, prompt_of
 
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 200_000_000
 
@@ -28,13 +27,14 @@ class OpenAIBatch(Target):
         if not subject.rows:
             raise UsageError("a batch file holds rows", hint="give them with --input")
         prompt, settings = prompt_of(subject), _settings(subject)
-        lines = [
-            json.dumps(
-                _request(name, {**settings, **response_format(prompt), "messages": list(row.messages)}),
-                ensure_ascii=False,
-            )
-            for name, row in _named(subject)
-        ]
+        stamp = str(subject.stamp["sha256"] or subject.stamp["prompt"])[:12]
+        orders, lines = subject.judge.answer.presentations, []
+        for place, row in enumerate(subject.rows):  # equal rows get a name each
+            body = {**settings, **response_format(prompt), "messages": list(row.messages)}
+            for sample in range(subject.samples):
+                name = f"{stamp}-{row.id}.{place // orders}-{sample}-{place % orders}"
+                asked = {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
+                lines.append(json.dumps(asked, ensure_ascii=False))
         if len(lines) > _MOST_REQUESTS or sum(len(line.encode()) + 1 for line in lines) > _MOST_BYTES:
             raise UsageError(
                 f"{len(lines)} requests are too many, or too long, for one batch file",
@@ -57,15 +57,6 @@ class OpenAIBatch(Target):
         return [found[name] for name in first]
 
 
-def _named(subject: Subject) -> Iterator[tuple[str, Row]]:
-    """Yield each request's name and row; equal rows get a name each."""
-    stamp = str(subject.stamp["sha256"] or subject.stamp["prompt"])[:12]
-    orders = subject.judge.answer.presentations
-    for place, row in enumerate(subject.rows):
-        for sample in range(subject.samples):
-            yield f"{stamp}-{row.id}.{place // orders}-{sample}-{place % orders}", row
-
-
 def _settings(subject: Subject) -> dict[str, Any]:
     model = subject.model
     if model is None or model.name.partition("/")[0] != "openai":
@@ -79,7 +70,3 @@ def _settings(subject: Subject) -> dict[str, Any]:
         "max_completion_tokens": model.max_tokens,
     }
     return {name: value for name, value in settings.items() if value is not None}
-
-
-def _request(name: str, body: dict[str, Any]) -> dict[str, Any]:
-    return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}

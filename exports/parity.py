@@ -1,6 +1,6 @@
 """Whether a target's own loader makes of an export what the judge itself sends, row by row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,7 @@ from ..programs.judge import Judge
 from ..text.attacks import suite
 from ..text.escaping import defuse
 from ..text.json_lines import plain_fields
-from .prompt import prompt_of
-from .target import Messages, Row, Subject, Target
+from .target import Row, Subject, Target, prompt_of
 
 NASTY: tuple[str, ...] = (
     "plain",
@@ -62,16 +61,15 @@ def nasty_cases(judge: Judge) -> list[Case]:
         if kind is not str or judge.answer.render_rule(name) == "numbered"
     }
 
-    def inputs(place: str, text: str) -> dict[str, Any]:
-        texts = {name: text if name == place else "another {{claim}}" for name in kinds}
-        return {name: [one, "second"] if name in listed else one for name, one in texts.items()}
-
-    return [Case(inputs=inputs(place, text)) for place in kinds for text in (*NASTY, *_attacks(judge, place))]
-
-
-def _attacks(judge: Judge, place: str) -> list[str]:
-    names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.field, "input": place}
-    return [attack.on("plain", names) for attack in suite() if attack.kind == "attack"]
+    cases = []
+    for place in kinds:
+        names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.field, "input": place}
+        attacks = [attack.on("plain", names) for attack in suite() if attack.kind == "attack"]
+        for text in (*NASTY, *attacks):
+            texts = {name: text if name == place else "another {{claim}}" for name in kinds}
+            inputs = {name: [one, "second"] if name in listed else one for name, one in texts.items()}
+            cases.append(Case(inputs=inputs))
+    return cases
 
 
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
@@ -95,20 +93,9 @@ def parity(target: Target, subject: Subject) -> Parity:
     if not subject.rows:
         raise UsageError("there are no rows to check the export with", hint="give some with --input")
     prompt_of(subject)
-    text, equal, raw = target.render(subject), 0, 0
-    different = []
-    for row, got in zip(subject.rows, _replayed(target, text, subject.rows), strict=True):
-        if list(got) == list(row.messages):
-            equal += 1
-            raw += target.prepares or _is_raw(row)
-        else:
-            different.append(row.id)
-    return Parity(rows=len(subject.rows), equal=equal, different=tuple(different), raw=raw)
-
-
-def _replayed(target: Target, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
+    text, equal, raw, different = target.render(subject), 0, 0, []
     try:
-        return target.replay(text, rows)
+        replayed = target.replay(text, subject.rows)
     except JuristError:
         raise
     except Exception as error:  # a loader is somebody else's code: whatever it raises is one clear line
@@ -117,11 +104,14 @@ def _replayed(target: Target, text: str, rows: Sequence[Row]) -> Sequence[Messag
             f"the loader of {target.name} failed: {type(error).__name__}: {said}",
             hint="look whether its package is whole (jurist[targets]), or take another target",
         ) from error
-
-
-def _is_raw(row: Row) -> bool:
-    """Whether every variable is the row's own value."""
-    return all(row.inputs.get(name) == text for name, text in row.variables.items())
+    for row, got in zip(subject.rows, replayed, strict=True):
+        if list(got) == list(row.messages):
+            equal += 1
+            own = all(row.inputs.get(name) == text for name, text in row.variables.items())
+            raw += target.prepares or own
+        else:
+            different.append(row.id)
+    return Parity(rows=len(subject.rows), equal=equal, different=tuple(different), raw=raw)
 
 
 def _texts(judge: Judge, inputs: Mapping[str, Any], tags: Iterable[str]) -> dict[str, str]:

@@ -19,9 +19,8 @@ from typing import Any, ClassVar
 
 from ..errors import UsageError
 from ..evaluation.votes import majority
-from .contents import contents
-from .prompt import prompt_of
-from .target import Messages, Row, Subject, Target
+from .messages import contents
+from .target import Messages, Row, Subject, Target, prompt_of
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 """
@@ -55,14 +54,9 @@ class PortableFile(Target):
     def render(self, subject: Subject) -> str:
         """Return the source."""
         spec = portable_spec(subject)
-        more = self.words(subject, spec)
-        names = [one["name"] for one in spec["inputs"]]
-        words = {
-            "inputs": ", ".join(names),
-            "call": ", ".join(f"{name}=..." for name in names),
-            "settings": spec["settings"],
-            **more,
-        }
+        words, names = self.words(subject, spec), [one["name"] for one in spec["inputs"]]
+        words |= {"inputs": ", ".join(names), "call": ", ".join(f"{name}=..." for name in names)}
+        words["settings"] = spec["settings"]
         return Template(_FILE).substitute(
             ref=subject.ref,
             about=Template(self.about).substitute(words),
@@ -129,45 +123,32 @@ def portable_source() -> str:
 
 
 def bundle(*parts: ModuleType | Callable[..., object]) -> str:
-    """Return one source of modules and functions, with every import of the standard library at its top."""
-    imports: set[str] = set()
-    bodies: list[str] = []
-    defined: set[str] = set()
+    """Return one source of modules and functions, with every import of the standard library at its top.
+
+    Docstrings of modules go, and imports of our own.
+    """
+    imports, defined, bodies = set[str](), set[str](), []
     for part in parts:
         source = inspect.getsource(part)
-        kept, names = _body(source, imports)
+        lines, names = source.splitlines(), set[str]()
+        for number, node in enumerate(ast.parse(source).body):
+            imported = isinstance(node, ast.Import | ast.ImportFrom)
+            if imported or (number == 0 and isinstance(node, ast.Expr)):
+                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            ours = isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
+            if imported and not ours:
+                imports.add(ast.unparse(node))
         if names & defined:
             raise ValueError(f"{part.__name__} defines {', '.join(sorted(names & defined))} again")
         defined |= names
-        bodies.append(kept)
+        bodies.append("\n".join(lines).strip("\n"))
     top = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))
     return "\n\n\n".join([top, *bodies])
-
-
-def _body(source: str, imports: set[str]) -> tuple[str, set[str]]:
-    """Return a source without docstring, imports and ``__all__``, and the names that it defines at its top."""
-    lines, names = source.splitlines(), set[str]()
-    for number, node in enumerate(ast.parse(source).body):
-        docstring = number == 0 and isinstance(node, ast.Expr)
-        targets = _names(node)
-        if isinstance(node, ast.Import | ast.ImportFrom) or docstring or targets == {"__all__"}:
-            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
-            if not docstring and targets != {"__all__"} and not _is_ours(node):
-                imports.add(ast.unparse(node))
-        else:
-            names |= targets
-    return "\n".join(lines).strip("\n"), names
-
-
-def _names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-def _is_ours(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
 
 
 class PythonFile(PortableFile):

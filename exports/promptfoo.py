@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from .contents import described
-from .prompt import prompt_of
-from .target import Messages, Row, Subject, Target
+from .messages import described
+from .target import Messages, Row, Subject, Target, prompt_of
 
 _CONFIG = """\
 // {ref}, made by jurist. Run it with: promptfoo eval -c THIS_FILE

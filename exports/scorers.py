@@ -7,7 +7,6 @@ framework is one class with a :class:`ScorerFile` as its base, and its name in `
 
 import asyncio
 import os
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from tempfile import gettempdir
 from types import SimpleNamespace
@@ -32,7 +31,7 @@ class ScorerFile(PortableFile):
     quiet: ClassVar[Mapping[str, str]] = {}
 
     def render(self, subject: Subject) -> str:
-        """Return the source. Raises what :meth:`PortableFile.render` raises, and where there is no number."""
+        """Return the source; refuse a judge whose verdict is no number."""
         if subject.judge.answer.parser_rule().get("reader") not in SCORES:
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
@@ -48,22 +47,27 @@ class ScorerFile(PortableFile):
         file = executed(text)
         return [self.sent(file, row) for row in rows]
 
-    @abstractmethod
     def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Return the messages that a model gets when the framework scores a row."""
+        """Return the messages that a model gets when the framework scores a row.
 
+        The model is an OpenAI-compatible client that keeps the messages of the last request, and answers nothing
+        usable.
+        """
+        got: list[Messages] = []
 
-class RecordingClient:
-    """An OpenAI-compatible client that keeps the messages of the last request, and answers nothing usable."""
+        def create(*, messages: Messages, **request: Any) -> Any:
+            got.append(messages)
+            reply = SimpleNamespace(message=SimpleNamespace(content=""), finish_reason="stop")
+            return SimpleNamespace(choices=[reply])
 
-    def __init__(self) -> None:
-        self.messages: Messages = ()
-        self.chat = SimpleNamespace(completions=SimpleNamespace(create=self._create))
+        self.score(
+            file, SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))), row
+        )
+        return got[-1] if got else ()
 
-    def _create(self, *, messages: Messages, **request: Any) -> Any:
-        self.messages = messages
-        said = SimpleNamespace(message=SimpleNamespace(content=""), finish_reason="stop")
-        return SimpleNamespace(choices=[said])
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Let the framework score a row with what asks a model."""
+        raise NotImplementedError
 
 
 class Autoevals(ScorerFile):
@@ -88,11 +92,9 @@ A score is None where no reply was usable; label, votes and artifact are in its 
         return Score(name=self._name(), score=verdict["score"], metadata=verdict)
 """
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Evaluate the row with a client that records."""
-        client = RecordingClient()
-        file["Judge"](client, "any").eval(**{"output": None, **row.inputs})
-        return client.messages
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Evaluate the row."""
+        return file["Judge"](client, "any").eval(**{"output": None, **row.inputs})
 
 
 class DeepEval(ScorerFile):
@@ -136,11 +138,10 @@ A test case has $call in its metadata. Where no reply was usable, the metric has
         return _SPEC["artifact"]["judge"]
 """
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Measure a test case of the row with a client that records."""
-        test_case, client = loader("deepeval.test_case", "deepeval").LLMTestCase, RecordingClient()
-        file["Judge"](client, "any").measure(test_case(input="", metadata=dict(row.inputs)))
-        return client.messages
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Measure a test case of the row."""
+        test_case = loader("deepeval.test_case", "deepeval").LLMTestCase
+        return file["Judge"](client, "any").measure(test_case(input="", metadata=dict(row.inputs)))
 
 
 class Inspect(ScorerFile):
@@ -181,13 +182,14 @@ def judge(model: str | Model | None = None) -> Scorer:
     return score
 '''
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
         """Score a state of the row with Inspect's mock model, which is given what a model is."""
-        got: list[Any] = []
         models, solver = loader("inspect_ai.model", "inspect-ai"), loader("inspect_ai.solver", "inspect-ai")
 
         def answer(messages: Any, *rest: Any) -> Any:
-            got[:] = messages
+            client.chat.completions.create(
+                messages=[{"role": one.role, "content": one.content} for one in messages]
+            )
             said = models.ModelOutput.from_content("mock", "-")
             said.usage = models.ModelUsage()  # else its tokens are counted with a file from the network
             return said
@@ -196,8 +198,7 @@ def judge(model: str | Model | None = None) -> Scorer:
             model="mock", sample_id=1, epoch=1, input="", messages=[], metadata=dict(row.inputs)
         )
         score = file["judge"](models.get_model("mockllm/model", custom_outputs=answer, memoize=False))
-        asyncio.run(score(state, None))
-        return [{"role": one.role, "content": one.content} for one in got]
+        return asyncio.run(score(state, None))
 
 
 class Phoenix(ScorerFile):
@@ -226,11 +227,9 @@ def judge(client: Any, model: str, **settings: Any) -> Any:
     return evaluator
 '''
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Evaluate the row with a client that records."""
-        client = RecordingClient()
-        file["judge"](client, "any").evaluate(dict(row.inputs))
-        return client.messages
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Evaluate the row."""
+        return file["judge"](client, "any").evaluate(dict(row.inputs))
 
 
 class Opik(ScorerFile):
@@ -258,11 +257,9 @@ from opik.evaluation.metrics.score_result import ScoreResult"""
         return ScoreResult(name=self.name, value=value, reason=reason, metadata=verdict, scoring_failed=failed)
 """
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Score the row with a client that records."""
-        client = RecordingClient()
-        file["Judge"](client, "any", track=False).score(**row.inputs)
-        return client.messages
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Score the row."""
+        return file["Judge"](client, "any", track=False).score(**row.inputs)
 
 
 _ROLES = {"system-prompt": "system", "user-prompt": "user", "text": "assistant"}
@@ -309,19 +306,18 @@ def _message(role: str, content: str) -> Any:
     return (ModelResponse if role == "assistant" else ModelRequest)(parts=[_PARTS[role](content=content)])
 """
 
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Evaluate a case of the row with a model that records."""
-        got: list[Any] = []
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Evaluate a case of the row with a function as its model."""
         models = loader("pydantic_ai.models.function", self.package)
-        parts = loader("pydantic_ai.messages", self.package)
+        types = loader("pydantic_ai.messages", self.package)
 
         def answer(messages: Any, info: Any) -> Any:
-            got[:] = messages
-            return parts.ModelResponse(parts=[parts.TextPart("")])
+            parts = [part for one in messages for part in one.parts]
+            client.chat.completions.create(
+                messages=[{"role": _ROLES[one.part_kind], "content": one.content} for one in parts]
+            )
+            return types.ModelResponse(parts=[types.TextPart("")])
 
         evals, judge = loader(self.module, self.package), file["Judge"](models.FunctionModel(answer))
         data = evals.Dataset(name="one", cases=[evals.Case(inputs=dict(row.inputs))], evaluators=[judge])
-        data.evaluate_sync(lambda inputs: None, progress=False)
-        return [
-            {"role": _ROLES[part.part_kind], "content": part.content} for one in got for part in one.parts
-        ]
+        return data.evaluate_sync(lambda inputs: None, progress=False)

@@ -1,4 +1,4 @@
-"""What an export target is given, and what it has to offer.
+"""What an export target is given and has to offer, and the one prompt that most targets hold.
 
 A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
 a plug-in (docs/plugins.md has one). A :class:`Target` also says what its system makes of the file, through that
@@ -7,8 +7,9 @@ system's own loader; ``jurist export --check`` and the tests hold it against wha
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from ..engines.models import Model
     from ..programs.judge import Judge
     from ..programs.state import PromptState
+
+_ENDINGS = (
+    "",
+    *(f"_{number}" for number in range(1, 100)),
+)  # of placeholders, if the prompt itself has the name
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
 """``{"role": "system" | "user" | "assistant", "content": str}``, in their order."""
@@ -52,11 +58,7 @@ class Subject:
     @property
     def ref(self) -> str:
         """``JUDGE@VERSION``, or ``JUDGE (not an artifact)``."""
-        return (
-            f"{self.judge.name}@{self.card['version']}"
-            if self.card
-            else f"{self.judge.name} (not an artifact)"
-        )
+        return self.judge.name + (f"@{self.card['version']}" if self.card else " (not an artifact)")
 
     @property
     def stamp(self) -> dict[str, Any]:
@@ -67,12 +69,8 @@ class Subject:
             "version": self.card.get("version"),
             "sha256": self.card.get("sha256"),
             "prompt": self.state.id,
-            "proven_with": self._proven_with,
+            "proven_with": (self.card.get("model") or {}).get("name"),
         }
-
-    @property
-    def _proven_with(self) -> str | None:
-        return (self.card.get("model") or {}).get("name")
 
     @property
     def samples(self) -> int:
@@ -83,17 +81,15 @@ class Subject:
     def limits(self) -> tuple[str, ...]:
         """What no target holds of this judge, in words."""
         threshold = (self.card.get("thresholds") or {}).get("threshold") or 1
-        model = self._proven_with
-        proven = (
-            (f"{self.ref} was proven with {model}: its scores do not hold for other models",) if model else ()
-        )
-        if threshold >= 1:
-            return proven
-        return (
-            *proven,
-            f"the judge is positive from a probability of {threshold:.3g} on, read from the tokens of replies; without "
-            "them the share of the samples is held against it, and of one sample the label counts",
-        )
+        limits = []
+        if model := self.stamp["proven_with"]:
+            limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
+        if threshold < 1:
+            limits.append(
+                f"the judge is positive from a probability of {threshold:.3g} on, read from the tokens of replies; "
+                "without them the share of the samples is held against it, and of one sample the label counts"
+            )
+        return tuple(limits)
 
 
 @runtime_checkable
@@ -122,7 +118,7 @@ class Target(ABC):
 
     @abstractmethod
     def render(self, subject: Subject) -> str:
-        """Return the text of the file. Raises what :meth:`Exporter.render` raises."""
+        """Return the text of the file."""
 
     @abstractmethod
     def replay(self, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
@@ -137,3 +133,85 @@ def loader(module: str, package: str) -> Any:
         raise UsageError(
             f"checking this export needs {package}, which is not installed", hint=f"pip install {package}"
         ) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """A prompt to be filled."""
+
+    messages: tuple[Mapping[str, str], ...]  # byte for byte as the adapter formats them
+    placeholders: Mapping[str, str]  # input field -> what stands for it; each occurs once in all messages
+    adapter: str  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
+    signature: type[dspy.Signature]  # its inputs and outputs, with their types
+    demos: Sequence[Any] = ()  # its demonstrations
+
+    def written(self, literal: Callable[[str], str], variable: Callable[[str], str]) -> list[dict[str, str]]:
+        """Return the messages in a target's own syntax."""
+        names = {mark: name for name, mark in self.placeholders.items()}
+        parting = re.compile("(" + "|".join(map(re.escape, names)) + ")")
+
+        def written(text: str) -> str:
+            parts = (part for part in parting.split(text) if part)
+            return "".join(variable(names[part]) if part in names else literal(part) for part in parts)
+
+        return [{"role": one["role"], "content": written(one["content"])} for one in self.messages]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of its fields where it writes them as tags: values of variables hold none of these."""
+        return tuple(self.signature.fields) if self.adapter == "xml" else ()
+
+    def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
+        from ..engines.adapters import adapter
+
+        messages = adapter(self.adapter).format(self.signature, list(self.demos), dict(values))
+        return [{"role": str(one["role"]), "content": one["content"]} for one in messages]
+
+
+def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) -> Prompt:
+    """Return the prompt of a judge that asks once."""
+    from ..engines.adapters import adapter as adapter_named
+
+    judge, predictor = subject.judge, only_predictor(subject)
+    name = str(subject.card.get("adapter") or "chat")
+    adapter = adapter_named(name)
+    for ending in _ENDINGS if takes_text(predictor) else ():
+        marks = {field: mark(f"{field}{ending}") for field in judge.input_fields}
+        messages = adapter.format(predictor.signature, predictor.demos, marks)
+        whole = "\0".join(message["content"] for message in messages)
+        if all(whole.count(one) == 1 for one in marks.values()):
+            kept = tuple({"role": str(one["role"]), "content": one["content"]} for one in messages)
+            asked = {"signature": predictor.signature, "demos": tuple(predictor.demos)}
+            return Prompt(messages=kept, placeholders=marks, adapter=name, **asked)
+    raise UsageError(
+        f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
+        hint="export it to markdown, or run it with jurist",
+    )
+
+
+def takes_text(predictor: dspy.Predict) -> bool:
+    """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
+    from dspy.adapters.types.base_type import Type
+    from dspy.adapters.types.history import History
+
+    return not any(
+        Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History
+        for info in predictor.signature.input_fields.values()
+    )
+
+
+def only_predictor(subject: Subject) -> dspy.Predict:
+    """Return the one predictor of a judge that asks once."""
+    judge, predictors = subject.judge, dict(subject.program.named_predictors())
+    first = next(iter(predictors.values()), None)
+    if len(predictors) > 1:
+        what = f"asks up to {len(predictors)} prompts ({', '.join(predictors)}), each after what the last one answered"
+    elif first is None or tuple(first.signature.input_fields) != judge.input_fields:
+        what = "is not one prompt filled with its inputs"
+    else:
+        return first
+    raise UsageError(
+        f"{judge.name} {what}; this target holds one prompt",
+        hint="export it to markdown, or run it with jurist",
+    )

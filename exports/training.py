@@ -44,18 +44,12 @@ class Selection:
     part: Part | Literal["all"] = "train"
     seed: int = 0  # of the split
     shares: Shares | None = None  # of train, dev and test; default: by how many rows there are
-    # leave out longer examples; about one token for four letters or one Chinese character
-    max_tokens: int | None = None
+    max_tokens: int | None = None  # leave out longer ones: a token is four letters or one Chinese character
 
     def __post_init__(self) -> None:
         """Refuse a limit that no example meets."""
         if self.max_tokens is not None and self.max_tokens < 1:
             raise UsageError(f"--max-tokens {self.max_tokens} allows no example", hint="give 1 or more")
-
-    def of(self, gold: Gold) -> frozenset[str]:
-        """Return the ids of the cases in the part."""
-        cases = gold.cases if self.part == "all" else gold.split(self.seed, self.shares).part(self.part)
-        return frozenset(case.id for case in cases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +110,8 @@ def make_training(
 
     predictor, adapter = _predictor(loaded), adapter_named(loaded.adapter)
     chosen, left = selection or Selection(), Counter[Reason]()
-    taken = chosen.of(gold)
+    of_part = gold.cases if chosen.part == "all" else gold.split(chosen.seed, chosen.shares).part(chosen.part)
+    taken = {case.id for case in of_part}
     found: dict[str, Example] = {}
     answers: dict[str, set[str]] = {}
     for case in gold.cases:
