@@ -184,7 +184,7 @@ def _langchain(content: Mapping[str, Any], path: Path) -> list[Template]:
             raise UsageError(
                 f"{path} has a message of the kind {kind!r}", hint="give system, human and AI messages"
             )
-        style = inner.get("template_format", "f-string") if inner else "literal"
+        style: Style = inner.get("template_format", "f-string") if inner else "literal"
         messages.append(Template(role, template, style))
     return messages
 

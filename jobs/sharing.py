@@ -20,8 +20,8 @@ from ..keeping.loading import LoadedJudge, load_judge, other_conditions, proven_
 from ..programs.judge import Judge
 from ..report.table import Table, table
 from ..report.views import html_of
-from ..runs.formats import lines_in
 from ..runs.lines import values_said
+from ..runs.outputs import lines_in
 from .looking import unseen
 
 _GROUPS = 16_384

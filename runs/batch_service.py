@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 import openai
@@ -20,7 +20,6 @@ from .batch_store import Batch, BatchStore
 
 ENDED = ("completed", "expired", "cancelled", "failed")
 _OVER = (*ENDED, "cancelling")  # what cannot be cancelled, or need not be
-_WINDOW: Any = "24h"  # the only one that there is
 _ATTEMPTS, _PAUSE = 4, 0.5
 _AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
 Found = TypeVar("Found")
@@ -67,15 +66,17 @@ class BatchService:
 
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
-        client, file = self._client(batch), batch.file
+        client, file, endpoint = self._client(batch), batch.file, cast(Any, batch.url)
         with _told():
             if not file:
                 file = _tried(lambda: self._uploaded(client, batch))
                 self._store.note(batch, file=file, status="uploaded")
             begun = self._sent(client, batch)
             self._store.note(batch, status="sending")
-            if begun is None:
-                begun = _tried(lambda: self._begin(client, batch, file), lambda: self._begun(client, file))
+            begun = begun or _tried(
+                lambda: client.batches.create(input_file_id=file, endpoint=endpoint, completion_window="24h"),
+                lambda: self._begun(client, file),
+            )
             self._store.note(batch, id=begun.id, status=begun.status)
 
     def _take(self, batch: Batch) -> str:
@@ -83,7 +84,11 @@ class BatchService:
         if found.status not in ENDED:
             self._store.note(batch, status=found.status)
             return ""
-        why = _refusal(found) if found.status in ("failed", "cancelled") else ""
+        why = ""
+        if found.status in ("failed", "cancelled"):
+            errors = found.errors.data[:3] if found.errors and found.errors.data else []
+            words = (f"line {one.line}: {one.message}" if one.line else str(one.message) for one in errors)
+            why = redact("; ".join(words))[:300] or "no reason was given"
         with _told(), tempfile.TemporaryFile() as kept:
             for file in filter(None, (found.output_file_id, found.error_file_id)):
                 _tried(lambda file=file: self._download(batch, file, kept))  # type: ignore[misc]
@@ -108,10 +113,6 @@ class BatchService:
             file.seek(0)
             return client.files.create(file=(f"jurist-{batch.number}.jsonl", file), purpose="batch").id
 
-    def _begin(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
-        endpoint: Any = batch.url
-        return client.batches.create(input_file_id=file, endpoint=endpoint, completion_window=_WINDOW)
-
     def _sent(self, client: openai.OpenAI, batch: Batch) -> Any:
         """Return a batch that an earlier process may have begun, if it has."""
         return self._begun(client, batch.file) if batch.status == "sending" else None
@@ -132,12 +133,6 @@ class BatchService:
         except (openai.OpenAIError, httpx.TransportError):
             kept.seek(begin)
             raise
-
-
-def _refusal(found: Any) -> str:
-    told = found.errors.data if found.errors and found.errors.data else []
-    said = (f"line {one.line}: {one.message}" if one.line else str(one.message) for one in told[:3])
-    return redact("; ".join(said))[:300] or "no reason was given"
 
 
 def _tried(work: Callable[[], Found], done: Callable[[], Found | None] = lambda: None) -> Found:

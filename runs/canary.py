@@ -29,22 +29,22 @@ class Canary:
 
     def ask(self, judge: LoadedJudge) -> Drift:
         """Ask a judge, and compare."""
-        asker, found = judge.asker(), Drift()
+        asker, drift = judge.asker(), Drift()
         for start in range(0, len(self.rows), asker.concurrency):
             rows = self.rows[start : start + asker.concurrency]
             verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())
             for (_, then), verdict in zip(rows, verdicts, strict=True):
-                if verdict.status != "failed" and not found.shown:
-                    found = _compared(found, judge.judge.answer, then, verdict.values)
-            if found.shown:
+                if verdict.status != "failed" and not drift.shown:
+                    drift = _compared(drift, judge.judge.answer, then, verdict.values)
+            if drift.shown:
                 break
-        if found.shown and self.on_drift == "stop":
+        if drift.shown and self.on_drift == "stop":
             raise ModelError(
-                f"the model has drifted from {judge.name}: {found}",
+                f"the model has drifted from {judge.name}: {drift}",
                 hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
             )
-        self.tell(found)
-        return found
+        self.tell(drift)
+        return drift
 
 
 def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Row], ...]:
@@ -72,18 +72,16 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Ro
     return tuple((case, proven[name]) for name, case in found)
 
 
-def _compared(found: Drift, answer: Answer, then: Row, now: Values) -> Drift:
-    return found.after(
+def _compared(drift: Drift, answer: Answer, then: Row, now: Values) -> Drift:
+    def right(values: Values) -> float:
+        pairs = zip(then.gold, values, strict=True)
+        return sum(answer.scale.credit(gold, value) for gold, value in pairs if gold is not None)
+
+    def positive(values: Values) -> float:
+        return sum(answer.scale.probability({one: 1.0}) or 0.0 for one in values if one is not None)
+
+    return drift.after(
         other=then.predicted != now,
-        right=_right(answer, then, now) - _right(answer, then, then.predicted),
-        found=_found(answer, now) - _found(answer, then.predicted),
+        right=right(now) - right(then.predicted),
+        found=positive(now) - positive(then.predicted),
     )
-
-
-def _right(answer: Answer, row: Row, said: Values) -> float:
-    pairs = zip(row.gold, said, strict=True)
-    return sum(answer.scale.credit(gold, value) for gold, value in pairs if gold is not None)
-
-
-def _found(answer: Answer, said: Values) -> float:
-    return sum(answer.scale.probability({value: 1.0}) or 0.0 for value in said if value is not None)

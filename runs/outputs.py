@@ -1,12 +1,35 @@
-"""The file that a run writes: whether it is free, what stands beside it, and who else may be writing it."""
+"""The file that a run writes: JSONL, CSV or Parquet, in the order of the input or as lines come; who may write it.
 
+In JSONL a line is an object. CSV and Parquet have the same names as columns; what is neither text nor a number is
+JSON there, and a text that a spreadsheet would run as a formula has an apostrophe in front in CSV.
+"""
+
+import csv
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TextIO
 
-from ..errors import CheckpointError, UsageError, why
+from ..engines.database import Database
+from ..errors import CheckpointError, GoldError, UsageError, why
+from ..gold.files import scan
+from ..gold.sheets import plain, safe
 from ..keeping.locking import alone
-from .formats import check_name
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+_OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
+_FLAT = (".csv", ".parquet")
+_NUMBERS = ("row", "part", "drawn", "saved", "inconsistent", "reasked", "extra", "duplicated")
+_TEXTS = (
+    *("id", "case", "source", "group", "status", "label", "reasoning", "error"),
+    *("judge", "artifact", "model", "judge_model", "strictness", "adapter"),
+)
+_GROUP = 1024
+"""Rows of Parquet that are written at once."""
+_IN_MEMORY = 2**22
+"""Characters of lines that wait in memory for their turn."""
+_TABLE = "PRAGMA temp_store=FILE; CREATE TABLE waiting (number INTEGER PRIMARY KEY, line TEXT);"
 
 
 def checkpoint_of(output: Path) -> Path:
@@ -70,3 +93,210 @@ def _alone(output: Path) -> Iterator[None]:
                 hint="wait until it has ended, or name another output file",
             )
         yield
+
+
+def check_name(path: Path) -> None:
+    """Refuse the name of another format, as a run writes what the name says; without a suffix it is JSONL."""
+    suffix = path.suffix.lower()
+    if suffix in _OTHERS:
+        raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
+
+
+def flat(path: Path) -> bool:
+    """Whether a file of this name has columns, which have to be known when it is begun."""
+    return path.suffix.lower() in _FLAT
+
+
+class Lines:
+    """A file of lines, or a stream; as it is here of JSONL."""
+
+    def __init__(self, stream: TextIO, *, owned: bool = False) -> None:
+        self._stream, self._owned = stream, owned
+        self.left_out = dict[
+            str, None
+        ]()  # columns that came too late for a file whose columns were known by then
+
+    def write(self, line: str) -> None:
+        """Take a line, as JSON; whoever reads the file sees it at once, if its format allows."""
+        self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._owned:
+            self._stream.close()
+
+
+def lines_to(place: Path | TextIO, name: str = "", columns: Sequence[str] = ()) -> Lines:
+    """Return what writes lines, by the name of the output."""
+    if not isinstance(place, Path):
+        return Lines(place)
+    kind = {".csv": _CsvLines, ".parquet": _ParquetLines}.get(Path(name or place.name).suffix.lower())
+    return kind(place, columns) if kind else Lines(place.open("w", encoding="utf-8"), owned=True)
+
+
+class _Flat(Lines):
+    """Lines as cells: the columns are those of the first line, and those of the rows."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns, self.names = columns, list[str]()
+        self.left_out = dict[str, None]()
+
+    def cells(self, line: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(line)
+        if not self.names:
+            self.names = list(dict.fromkeys((*found, *self._columns)))
+        self.left_out.update(dict.fromkeys(found.keys() - set(self.names)))
+        return {name: _cell(name, found.get(name)) for name in self.names}
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = isinstance(value, str) and name != "value"  # which may be of any type
+    return value if text else json.dumps(value, ensure_ascii=False)
+
+
+class _CsvLines(_Flat):
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        super().__init__(columns)
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._writer = csv.writer(self._file)
+
+    def write(self, line: str) -> None:
+        new, cells = not self.names, self.cells(line)
+        if new:
+            self._writer.writerow(self.names)
+        self._writer.writerow(safe(cell) if isinstance(cell, str) else cell for cell in cells.values())
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ParquetLines(_Flat):
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        super().__init__(columns)
+        self._path = path
+        self._rows: list[dict[str, Any]] = []
+        self._writer: Any = None
+        path.open("wb").close()  # it cannot be written is said before anything is asked
+
+    def write(self, line: str) -> None:
+        self._rows.append(self.cells(line))
+        if len(self._rows) >= _GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        if self._writer is None:
+            numbers = dict.fromkeys(_NUMBERS, pyarrow.int64()) | {"identical": pyarrow.bool_()}
+            schema = pyarrow.schema([(name, numbers.get(name, pyarrow.string())) for name in self.names])
+            self._writer = pyarrow.parquet.ParquetWriter(self._path, schema)
+        columns = {name: [_typed(name, row[name]) for row in self._rows] for name in self.names}
+        self._writer.write_table(pyarrow.table(columns, schema=self._writer.schema))
+        self._rows = []
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _typed(name: str, cell: Any) -> Any:
+    if cell is None or isinstance(cell, str) or name in _NUMBERS or name == "identical":
+        return cell
+    return json.dumps(cell)
+
+
+class Order:
+    """Writes the line of each row in the order of the input, or as they come.
+
+    In order a line is kept until all before it are written; many that wait are on the disk.
+    """
+
+    def __init__(self, lines: Lines, *, ordered: bool = True) -> None:
+        self._lines, self._ordered, self._next = lines, ordered, 0
+        self._waiting, self._size, self._on_disk = dict[int, str | None](), 0, 0
+        self._disk: Database | None = None
+
+    def give(self, number: int, line: str | None) -> None:
+        """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
+        if self._ordered and number != self._next:
+            self._waiting[number] = line
+            self._size += len(line or "")
+            if self._size >= _IN_MEMORY:
+                self._to_disk()
+            return
+        waited: tuple[str | None] | None = (line,)
+        while waited:
+            if waited[0] is not None:
+                self._lines.write(waited[0])
+            self._next += 1
+            waited = self._waited(self._next) if self._ordered else None
+
+    def flush(self) -> None:
+        """Write the lines that wait for rows that never came, in their order."""
+        if self._waiting:
+            self._to_disk()
+        if self._disk is not None:
+            for (line,) in self._disk.each("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
+                self._lines.write(line)
+            self._disk.close()
+
+    def _waited(self, number: int) -> tuple[str | None] | None:
+        """Return a line that waited, and keep it no longer; ``None`` if nothing is known of it."""
+        if number in self._waiting:
+            line = self._waiting.pop(number)
+            self._size -= len(line or "")
+            return (line,)
+        if self._disk is None or not self._on_disk:
+            return None
+        found = self._disk.all("DELETE FROM waiting WHERE number = ? RETURNING line", number)
+        self._on_disk -= len(found)
+        return found[0] if found else None
+
+    def _to_disk(self) -> None:
+        self._disk = self._disk or Database(None, _TABLE)
+        self._disk.many("INSERT INTO waiting VALUES (?, ?)", self._waiting.items())
+        self._on_disk += len(self._waiting)
+        self._waiting, self._size = {}, 0
+
+
+def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
+    """Return number and content of each line of a file; a last line of JSONL that was torn by a kill is left out.
+
+    What is not JSON in JSONL comes as ``None``.
+    """
+    with path.open("rb") as file:
+        if not flat(path):
+            for number, data in enumerate(file, 1):
+                if data.endswith(b"\n"):
+                    yield number, _json(data)
+            return
+        for number, row in scan(file, str(path))[1]:
+            if isinstance(row, GoldError):
+                raise row
+            yield number, {name: _value(name, cell) for name, cell in row.items()}
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value(name: str, cell: Any) -> Any:
+    """Return the value that a cell was made of, of a column of ours."""
+    if not isinstance(cell, str):
+        return cell
+    if name in ("reasoning", "error") or (name in _TEXTS and cell):
+        return plain(cell)
+    try:
+        return json.loads({"True": "true", "False": "false", "": "null"}.get(cell, cell))
+    except (ValueError, RecursionError):
+        return cell

@@ -26,9 +26,8 @@ from ..text.json_lines import json_line
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .formats import AsTheyCome, InOrder, Lines, flat, lines_in, lines_to
 from .lines import kept_name, known_of, line_of, said_of
-from .outputs import checkpoint_of, claimed
+from .outputs import Lines, Order, checkpoint_of, claimed, flat, lines_in, lines_to
 from .shards import WHOLE, Shard
 from .state import Changes, Known, RunState, Seen
 from .summary import Counts, Summary
@@ -223,7 +222,7 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> It
 
 
 @contextmanager
-def _written(work: _Running, survey: Survey) -> Iterator[tuple[AsTheyCome, Lines]]:
+def _written(work: _Running, survey: Survey) -> Iterator[tuple[Order, Lines]]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
     output, settings = work.output, work.settings
     place, part = output, None
@@ -232,7 +231,7 @@ def _written(work: _Running, survey: Survey) -> Iterator[tuple[AsTheyCome, Lines
     new = output if isinstance(output, Path) and not output.exists() else None
     names = tuple(survey.columns) if settings.keep is None else settings.keep
     lines = lines_to(place, str(output), [kept_name(name) for name in names])
-    order = InOrder(lines) if settings.ordered else AsTheyCome(lines)
+    order = Order(lines, ordered=settings.ordered)
     try:
         try:
             yield order, lines
@@ -256,7 +255,7 @@ class _Rows:
     asker: Asker
     survey: Survey
     state: RunState
-    order: AsTheyCome
+    order: Order
     job: PaidJob
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..text.json_lines import json_line
-from .formats import check_name, flat, lines_in, lines_to
+from .outputs import check_name, flat, lines_in, lines_to
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")

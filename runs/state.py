@@ -28,10 +28,14 @@ CREATE TABLE IF NOT EXISTS verdicts (
 CREATE TABLE IF NOT EXISTS rows_before (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
 CREATE TABLE IF NOT EXISTS rows_now (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
 """
-
-
 _NAMED = 5  # rows that are named of each kind
-_KINDS = ("changed", "added", "removed", "moved")
+_KINDS = {
+    "changed": ("changed", "asked anew"),
+    "added": ("new", "asked"),
+    "removed": ("gone", "left out (by the numbers they had)"),
+    "moved": ("elsewhere than before", "not asked again"),
+}
+"""Kind of change -> what such rows are, and what becomes of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +44,6 @@ class NumberedRows:
 
     count: int = 0
     rows: tuple[int, ...] = ()
-
-    @classmethod
-    def merged(cls, shards: Iterable[NumberedRows]) -> NumberedRows:
-        """Return the rows of several together."""
-        shards = list(shards)
-        rows = sorted(row for one in shards for row in one.rows)
-        return cls(count=sum(one.count for one in shards), rows=tuple(rows[:_NAMED]))
-
-    @property
-    def words(self) -> str:
-        """Return ``row 3``, ``rows 1, 2, 3``, ``rows 1, 2, 3, 4, 5 and 7 more``."""
-        more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
-        return f"row{'s' if self.count > 1 else ''} {', '.join(map(str, self.rows))}{more}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,22 +58,29 @@ class Changes:
     @classmethod
     def merged(cls, shards: Sequence[Changes]) -> Changes:
         """Return the changes of several together."""
-        return cls(**{name: NumberedRows.merged(getattr(one, name) for one in shards) for name in _KINDS})
+
+        def together(name: str) -> NumberedRows:
+            every: list[NumberedRows] = [getattr(one, name) for one in shards]
+            rows = sorted(row for one in every for row in one.rows)
+            return NumberedRows(count=sum(one.count for one in every), rows=tuple(rows[:_NAMED]))
+
+        return cls(**{name: together(name) for name in _KINDS})
 
     @property
     def words(self) -> tuple[str, ...]:
         """Return what there is to say."""
-        said = (
-            (self.changed, "changed", "asked anew"),
-            (self.added, "new", "asked"),
-            (self.removed, "gone", "left out (by the numbers they had)"),
-            (self.moved, "elsewhere than before", "not asked again"),
-        )
-        return tuple(
-            f"{named.words} {'is' if named.count == 1 else 'are'} {what}: {then}"
-            for named, what, then in said
-            if named.count
-        )
+        lines = []
+        for name, (what, then) in _KINDS.items():
+            rows: NumberedRows = getattr(self, name)
+            more = f" and {rows.count - len(rows.rows)} more" if rows.count > len(rows.rows) else ""
+            numbers = f"{', '.join(map(str, rows.rows))}{more}"
+            if rows.count:
+                lines.append(
+                    f"row {numbers} is {what}: {then}"
+                    if rows.count == 1
+                    else f"rows {numbers} are {what}: {then}"
+                )
+        return tuple(lines)
 
     def to_json(self) -> dict[str, int]:
         """Return the counts."""
@@ -99,28 +97,14 @@ class Known:
     new: bool  # whether it was asked in this start
 
 
-class Marks:
-    """Things that were met, by a hash: what is not in it was never met, what is in it may have been."""
-
-    def __init__(self) -> None:
-        self._marked = bytearray(2**20)
-
-    def __contains__(self, thing: str) -> bool:
-        """Say whether a thing may have been met."""
-        return bool(self._marked[hash(thing) % len(self._marked)])
-
-    def add(self, thing: str) -> None:
-        """Take note of a thing that is met."""
-        self._marked[hash(thing) % len(self._marked)] = True
-
-
 class RunState(Database):
     """The database of a run."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES)
         self._old, self._kept = False, dict[str, Known]()
-        self._marks = Marks()  # of the cases of this start
+        # by their hashes the cases of this start: what is not marked was never met, what is marked may have been
+        self._met = bytearray(2**20)
         with self.used():
             self._turn()
 
@@ -171,7 +155,7 @@ class RunState(Database):
 
     def known(self, case_id: str) -> Known | None:
         """Return what was said of a case, in this start or an earlier one."""
-        if case_id in self._kept or not (self._old or case_id in self._marks):
+        if case_id in self._kept or not (self._old or self._met[hash(case_id) % len(self._met)]):
             return self._kept.get(case_id)
         for row, status, said, new in self.all(
             "SELECT row, status, said, new FROM verdicts WHERE case_id = ?", case_id
@@ -186,7 +170,7 @@ class RunState(Database):
         it is read from there again, and paid for no second time.
         """
         self._kept[case_id] = known
-        self._marks.add(case_id)
+        self._met[hash(case_id) % len(self._met)] = True
         if len(self._kept) >= _AT_ONCE:
             self._end()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jurist.engines.database import Database
 from jurist.errors import CheckpointError
-from jurist.runs.formats import InOrder, lines_to
+from jurist.runs.outputs import Order, lines_to
 
 
 def many(data: Database) -> None:
@@ -39,8 +39,8 @@ def test_lines_are_written_in_their_order_wherever_they_wait(
     numbers: list[int], came: int, none: set[int]
 ) -> None:
     said = io.StringIO()
-    with patch("jurist.runs.formats._IN_MEMORY", 60):  # characters: three lines
-        order = InOrder(lines_to(said))
+    with patch("jurist.runs.outputs._IN_MEMORY", 60):  # characters: three lines
+        order = Order(lines_to(said))
         for number in numbers[:came]:
             order.give(number, None if number in none else f"{number:020}")
         whole = next(number for number in range(13) if number not in numbers[:came])
