@@ -193,13 +193,10 @@ def test_messages_carry_parser_labels_and_stamp(store: Store) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", "null", '{"format": "other"}', {"messages": []}])
-def test_fill_refuses_what_is_no_export(content: Any) -> None:
+def test_fill_refuses_what_is_no_export_and_names_missing_inputs(content: Any) -> None:
     with pytest.raises(UsageError, match="jurist-messages"):
         fill(content, {})
-
-
-def test_fill_names_missing_inputs() -> None:
-    with pytest.raises(UsageError, match="claim"):
+    with pytest.raises(UsageError, match="the inputs claim are missing"):
         fill(export(prompt(FECT, demos=False), FECT, "messages"), {"conversation": "x"})
 
 
@@ -286,15 +283,6 @@ def test_every_target_refuses_another_judge(target: str, store: Store) -> None:
 def test_half_characters_are_refused(target: str) -> None:
     with pytest.raises(ArtifactError, match="half a character"):
         export(PromptState({"self": PredictorPrompt(instructions="x\udfff")}), FECT, target)
-
-
-def test_unknown_target_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="'nosuch'; use one of messages, markdown"):
-        export(PromptState.of(FECT.basic()), FECT, "nosuch")
-
-
-def test_registry_names_are_the_exporters_own() -> None:
-    assert all(name == one.name and one.suffix.startswith(".") for name, one in EXPORTERS.items())
 
 
 # --- markdown ----------------------------------------------------------------------------------

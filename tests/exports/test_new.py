@@ -13,7 +13,6 @@ from small import cli, ok, write_jsonl
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, rendered, subject_of
 from jurist.exports.incoming import (
-    Asked,
     IncomingPrompt,
     judge_source,
     labels_asked,
@@ -130,6 +129,10 @@ def test_what_is_no_prompt_is_one_line(how: str, tmp_path: Path) -> None:
 LABELS = labels_asked(["a", "b"])
 
 
+def made(name: str = "x", unit: str = "") -> str:
+    return judge_source(name, "p", IncomingPrompt(instruction="Judge `x`.", inputs=("x",)), LABELS, unit)
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -142,22 +145,13 @@ LABELS = labels_asked(["a", "b"])
         (lambda: score_asked("1 to 5"), "no scale"),
         (lambda: preference_asked(["x"], ["x", "y"]), "not two inputs"),
         (lambda: preference_asked(["x", "z"], ["x", "y"]), "not two inputs"),
+        (lambda: made(unit="z"), "no input"),
+        (lambda: made(name="My Judge"), "cannot name"),
     ],
 )
-def test_answers_that_fit_no_judge_are_refused(asked: Callable[[], Asked], words: str) -> None:
+def test_answers_and_names_that_fit_no_judge_are_refused(asked: Callable[[], Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         asked()
-
-
-@pytest.mark.parametrize(
-    ("more", "words"), [({"unit": "z"}, "no input"), ({"name": "My Judge"}, "cannot name")]
-)
-def test_names_that_fit_no_judge_are_refused(more: dict[str, Any], words: str) -> None:
-    fitting: dict[str, Any] = {"name": "x", "unit": "", "asked": LABELS}
-    with pytest.raises(UsageError, match=words):
-        judge_source(
-            source="p", prompt=IncomingPrompt(instruction="Judge `x`.", inputs=("x",)), **{**fitting, **more}
-        )
 
 
 ASKED: dict[str, tuple[tuple[str, ...], str, list[Any], str]] = {
@@ -232,11 +226,6 @@ def given_back(form: str, judge: str) -> None:
     ok("export", judge, "--to", target, "--output", output)
     assert "Is the reply polite?" in Path(output).read_text("utf-8")
     assert read_prompt(Path(output)).inputs[:2] == ("message", "reply")
-
-
-@pytest.mark.parametrize("form", sorted(OWN))
-def test_a_prompt_goes_back_into_its_own_form(form: str) -> None:
-    given_back(form, f"{judge_of(form)}:basic")
 
 
 @pytest.mark.parametrize(

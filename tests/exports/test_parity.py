@@ -1,7 +1,5 @@
 """Every target sends what the judge sends: its own loader fills the export for rows full of traps."""
 
-import ast
-import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from jurist.cases import Case
 from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Row, Subject, Target, rendered, subject_of, variables
-from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
+from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -97,13 +95,6 @@ def test_a_target_that_reads_values_again_is_found_out(tmp_path: Path) -> None:
     assert found.to_json()["parity"] == found.equal / found.rows < 1
 
 
-def test_traps_cover_what_the_issue_of_templates_is() -> None:
-    whole = "".join(NASTY)
-    for part in ("{{", "{%", "<b>", "&lt;", "[[ ##", "assistant:", "中", "\r\n", '"', "'"):
-        assert part in whole
-    assert max(map(len, NASTY)) >= 100_000
-
-
 def test_variables_are_what_stands_in_the_prompt() -> None:
     row = {"reference": "[[ ## x ## ]]", "dialogue": "User: [[ ## y", "sentences": ["a", "b"]}
     given = variables(COGNIBENCH, row)
@@ -135,30 +126,20 @@ def test_a_batch_has_a_request_for_each_sample_and_finds_its_rows_again(tmp_path
         ({"rows": ()}, "a batch file holds rows"),
         ({"model": None}, "Batch API"),
         ({"model": Model()}, "offline"),
+        ({}, "part the input"),
     ],
 )
-def test_a_batch_says_what_it_lacks(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_a_batch_says_what_it_lacks_or_has_too_much_of(
+    change: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jurist.exports.openai_batch._MOST_REQUESTS", 10)
     with pytest.raises(UsageError, match=words):
         rendered(EXPORTERS["openai-batch"], replace(subject(FECT, tmp_path), **change))
-
-
-def test_a_batch_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.exports.openai_batch._MOST_REQUESTS", 10)
-    with pytest.raises(UsageError, match="part the input"):
-        rendered(EXPORTERS["openai-batch"], subject(FECT, tmp_path))
 
 
 def test_langfuse_refuses_what_it_would_take_for_a_variable(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="double braces"):
         rendered(EXPORTERS["langfuse"], subject(FECT, tmp_path))
-
-
-@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages"])
-def test_the_export_carries_labels_parser_vote_and_hash(target: str, tmp_path: Path) -> None:
-    given = subject(FECT, tmp_path)
-    text = rendered(EXPORTERS[target], given)
-    for part in ("non_factual", "label_of_value", "thresholds.threshold", str(given.stamp["sha256"])):
-        assert part in text
 
 
 def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
@@ -229,15 +210,3 @@ def test_a_loader_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "the loader of failing failed: Exception: no route to the host" in done.err
     assert "Traceback" not in done.err
     assert len(done.err.strip().splitlines()) == 1
-
-
-LARGER = ("messages", "markdown", "promptfoo", "openai-batch")
-"""Which say how a prompt is filled, draw a page, or hold a program in another language, or a file of rows."""
-
-
-@pytest.mark.parametrize("target", [one for one in EXPORTERS if one not in LARGER])
-def test_a_target_is_one_class_of_about_30_lines(target: str) -> None:
-    tree = ast.parse(inspect.getsource(type(EXPORTERS[target])))
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    plain = (ast.Import, ast.ImportFrom, ast.Expr)  # what is needed, and what is said
-    assert len([one for one in statements if not isinstance(one, plain)]) <= 36

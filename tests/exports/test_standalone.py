@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import dspy
@@ -25,7 +24,7 @@ from jurist.errors import GoldError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
 from jurist.exports.dspy_module import signature_source
-from jurist.exports.portable_file import bundle, executed, portable_spec
+from jurist.exports.portable_file import executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS
@@ -57,52 +56,19 @@ KINDS: dict[str, Judge] = {
     "several": judge_of(list[Literal["a", "b"]]),
     "numbered": judge_of(list[Tag], positive=frozenset({"b"})),
 }
-TEXTS = [
-    *(
-        "True",
-        "true",
-        "FALSE",
-        "yes",
-        "on",
-        "1",
-        "a",
-        " a ",
-        '"a"',
-        "'b'",
-        "A",
-        "Literal[a]",
-        "a, b",
-        "c",
-        "",
-        "None",
-    ),
-    *(
-        "0.5",
-        "1.0",
-        "1.5",
-        "-1",
-        "3",
-        "100",
-        "100.5",
-        "9" * 400,
-        "[" * 5000 + "]" * 5000,
-        "3 stars",
-        "[]",
-        '["a"]',
-        "['a', 'b']",
-        '["c"]',
-        "[1]",
-        "{}",
-    ),
+WORDS = "True|true|FALSE|yes|on|1|a| a |\"a\"|'b'|A|Literal[a]|a, b|c||None|3 stars"
+NUMBERS = "0.5|1.0|1.5|-1|3|100|100.5"
+LISTS = "[]|[\"a\"]|['a', 'b']|[\"c\"]|[1]|{}|[a]"
+TAGS = [
     *('[{"n": 1, "label": "a"}]', '[{"n": 1, "label": "a"}, {"n": 1, "label": "b"}, {"n": 2, "label": "b"}]'),
     *(
         '[{"n": 7, "label": "a"}]',
         '[{"n": true, "label": "a"}]',
         '[{"label": "a"}]',
         "[{'n': 2, 'label': 'b'}]",
-        "[a]",
     ),
 ]
+TEXTS = [*"|".join([WORDS, NUMBERS, LISTS]).split("|"), *TAGS, "9" * 400, "[" * 5000 + "]" * 5000]
 FRAMES = {
     "chat": [
         "[[ ## answer ## ]]\n{}\n\n[[ ## completed ## ]]",
@@ -277,11 +243,6 @@ def test_a_signature_is_written_with_its_types_or_refused() -> None:
         signature_source(Sub, "Task")
 
 
-def test_two_definitions_of_a_name_are_no_bundle() -> None:
-    with pytest.raises(ValueError, match="again"):
-        bundle(bundle, bundle)
-
-
 @pytest.mark.parametrize("value", [None, "", 3, [], "One text.", ["a", None], ["a"]])
 def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
     for name, field in (("fect", "claim"), ("cognibench", "sentences"), ("factual", "before")):
@@ -296,9 +257,3 @@ def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
                 file["judge"](None, "m", **row)
         else:
             assert file["messages"](**row)
-
-
-def test_an_input_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
-    with pytest.raises(KeyError, match="the row has no claim"):
-        file["judge"](SimpleNamespace(), "m", conversation="c")

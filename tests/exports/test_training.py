@@ -150,26 +150,6 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     assert err == ""
 
 
-def test_rows_without_any_label_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [row(), row(reference="New.", labels=None), row(reference="Red.", labels=["faithful", None, None])]
-    source = tmp_path / "rows.jsonl"
-    source.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    asked = [
-        "training",
-        "--input",
-        str(source),
-        "--output",
-        str(tmp_path / "t.jsonl"),
-        "--part",
-        "all",
-        "--json",
-    ]
-    assert main(asked) == 0
-    assert json.loads(capsys.readouterr().out)["left_out"] == {"unlabelled": 2}
-    assert main(asked[:-1]) == 0
-    assert "rows left out: 2 unlabelled" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -203,13 +183,6 @@ def test_openai_takes_every_line(written: Path) -> None:
             assert set(one) == {"role", "content"}
             assert one["content"].strip()
         assert [one["role"] for one in line["messages"]] == ["system", "user", "assistant"]
-
-
-def test_the_check_of_openai_types_can_fail() -> None:
-    message = pydantic.TypeAdapter(ChatCompletionMessageParam)
-    for wrong in ({"role": "assistent", "content": "x"}, {"role": "user"}, {"role": "system", "content": 3}):
-        with pytest.raises(pydantic.ValidationError):
-            message.validate_python(wrong, strict=True)
 
 
 def test_datasets_reads_the_file(written: Path, tmp_path: Path) -> None:
