@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fakes import reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optimizer_runs import Run, split
@@ -17,7 +16,7 @@ from jurist.cases import Case
 from jurist.evaluation.votes import Sampling
 from jurist.optimizers.base import optimize
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.drawing import blocks, interleaved, stratified
+from jurist.optimizers.drawing import interleaved, stratified
 from jurist.optimizers.proposing import CopyGuard, Writing
 from jurist.optimizers.raced import Bandit, Track
 from jurist.optimizers.racing import Race
@@ -56,14 +55,6 @@ def test_two_orders_are_interleaved_in_proportion(first: int, second: int) -> No
     assert [number for number in numbers if number >= first] == list(range(first, first + second))
     for size in range(1, len(order) + 1):
         assert abs(sum(number < first for number in numbers[:size]) - size * first / len(order)) <= 1
-
-
-@given(st.lists(st.integers(), max_size=30), st.integers(1, 9))
-def test_blocks_hold_everything_in_order(numbers: list[int], size: int) -> None:
-    cases = labelled([str(number) for number in numbers])
-    parts = list(blocks(cases, size))
-    assert [case for part in parts for case in part] == cases
-    assert all(len(part) == size for part in parts[:-1])
 
 
 def racing(seed: int = 4, texts: int = 6) -> tuple[World, Race]:
@@ -226,23 +217,6 @@ def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
         assert one.setting.threshold is None or 1 <= one.setting.threshold <= 3
 
 
-def test_merges_see_two_instructions() -> None:
-    seen = []
-
-    def proposed(request):  # type: ignore[no-untyped-def]
-        text = str(request.messages[-1].text)
-        seen.append("second_instruction" in text)
-        return reply("chat", instruction=f"Rule {len(seen)}. quality={60 + len(seen)}")
-
-    Run(
-        "race",
-        options={"steps": 6, "candidates": 2, "arm": "history,crossing", "block": 4},
-        proposed=proposed,
-    )
-    assert any(seen)
-    assert not all(seen)
-
-
 def test_the_basic_prompt_meets_of_dev_what_the_leader_has_met(monkeypatch: pytest.MonkeyPatch) -> None:
     """The choice compares them on dev: a leader cannot stand out on cases that only it has met."""
     job = job_of(World(seed=4))
@@ -257,17 +231,6 @@ def test_the_basic_prompt_meets_of_dev_what_the_leader_has_met(monkeypatch: pyte
     optimize(make("opro", {"opening": 8, "extra": 8, "steps": 5}), job)
     assert met == on_dev
     assert max(on_dev) > 8
-
-
-def test_a_world_without_requests_gives_the_search_that_one_with_requests_gives() -> None:
-    """What `benchmarks/optimizers.py` saves is time alone."""
-    world, found = World(seed=6), []
-    for quick in ({}, {"world": world}):
-        job = job_of(world, budget=260, **quick)
-        board = optimize(make("race", {"steps": 99}), job).board
-        found.append([(one.id, one.source, board.value(one, job.dev)) for one in board.candidates.values()])
-    assert found[0] == found[1]
-    assert len(found[0]) > 5
 
 
 # -- copying ------------------------------------------------------------------------------------------

@@ -171,53 +171,28 @@ def test_rows_that_change_meanwhile_are_asked_or_left_out() -> None:
 def test_what_cannot_be_is_said_on_one_line() -> None:
     rows()
     with BatchServer() as server:
-        where = ("--model", "openai/m", "--api-base", server.url)
+        at = f"--model openai/m --api-base {server.url}"
+        begin, one = "submit fect:basic --output b.jsonl --input", "rows.jsonl"
+        nothing = "no batches of b.jsonl are under way"
         for told, code, words in (
-            (
-                ("collect", "b.jsonl"),
-                1,
-                "no batches of b.jsonl are under way; jurist batch submit begins them",
-            ),
-            (("status", "b.jsonl"), 1, "no batches of b.jsonl are under way"),
-            (
-                ("submit", "fect:basic", "--input", "rows.jsonl", "--output", "b.jsonl"),
-                2,
-                "offline is not asked",
-            ),
-            (("submit", "fect:basic", "--input", "-", "--output", "b.jsonl", *where), 2, "name files"),
-            (
-                (
-                    "submit",
-                    "fect:basic",
-                    "--input",
-                    "rows.jsonl",
-                    "--output",
-                    "b.jsonl",
-                    "--model",
-                    "anthropic/m",
-                ),
-                2,
-                "cannot be asked in batches",
-            ),
-            (
-                ("submit", "fect:basic", "--input", "none.jsonl", "--output", "b.jsonl", *where),
-                1,
-                "none.jsonl",
-            ),
+            ("collect b.jsonl", 1, f"{nothing}; jurist batch submit begins them"),
+            ("status b.jsonl", 1, nothing),
+            (f"{begin} {one}", 2, "offline is not asked"),
+            (f"{begin} - {at}", 2, "name files"),
+            (f"{begin} {one} --model anthropic/m", 2, "cannot be asked in batches"),
+            (f"{begin} none.jsonl {at}", 1, "none.jsonl"),
         ):
-            done = cli("batch", *told)
+            done = cli("batch", *told.split())
             assert (done.code, words in done.err) == (code, True), done.err
             assert done.lines[-1].startswith("error: ")
             assert not list(Path().glob(".b*"))
         submit(server)
-        for done in (
-            submit(server),
-            cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "b.jsonl", *where),
-        ):
+        run_at_once = ("run", "fect:basic", "--input", one, "--output", "b.jsonl", *at.split())
+        for done in (submit(server), cli(*run_at_once)):
             assert (done.code, "jurist batch collect b.jsonl" in done.err) == (1, True)
         assert submit(server, "--fresh").code == 0
         assert len(server.batches) == 2
-        ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "b.jsonl", "--fresh", *where)
+        ok(*run_at_once, "--fresh")
         assert not batches_of(Path("b.jsonl")).exists()
 
 

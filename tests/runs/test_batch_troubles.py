@@ -165,15 +165,8 @@ def test_killed_processes_begin_no_second_batch() -> None:
 
     with BatchServer(done=done, troubles={0: "missing"}) as server:
         where = ("--model", "openai/m", "--api-base", server.url)
-        told: tuple[object, ...] = (
-            "submit",
-            "fect:basic",
-            "--input",
-            "rows.jsonl",
-            "--output",
-            "b.jsonl",
-            *where,
-        )
+        told: tuple[object, ...] = ("submit", "fect:basic", "--input", "rows.jsonl", "--output", "b.jsonl")
+        told += where
         for _ in range(5):  # begun but not heard of, it is looked for first, and taken by the next one
             running.append(process := start("batch", *told, cwd=Path()))
             process.communicate(timeout=300)
