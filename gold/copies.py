@@ -66,24 +66,22 @@ class Index(Generic[P]):
                     yield place
 
 
-def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield (normalised text, field) for the texts long enough to matter."""
+def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[str]:
+    """Yield the normalised texts that are long enough to matter."""
     for name, value in inputs.items():
         if name not in without:
-            for text in strings(value):
-                if len(short := normalised(text)) >= MIN_CHARACTERS:
-                    yield short, name
+            texts = map(normalised, strings(value))
+            yield from (text for text in texts if len(text) >= MIN_CHARACTERS)
 
 
-def constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:
+def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
     """Return the texts that all cases have, apart from what is judged."""
-    common: frozenset[str] | None = None
+    common = frozenset(texts_of(cases[0].inputs, without=units)) if cases else frozenset()
     for case in cases:
-        texts = frozenset(text for text, _ in texts_of(case.inputs, without=units))
-        common = texts if common is None else common & texts
         if not common:
             break
-    return common or frozenset()
+        common &= frozenset(texts_of(case.inputs, without=units))
+    return common
 
 
 def evidence_fields(judge: Judge) -> list[str]:
@@ -98,12 +96,10 @@ def sharing(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
     judged = (*judge.answer.unit_fields, *common)
     known = constants(cases, judged)
     first = {
-        (text, case.group): case
-        for case in reversed(cases)
-        for text, _ in texts_of(case.inputs, without=common)
+        (text, case.group): case for case in reversed(cases) for text in texts_of(case.inputs, without=common)
     }
     index = Index((text, case) for (text, _), case in first.items())
-    wanted = {text for case in cases for text, _ in texts_of(case.inputs, without=judged)} - known
+    wanted = {text for case in cases for text in texts_of(case.inputs, without=judged)} - known
     for text in sorted(wanted):
         holders = {case.group: case for case in index.holding(text)}
         if len(holders) > 1:
@@ -183,18 +179,13 @@ def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, s
 
 
 def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
-    """Return the sketches of the cases' evidence and of what is judged."""
-    units, common = judge.answer.unit_fields, judge.common or ()
-    evidence, unit = (
-        [
-            " ".join(
-                text
-                for name, value in case.inputs.items()
-                if (name in units) == judged and name not in common
-                for text in strings(value)
-            )
-            for case in cases
-        ]
-        for judged in (False, True)
-    )
-    return sketches(evidence), sketches(unit)
+    """Return the sketches of the cases' evidence and of what is judged; inputs are in the order of the case."""
+    units, apart = set(judge.answer.unit_fields), set(judge.common or ())
+
+    def texts(judged: bool) -> list[str]:
+        values = (
+            [v for k, v in case.inputs.items() if k not in apart and (k in units) == judged] for case in cases
+        )
+        return [" ".join(strings(of_case)) for of_case in values]
+
+    return sketches(texts(judged=False)), sketches(texts(judged=True))

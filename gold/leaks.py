@@ -6,9 +6,8 @@ the split's work: such groups are one (:mod:`.copies`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..cases import Case
 from ..errors import GoldError
@@ -17,7 +16,10 @@ from .copies import Index, constants, texts_of
 from .splits import Split
 
 if TYPE_CHECKING:
-    from ..programs.state import PromptState
+    from ..programs.state import Demo, PromptState
+
+_Place: TypeAlias = tuple[str, str]
+"""The id of a prompt's state, and where in it, in words."""
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
@@ -28,29 +30,50 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     the same unit.
     """
     seen = (*split.train, *split.dev)
-    _check_identity(split, seen)
+    ids, groups = {case.id: case for case in seen}, {case.group: case for case in seen}
+    again = "split again by group"
+    for case in split.test:
+        if (other := ids.get(case.id)) is not None:
+            said = f"leak: the test case {case.source} is also in train or dev, {other.source}"
+            raise GoldError(said, hint=again)
+        if (other := groups.get(case.group)) is not None:
+            where = f"in test ({case.source}) and in train or dev ({other.source})"
+            raise GoldError(f"leak: the group {case.group!r} is {where}", hint=again)
     for leak in leaks_of(split, states).values():
         raise leak
 
 
 def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
     """Return, by the id of its state, the first leak of each prompt that shows something of the test part."""
-    found: dict[str, GoldError] = {}
-    states = tuple(states)
-    if states:
-        for ids, leak in _prompt_leaks(split, states):
-            for id_ in ids:
-                found.setdefault(id_, leak)
-    return found
+    leaks: dict[str, GoldError] = {}
+    prompts, demos = _prompt_texts(states)
+    if not prompts:
+        return leaks
+    judge, seen = split.judge, (*split.train, *split.dev)
+    fields = (*judge.answer.unit_fields, *(judge.common or ()))
+    constant = constants((*seen, *split.test), fields)
+    known = _unit_texts(seen, fields) | constant
+    index = Index((text, (in_demo, places)) for (text, in_demo), places in prompts.items())
 
+    def note(places: Iterable[_Place], what: str) -> None:
+        for state, where in places:
+            hint = "compile again on this split: the prompt was made with test rows in sight"
+            leaks.setdefault(state, GoldError(f"leak: {where} {what}", hint=hint))
 
-@dataclass(frozen=True)
-class _Hit:
-    """A place in prompts: for messages, and the ids of their states."""
-
-    where: str
-    demo: bool
-    states: frozenset[str]
+    for case in split.test:
+        values = judge.values(case.inputs)
+        for demo, places in demos.values():
+            if all(demo.get(name) == value for name, value in values.items()):
+                note(places, f"is the test case {case.source}")
+        evidence = {text for inputs in (case.inputs, values) for text in texts_of(inputs, without=fields)}
+        evidence -= constant
+        for text in sorted(evidence | (_unit_texts([case], fields) - known)):
+            shown = repr(text if len(text) <= 60 else text[:57] + "...")
+            for in_demo, places in index.holding(text):
+                # a claim may repeat across conversations, so a demonstration may hold it
+                if text in evidence or not in_demo:
+                    note(places, f"holds {shown} of the test case {case.source}")
+    return leaks
 
 
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
@@ -59,69 +82,19 @@ def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
     return {normalised(text) for value in values for text in strings(value)}
 
 
-def _check_identity(split: Split, seen: tuple[Case, ...]) -> None:
-    ids, groups = {case.id: case for case in seen}, {case.group: case for case in seen}
-    for case in split.test:
-        if (other := ids.get(case.id)) is not None:
-            raise _leak(f"the test case {case.source} is also in train or dev, {other.source}")
-        if (other := groups.get(case.group)) is not None:
-            raise _leak(
-                f"the group {case.group!r} is in test ({case.source}) and in train or dev ({other.source})"
-            )
-
-
-def _prompt_leaks(split: Split, states: Sequence[PromptState]) -> Iterator[tuple[frozenset[str], GoldError]]:
-    """Yield the ids of the states that share a leak, and the leak."""
-    judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
-    seen, fields = (*split.train, *split.dev), (*judge.answer.unit_fields, *(judge.common or ()))
-    constant = constants((*seen, *split.test), fields)
-    known = _unit_texts(seen, fields) | constant
-    prompts, demos = _prompt_texts(states)
-    index = Index(prompts)
-    for case in split.test:
-        values = judge.values(case.inputs)
-        for hit, demo in demos:
-            if all(demo.get(name) == value for name, value in values.items()):
-                yield hit.states, _leak(f"{hit.where} is the test case {case.source}", hint=hint)
-        evidence = {
-            text for inputs in (case.inputs, values) for text, _ in texts_of(inputs, without=fields)
-        } - constant
-        units = _unit_texts([case], fields) - known
-        for text in sorted(evidence | units):
-            for hit in index.holding(text):
-                # a claim may repeat across conversations, so a demonstration may hold it
-                if text in evidence or not hit.demo:
-                    message = f"{hit.where} holds {_shown(text)} of the test case {case.source}"
-                    yield hit.states, _leak(message, hint=hint)
-
-
 def _prompt_texts(
-    states: Sequence[PromptState],
-) -> tuple[list[tuple[str, _Hit]], list[tuple[_Hit, Mapping[str, Any]]]]:
-    """Return the texts of prompts and their demonstrations, each once, with all the prompts that have it."""
-    texts: dict[tuple[str, bool], _Hit] = {}
-    demos: dict[str, tuple[_Hit, Mapping[str, Any]]] = {}
+    states: Iterable[PromptState],
+) -> tuple[dict[tuple[str, bool], list[_Place]], dict[str, tuple[Demo, list[_Place]]]]:
+    """Return the texts of prompts, and whether of a demonstration, and the demonstrations, with where each stands."""
+    texts: dict[tuple[str, bool], list[_Place]] = {}
+    demos: dict[str, tuple[Demo, list[_Place]]] = {}
     for state in states:
-        own = frozenset({state.id})
-
-        def also(before: _Hit | None, where: str, demo: bool, own: frozenset[str] = own) -> _Hit:
-            return replace(before, states=before.states | own) if before else _Hit(where, demo, own)
-
         for name, prompt in state.predictors.items():
-            place = normalised(prompt.instructions), False
-            texts[place] = also(texts.get(place), f"the instruction of {name!r}", demo=False)
+            instruction = normalised(prompt.instructions)
+            texts.setdefault((instruction, False), []).append((state.id, f"the instruction of {name!r}"))
             for number, demo in enumerate(prompt.demos, 1):
-                where, key = f"demonstration {number} of {name!r}", repr(sorted(demo.items()))
-                before = demos[key][0] if key in demos else None
-                demos[key] = also(before, where, demo=True), demo
-                for text, _ in texts_of(demo):
-                    texts[text, True] = also(texts.get((text, True)), where, demo=True)
-    return [(text, hit) for (text, _), hit in texts.items()], list(demos.values())
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _leak(message: str, *, field: str = "", hint: str = "split again by group") -> GoldError:
-    return GoldError(f"leak: {message}", field=field, hint=hint)
+                place = state.id, f"demonstration {number} of {name!r}"
+                demos.setdefault(repr(sorted(demo.items())), (demo, []))[1].append(place)
+                for text in texts_of(demo):
+                    texts.setdefault((text, True), []).append(place)
+    return texts, demos

@@ -9,17 +9,17 @@ It is the vote entropy of a committee with soft votes (Dagan and Engelson 1995),
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import pydantic
 
 from ..cases import Case, Value, Values
 from ..errors import GoldError
-from ..evaluation.rows import Row
-from .files import Place, bytes_of, parse
+from .files import Place, bytes_of, parse, validated
 from .raters import unit_ratings
 from .sheets_out import SheetLine
 
@@ -27,10 +27,32 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 Reason: TypeAlias = Literal["raters differ", "no verdict", "judge wavers", "differs from gold"]
-_LINE = {"id", "status", "units"}
-_SAID = ("votes", "probabilities")
 _SURE = 0.9
 """The share of its vote from which the judge does not waver."""
+
+
+class _Unit(pydantic.BaseModel):
+    votes: dict[str, Annotated[int, pydantic.Field(ge=0)]] = {}
+    probabilities: dict[str, Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)]] = {}
+
+
+class _Sampling(pydantic.BaseModel):
+    samples: pydantic.PositiveInt | None = None
+    threshold: pydantic.PositiveInt | Annotated[float, pydantic.Field(gt=0, lt=1)] | None = None
+
+
+class _Line(pydantic.BaseModel):
+    """A line that ``jurist run`` wrote."""
+
+    id: str | int | None
+    status: str
+    units: list[_Unit]
+    case: str | None = None
+    source: str | None = None
+    sampling: _Sampling = _Sampling()
+
+
+_LINES = pydantic.TypeAdapter(_Line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +68,6 @@ class Judged:
     samples: int  # how many were asked for
     threshold: float  # positive votes that make a positive verdict, or below 1 their share
     source: str  # ``file:line`` of the row
-    line: int  # of the run's file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +76,6 @@ class Candidate:
 
     case: str  # the id of its case
     unit: int  # its place in the case, from 0
-    value: Value | None  # the judge's verdict
     votes: Mapping[str, int]  # value, as the file has it, -> samples of the judge
     worth: float  # of its label, 0 to 1
     reasons: tuple[Reason, ...]  # why it is one
@@ -63,9 +83,25 @@ class Candidate:
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
     """Read the output of ``jurist run``."""
-    name = str(path)
-    rows = parse(bytes_of(Path(path), name), name).rows
-    return [_judged(row, judge, name, line) for line, row in rows]
+    name, judged = str(path), list[Judged]()
+    for number, row in parse(bytes_of(Path(path), name), name).rows:
+        place = Place(name, number)
+        line = validated(_LINES, row, place, hint="give the file that jurist run wrote")
+        votes = tuple(unit.votes for unit in line.units)
+        samples = line.sampling.samples or max(1, *(sum(one.values()) for one in votes))
+        judged.append(
+            Judged(
+                id=str(line.case or line.id),
+                values=tuple(_value(unit, judge, place) for unit in row["units"]),
+                votes=votes,
+                shares=tuple(_shares(unit.probabilities or unit.votes) for unit in line.units),
+                failed=line.status == "failed",
+                samples=samples,
+                threshold=line.sampling.threshold or samples // 2 + 1,
+                source=line.source or "",
+            )
+        )
+    return judged
 
 
 def candidates(
@@ -99,7 +135,7 @@ def judged_in_search(
         if row["case"] in known:
             asked.setdefault(row["case"], {})[row["candidate"]] = values
     found = []
-    for line, (case, said) in enumerate(asked.items(), 1):
+    for case, said in asked.items():
         counts = [
             Counter(value for value in unit if value is not None) for unit in zip(*said.values(), strict=True)
         ]
@@ -117,7 +153,6 @@ def judged_in_search(
                 samples=len(said),
                 threshold=0.5,
                 source="",
-                line=line,
             )
         )
     return found
@@ -150,70 +185,39 @@ def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[
     ]
 
 
-def rows_of(judged: Iterable[Judged], cases: Mapping[str, Case]) -> list[Row]:
-    """Return the lines of a run as rows of the evaluation; those of other cases are left out."""
-    return [
-        Row(
-            id=line.id,
-            group=cases[line.id].group,
-            gold=cases[line.id].gold or (None,) * len(line.values),
-            predicted=line.values,
-            failed=line.failed,
-        )
-        for line in judged
-        if line.id in cases
-    ]
-
-
 def sources_of(judged: Iterable[Judged], without: Collection[str]) -> list[str]:
     """Return the files that the rows of a run came from, but for the cases that are known."""
     files = (line.source.rpartition(":")[0] for line in judged if line.id not in without)
     return list(dict.fromkeys(file for file in files if file))
 
 
-def _of_case(id: str, line: Judged | None, known: Case | None, judge: Judge) -> Iterator[Candidate]:
-    people = unit_ratings(known) if known else ()
+def _of_case(id_: str, line: Judged | None, known: Case | None, judge: Judge) -> Iterator[Candidate]:
+    people, scale = unit_ratings(known) if known else (), judge.answer.scale
     labels = (known.gold if known else None) or (None,) * (len(people) or len(line.values if line else ()))
     if line and len(labels) != len(line.values):
         raise GoldError(
-            f"case {id} has {len(line.values)} units here and {len(labels)} in the gold set",
+            f"case {id_} has {len(line.values)} units here and {len(labels)} in the gold set",
             hint="give the gold set of the rows that were judged",
         )
     for unit, label in enumerate(labels):
-        said = list(people[unit].values()) if people else []
-        yield _candidate(id, unit, line, judge, (label, said))
-
-
-def _candidate(
-    case: str, unit: int, line: Judged | None, judge: Judge, people: tuple[Value | None, list[Value]]
-) -> Candidate:
-    (gold, raters), reasons = people, list[Reason]()
-    value, votes = (line.values[unit], line.votes[unit]) if line else (None, {})
-    shares: Mapping[str, float] = {}
-    if line and line.shares[unit]:
-        between = line.threshold if line.threshold < 1 else (line.threshold - 0.5) / line.samples
-        shares = judge.answer.scale.centred(line.shares[unit], between)
-    if len(set(raters)) > 1:
-        reasons.append("raters differ")
-    if line and value is None:
-        reasons.append("no verdict")
-    elif len(votes) > 1 or max(shares.values(), default=1.0) < _SURE:
-        reasons.append("judge wavers")
-    if None not in (gold, value) and gold != value:
-        reasons.append("differs from gold")
-    pooled = Counter[str]()
-    for one in raters or ([] if gold is None else [gold]):
-        pooled[judge.answer.scale.text(one)] += 1
-    every = {name: pooled[name] + shares.get(name, 0.0) for name in {**pooled, **shares}}
-    worth = judge.answer.scale.spread(every) if every else 1.0
-    return Candidate(case=case, unit=unit, value=value, votes=votes, worth=worth, reasons=tuple(reasons))
-
-
-def _counted(votes: Any) -> bool:
-    """Say whether something is a mapping to finite numbers of 0 or more."""
-    return isinstance(votes, Mapping) and all(
-        isinstance(one, int | float) and 0 <= one < math.inf for one in votes.values()
-    )
+        raters, reasons = list(people[unit].values()) if people else [], list[Reason]()
+        value, votes = (line.values[unit], line.votes[unit]) if line else (None, {})
+        shares: Mapping[str, float] = {}
+        if line and line.shares[unit]:
+            between = line.threshold if line.threshold < 1 else (line.threshold - 0.5) / line.samples
+            shares = scale.centred(line.shares[unit], between)
+        if len(set(raters)) > 1:
+            reasons.append("raters differ")
+        if line and value is None:
+            reasons.append("no verdict")
+        elif len(votes) > 1 or max(shares.values(), default=1.0) < _SURE:
+            reasons.append("judge wavers")
+        if None not in (label, value) and label != value:
+            reasons.append("differs from gold")
+        pooled = Counter(map(scale.text, raters or ([] if label is None else [label])))
+        every = {name: pooled[name] + shares.get(name, 0.0) for name in {**pooled, **shares}}
+        worth = scale.spread(every) if every else 1.0
+        yield Candidate(case=id_, unit=unit, votes=votes, worth=worth, reasons=tuple(reasons))
 
 
 def _shares(votes: Mapping[str, float]) -> dict[str, float]:
@@ -222,56 +226,12 @@ def _shares(votes: Mapping[str, float]) -> dict[str, float]:
     return {name: count / total for name, count in votes.items() if count} if total else {}
 
 
-def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judged:
-    hint, place = "give the file that jurist run wrote", Place(path, line)
-    if not row.keys() >= _LINE or not isinstance(row["units"], list):
-        raise place.wrong("not a line of a run", hint=hint)
-    units: Sequence[Any] = row["units"]
-    values: list[Value | None] = []
-    for unit in units:
-        if not isinstance(unit, Mapping) or not all(_counted(unit.get(name, {})) for name in _SAID):
-            raise place.wrong("not a line of a run", "units", hint=hint)
-        values.append(_value(unit, judge, place))
-    sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
-    samples = _count(sampling, "samples", max((_total(unit) for unit in units), default=1))
-    return Judged(
-        id=str(row.get("case", row["id"])),
-        values=tuple(values),
-        votes=tuple(dict(unit.get("votes", {})) for unit in units),
-        shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
-        failed=row["status"] == "failed",
-        samples=samples,
-        threshold=_threshold(sampling, samples),
-        source=str(row.get("source") or ""),
-        line=line,
-    )
-
-
 def _value(unit: Mapping[str, Any], judge: Judge, place: Place) -> Value | None:
     try:
-        said = [name for field in _SAID for name in unit.get(field, {})]
-        unknown = [name for name in said if judge.answer.scale.cell(name) is None]
-        if unknown:
-            raise ValueError(f"no {judge.answer.scale.noun} {unknown[0]!r}")
+        for name in (name for part in ("votes", "probabilities") for name in unit.get(part, {})):
+            if judge.answer.scale.cell(name) is None:
+                raise ValueError(f"no {judge.answer.scale.noun} {name!r}")
         return judge.answer.unit_value(unit)
     except ValueError as error:
         hint = "name the judge that wrote the file"
         raise place.wrong(f"judge {judge.name!r} has {error}", "units", hint=hint) from error
-
-
-def _total(unit: Mapping[str, Any]) -> int:
-    return sum(count for count in unit.get("votes", {}).values() if isinstance(count, int))
-
-
-def _threshold(sampling: Any, samples: int) -> float:
-    value = sampling.get("threshold")
-    return (
-        value
-        if isinstance(value, float) and 0 < value < 1
-        else _count(sampling, "threshold", samples // 2 + 1)
-    )
-
-
-def _count(sampling: Any, name: str, default: int) -> int:
-    value = sampling.get(name)
-    return value if isinstance(value, int) and value > 0 else max(default, 1)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError, plural
-from .assigning import Group, assign
+from .assigning import Filling, Group
 from .shared import GoldData
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Split:
     kept: int = 0
     holdout: str = ""
     left_out: int = 0
-    names: Mapping[Part, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def test_hash(self) -> str:
@@ -108,21 +108,13 @@ class Split:
                 f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
             )
         more += [f"{plural(self.kept, 'group')} stayed where an earlier version had them"] * bool(self.kept)
-        if self._missed:
-            more.append(
-                f"asked for {_percent(self.shares)}, and it is {_percent(self._given)}: groups stay whole"
-            )
-        return "; ".join([f"split: {said}", *more])
-
-    @property
-    def _given(self) -> Shares:
         sizes = [len(self.part(name)) for name in PARTS]
-        return cast(Shares, tuple(size / sum(sizes) for size in sizes))
-
-    @property
-    def _missed(self) -> bool:
-        far = max(abs(given - asked) for given, asked in zip(self._given, self.shares, strict=True))
-        return not self.holdout and not self.judge.most_groups and far > _MISSED
+        got = [size / sum(sizes) for size in sizes]
+        far = max(abs(share - asked) for share, asked in zip(got, self.shares, strict=True))
+        if far > _MISSED and not self.holdout and not self.judge.most_groups:
+            asked, is_ = ("/".join(f"{100 * share:.0f}" for share in some) for some in (self.shares, got))
+            more.append(f"asked for {asked}, and it is {is_}: groups stay whole")
+        return "; ".join([f"split: {said}", *more])
 
     def part(self, name: Part) -> tuple[Case, ...]:
         """Return one part by its name."""
@@ -131,10 +123,6 @@ class Split:
     def to_card(self) -> dict[str, list[str]]:
         """Return the hashes of the groups of each part, from which the same split is made again."""
         return {part: sorted(map(group_hash, names)) for part, names in self.names.items()}
-
-
-def _percent(shares: Sequence[float]) -> str:
-    return "/".join(f"{100 * share:.0f}" for share in shares)
 
 
 def group_hash(name: str) -> str:
@@ -156,42 +144,67 @@ def split_gold(
     holdout: GoldData | None = None,
 ) -> Split:
     """Split the labelled cases of a gold set by group."""
-    known = [case for case in gold.cases if case.known]
+    known, judge = [case for case in gold.cases if case.known], gold.settled
     checked = _checked(shares or gold.judge.shares or default_shares(len(known)))
-    judge = gold.settled
-    test: tuple[Case, ...] = ()
-    near: Sequence[NearCopies] = gold.near_copies
-    left_out = 0
+    near, aside, test = gold.near_copies, 0, tuple[Case, ...]()
+    wanted: dict[str, float] = dict(zip(PARTS, checked, strict=True))
     if holdout is not None:
         test = tuple(case for case in holdout.cases if case.known)
-        known, left_out, near = _apart(judge, known, test)
-    one = {name: copies.groups[0] for copies in near for name in copies.groups}
-    names: dict[str, set[str]] = {}
-    for case in known:
-        names.setdefault(one.get(case.group, case.group), set()).add(case.group)
-    cases = [replace(case, group=one[case.group]) if case.group in one else case for case in known]
-    wanted = dict(zip(PARTS, checked, strict=True))
-    if holdout is not None:
+        known, aside, near = _apart(judge, known, test)
         wanted = {part: wanted[part] / (checked[0] + checked[1]) for part in PARTS[:2]}
-    if len(names) < len(wanted):
-        raise _too_few(gold, cases, len(wanted), left_out)
-    kept = _kept(names, earlier or {}, wanted)
+    united = {name: copies.groups[0] for copies in near for name in copies.groups}
+    groups: dict[str, Group] = {}
+    for case in known:
+        name = united.get(case.group, case.group)
+        group = groups.setdefault(name, Group(name=name))
+        group.members.add(case.group)
+        group.cases.append(replace(case, group=name))
+    if len(groups) < len(wanted):
+        others = f" ({aside} others are of groups of the holdout, or nearly the same)" if aside else ""
+        parts = " and".join(", ".join(wanted).rsplit(",", 1))
+        raise GoldError(
+            f"the {len(known)} labelled cases are in {len(groups)} group(s){others}, too few for {parts}"
+            + _united(gold),
+            path=gold.source,
+            field="group",
+            hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
+        )
+    kept: dict[str, str] = {}
+    for group in groups.values():  # of near copies that were in several parts the first counts
+        before = {(earlier or {}).get(group_hash(name)) for name in group.members}
+        if (part := next((part for part in wanted if part in before), None)) is not None:
+            kept[group.name] = part
+
+    def good(values: frozenset[Any]) -> bool:
+        stand_in = Case(inputs={}, gold=tuple(values))
+        return bool(values) and judge.answer.scale.check_part([stand_in]) is None
+
     for staying in (kept, {}):  # members move only where a part could not be used otherwise
-        parts = _assigned(gold, cases, wanted, seed, staying)
+        filling = Filling(list(groups.values()), wanted, seed, staying)
+        filling.mend(good)
+        where = {group.name: part for part, some in filling.parts.items() for group in some}
+        used = {
+            group.name for part, some in filling.parts.items() for group in _most(judge, some, part, seed)
+        }
+        cases: dict[str, list[Case]] = {part: [] for part in PARTS}
+        for case in known:
+            name = united.get(case.group, case.group)
+            if name in used:
+                cases[where[name]].append(replace(case, group=name))
         split = Split(
-            train=tuple(_most(gold, parts, "train", seed, 0)),
-            dev=tuple(_most(gold, parts, "dev", seed, 1)),
-            test=test or tuple(parts["test"]),
+            train=tuple(cases["train"]),
+            dev=tuple(cases["dev"]),
+            test=test or tuple(cases["test"]),
             seed=seed,
             shares=checked,
             judge=judge,
             rows={**gold.rows, **(holdout.rows if holdout else {})},
             kept=len(staying),
             holdout=holdout.name if holdout else "",
-            left_out=left_out,
+            left_out=aside,
             names={
-                part: tuple(sorted(name for group in {case.group for case in some} for name in names[group]))
-                for part, some in parts.items()
+                part: tuple(sorted(name for group in filling.parts[part] for name in group.members))
+                for part in wanted
             },
         )
         if (problem := _problem(split)) is None:
@@ -201,82 +214,23 @@ def split_gold(
 
 def _apart(
     judge: Judge, cases: Sequence[Case], test: Sequence[Case]
-) -> tuple[list[Case], int, Sequence[NearCopies]]:
+) -> tuple[list[Case], int, tuple[NearCopies, ...]]:
     """Return the cases that are of no group of the test, nor near one, how many are, and the near copies among them."""
     from .copies import near_copies
 
     near = near_copies(judge, [*cases, *test])
-    held = {case.group for case in test}
-    for copies in near:
-        if held & set(copies.groups):
-            held = held | set(copies.groups)
-    ids = {case.id for case in test}
+    held, ids = {case.group for case in test}, {case.id for case in test}
+    held |= {name for copies in near if held & set(copies.groups) for name in copies.groups}
     apart = [case for case in cases if case.group not in held and case.id not in ids]
-    rest = [copies for copies in near if not held & set(copies.groups)]
-    return apart, len(cases) - len(apart), rest
+    return apart, len(cases) - len(apart), tuple(copies for copies in near if not held & set(copies.groups))
 
 
-def _kept(
-    names: Mapping[str, set[str]], earlier: Mapping[str, str], parts: Mapping[Part, float]
-) -> dict[str, str]:
-    """Return the part of each group that an earlier version knew; of near copies in several parts the first."""
-    found: dict[str, str] = {}
-    for group, members in names.items():
-        before = {earlier.get(group_hash(name)) for name in members}
-        if known := [part for part in parts if part in before]:
-            found[group] = known[0]
-    return found
-
-
-def _assigned(
-    gold: GoldData,
-    cases: Sequence[Case],
-    wanted: Mapping[Part, float],
-    seed: int,
-    kept: Mapping[str, str],
-) -> dict[Part, list[Case]]:
-    by_group: dict[str, list[Case]] = {}
-    for case in cases:
-        by_group.setdefault(case.group, []).append(case)
-    groups = [
-        Group(name=name, size=len(some), values=frozenset(value for case in some for value in case.known))
-        for name, some in by_group.items()
-    ]
-
-    def good(values: frozenset[Any]) -> bool:
-        stand_in = Case(inputs={}, gold=tuple(values))
-        return bool(values) and gold.judge.answer.scale.check_part([stand_in]) is None
-
-    parts = assign(groups, {str(part): share for part, share in wanted.items()}, seed, kept, good)
-    where = {group.name: part for part, some in parts.items() for group in some}
-    found: dict[Part, list[Case]] = {part: [] for part in wanted}
-    for case in cases:
-        found[cast(Part, where[case.group])].append(case)
-    return found
-
-
-def _most(
-    gold: GoldData, parts: Mapping[Part, Sequence[Case]], part: Part, seed: int, place: int
-) -> list[Case]:
-    """Return the cases of a part, of as many groups as the judge allows: those that a hash puts first."""
-    cases = list(parts[part])
-    if gold.judge.most_groups is None:
-        return cases
-    ordered = sorted({case.group for case in cases}, key=lambda group: text_hash(f"{seed}/{group}"))
-    first = set(ordered[: gold.judge.most_groups[place]])
-    return [case for case in cases if case.group in first]
-
-
-def _too_few(gold: GoldData, cases: Sequence[Case], needed: int, left_out: int) -> GoldError:
-    count = len({case.group for case in cases})
-    aside = f" ({left_out} others are of groups of the holdout, or nearly the same)" if left_out else ""
-    parts = "train and dev" if needed < len(PARTS) else "train, dev and test"
-    return GoldError(
-        f"the {len(cases)} labelled cases are in {count} group(s){aside}, too few for {parts}{_united(gold)}",
-        path=gold.source,
-        field="group",
-        hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
-    )
+def _most(judge: Judge, groups: Sequence[Group], part: str, seed: int) -> Sequence[Group]:
+    """Return as many groups of train or dev as the judge allows: those that a hash puts first."""
+    if judge.most_groups is None or part == "test":
+        return groups
+    ordered = sorted(groups, key=lambda group: text_hash(f"{seed}/{group.name}"))
+    return ordered[: judge.most_groups[PARTS.index(cast(Part, part))]]
 
 
 def shared_hint(gold: GoldData) -> str:
@@ -300,9 +254,8 @@ def _checked(shares: Sequence[float]) -> Shares:
         train = dev = test = math.nan
     # a comparison with nan is False, so nan is refused too
     if not (min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6):
-        raise UsageError(
-            f"the shares {tuple(shares)} are not usable", hint="give three positive numbers, sum 1"
-        )
+        hint = "give three positive numbers, sum 1"
+        raise UsageError(f"the shares {tuple(shares)} are not usable", hint=hint)
     return train, dev, test
 
 
@@ -321,6 +274,6 @@ def _sides_hint(split: Split) -> str:
     parts = "train and dev" if split.holdout else "train, dev and test"
     cases = (*split.train, *split.dev, *split.test)
     pairs = {(case.group, split.judge.answer.scale.text(value)) for case in cases for value in case.known}
-    counts = Counter(said for _, said in pairs).most_common(_NAMED)
-    some = ", ".join(f"{said} in {plural(count, 'group')}" for said, count in counts)
+    counts = Counter(text for _, text in pairs).most_common(_NAMED)
+    some = ", ".join(f"{text} in {plural(count, 'group')}" for text, count in counts)
     return f"label more groups: each of {parts} needs both sides of the labels, and there is {some}"

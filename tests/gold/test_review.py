@@ -15,7 +15,7 @@ from small import cli, ok
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import candidates, judged_in_search, read_judged, review_lines, rows_of
+from jurist.gold.review import candidates, judged_in_search, read_judged, review_lines
 from jurist.gold.writing import write_jsonl
 from jurist.programs.answers.labels import OneLabel
 from jurist.programs.cognibench import COGNIBENCH
@@ -131,13 +131,16 @@ def test_laws_of_the_split(votes: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"claim": "x"}, "not a line of a run"),
-        ({"id": "a", "status": "verdict", "units": 3}, "not a line of a run"),
-        ({"id": "a", "status": "verdict", "units": [3]}, "not a line of a run"),
+        ({"claim": "x"}, "field 'id': Field required; give the file that jurist run wrote"),
+        ({"id": "a", "status": "verdict", "units": 3}, "field 'units': "),
+        ({"id": "a", "status": "verdict", "units": [3]}, "field 'units.0': "),
         ({"id": "a", "status": "verdict", "units": [{"label": "x"}]}, "judge 'fect' has no label 'x'"),
         ({"id": "a", "status": "verdict", "units": [{"votes": {"x": 1}}]}, "judge 'fect' has no label 'x'"),
         ({"id": "a", "status": "verdict", "units": [{"probabilities": {"x": 1}}]}, "has no label 'x'"),
-        ({"id": "a", "status": "verdict", "units": [{"probabilities": {TRUE: "x"}}]}, "not a line of a run"),
+        (
+            {"id": "a", "status": "verdict", "units": [{"probabilities": {TRUE: "x"}}]},
+            "probabilities.factual': ",
+        ),
     ],
 )
 def test_what_is_no_run_is_named(tmp_path: Path, line: dict[str, Any], message: str) -> None:
@@ -163,14 +166,6 @@ def test_a_case_with_other_units_than_gold_is_refused(tmp_path: Path) -> None:
     (case,) = Gold.of([row], COGNIBENCH, labelled=False).cases
     with pytest.raises(GoldError, match="has 1 units here and 2 in the gold set"):
         candidates(judged, FECT, {judged[0].id: case})
-
-
-def test_a_run_as_rows_of_the_evaluation(tmp_path: Path) -> None:
-    judged = read_judged(run_file(tmp_path), FECT)
-    cases = {case.id: case for case in Gold.of(ROWS, FECT).cases[1:]}
-    rows = rows_of(judged, cases)
-    assert [row.predicted[0] for row in rows] == [TRUE, TRUE, None, None, FALSE]
-    assert [row.failed for row in rows] == [False, False, False, True, False]
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
