@@ -37,6 +37,16 @@ def checkpoint_of(output: Path) -> Path:
     return output.with_name(f".{output.name}.jurist")
 
 
+def part_of(output: Path) -> Path:
+    """Return the file beside an output in which it is written until it is whole."""
+    return output.with_name(f".{output.name}.part")
+
+
+def rejected_of(output: Path) -> Path:
+    """Return the file beside an output for the rows that cannot be used."""
+    return output.with_name(f"{output.stem}.rejected.jsonl")
+
+
 def shards_of(output: Path) -> Path:
     """Return the folder beside an output that holds the shards of an unfinished run on several workers."""
     return output.with_name(f".{output.name}.shards")
@@ -62,6 +72,10 @@ def claimed(
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
+    for beside in (part_of(output), rejected_of(output), checkpoint_of(output), shards_of(output)):
+        if beside.is_symlink():
+            hint = "remove it, or name another output"
+            raise UsageError(f"{beside} is a symbolic link, through which nothing is written", hint=hint)
     if output.is_dir():
         raise UsageError(f"{output} is a folder", hint="name a file")
     for source in sources:
@@ -97,6 +111,10 @@ def _alone(output: Path) -> Iterator[None]:
 
 def check_name(path: Path) -> None:
     """Refuse the name of another format, as a run writes what the name says; without a suffix it is JSONL."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the name {str(path)!a} is not UTF-8", hint="name another output") from error
     suffix = path.suffix.lower()
     if suffix in _OTHERS:
         raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")

@@ -27,7 +27,7 @@ from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
 from .lines import kept_name, known_of, line_of, said_of
-from .outputs import Lines, Order, checkpoint_of, claimed, flat, lines_in, lines_to
+from .outputs import Lines, Order, checkpoint_of, claimed, flat, lines_in, lines_to, part_of, rejected_of
 from .shards import WHOLE, Shard
 from .state import Changes, Known, RunState, Seen
 from .summary import Counts, Summary
@@ -142,7 +142,7 @@ class _Running:
     @property
     def rejected(self) -> Path | None:
         """The file of rows that cannot be used: one shard has them all, the others count them only."""
-        beside = self.file and self.file.with_name(f"{self.file.stem}.rejected.jsonl")
+        beside = self.file and rejected_of(self.file)
         return self.settings.rejects or beside if self.settings.shard.first else None
 
     def done(self) -> Summary:
@@ -227,7 +227,7 @@ def _written(work: _Running, survey: Survey) -> Iterator[tuple[Order, Lines]]:
     output, settings = work.output, work.settings
     place, part = output, None
     if isinstance(output, Path) and (flat(output) or (output.is_file() and output.stat().st_size)):
-        part = place = output.with_name(f".{output.name}.part")
+        part = place = part_of(output)
     new = output if isinstance(output, Path) and not output.exists() else None
     names = tuple(survey.columns) if settings.keep is None else settings.keep
     lines = lines_to(place, str(output), [kept_name(name) for name in names])

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..text.json_lines import json_line
-from .outputs import check_name, flat, lines_in, lines_to
+from .outputs import check_name, flat, lines_in, lines_to, part_of
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")
@@ -56,7 +56,7 @@ def join(shards: Sequence[Path], output: Path) -> int:
     check_name(output)
     _check_all(shards)
     columns = dict.fromkeys(name for line in _merged(shards) for name in line) if flat(output) else {}
-    part = output.with_name(f".{output.name}.part")
+    part = part_of(output)
     lines, number = lines_to(part, output.name, list(columns)), 0
     try:
         for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one

@@ -75,6 +75,22 @@ class TestOneOutput:
         assert done.code == 1
         assert "another process is writing link.jsonl" in done.err
 
+    @pytest.mark.parametrize(
+        "beside", [".o.jsonl.part", "o.rejected.jsonl", ".o.jsonl.jurist", ".o.jsonl.shards"]
+    )
+    def test_nothing_is_written_through_a_link_beside_it(self, beside: str) -> None:
+        Path("elsewhere").touch()
+        Path(beside).symlink_to("elsewhere")
+        done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
+        assert (done.code, Path("elsewhere").read_bytes()) == (2, b"")
+        assert f"{beside} is a symbolic link" in done.err
+        assert not Path("o.jsonl").exists()
+
+    def test_a_name_that_is_no_text(self) -> None:
+        done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o\udcff.jsonl")
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert "is not UTF-8" in done.err
+
     def test_only_one_of_many_threads_has_it(self, tmp_path: Path) -> None:
         inside: list[int] = []
         most: list[int] = []
