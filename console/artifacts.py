@@ -16,7 +16,7 @@ from ..arguments.artifacts import (
     VerifyOptions,
 )
 from ..arguments.groups import Printed, StoreOptions
-from ..errors import ArtifactError, GoldError, JuristError, UsageError
+from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
 from ..evaluation.classes import confused
 from ..evaluation.contrasts import Contrast
 from ..exports import export
@@ -25,7 +25,7 @@ from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact, prompt_text, rows_of
 from ..keeping.artifacts import Problem, Store, VersionSummary
 from ..keeping.loading import load_judge
-from ..keeping.moving import Received, pack, unpack
+from ..keeping.moving import pack, unpack
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
@@ -43,7 +43,7 @@ from ..report.scores import (
     robustness_about,
     robustness_table,
 )
-from ..report.table import Table, table
+from ..report.table import table
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
@@ -66,21 +66,37 @@ def list_(options: Printed) -> Result:
             " ".join(one.names),
             (one.card.get("optimizer") or {}).get("name", "-"),
             one.model or "-",
-            scored(one),
+            _scored(one),
             (one.about.tokens_words if one.about else "") or "-",
-            one.problem or _decided(one),
+            one.problem
+            or "; ".join(filter(None, (str(_decision(one).get("verdict", "-")), _by_labels(one)))),
         ]
         for one in found
     ]
     columns = ["artifact", "names", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
-    return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
+    entries = [
+        {
+            "artifact": f"{one.judge}@{one.version}",
+            "path": str(one.path),
+            "latest": one.latest,
+            "tags": list(one.tags),
+            "shipped": one.shipped,
+            "problem": one.problem,
+            "disagreements": list(one.added.get(DISAGREEMENTS, {}).get("measured", ())),
+            "card": dict(one.card),
+        }
+        for one in found
+    ]
+    return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
 
 
-def _decided(one: VersionSummary) -> str:
-    """Return what the sealed test decided, and labels where the prompts differ."""
-    by_labels = disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
-    verdict = str((one.card.get("decision") or {}).get("verdict", "-"))
-    return "; ".join(said for said in (verdict, by_labels) if said)
+def _decision(one: VersionSummary) -> Mapping[str, Any]:
+    return one.card.get("decision") or {}
+
+
+def _by_labels(one: VersionSummary) -> str:
+    """Return what labels where the prompts differ have shown."""
+    return disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
 
 def show(options: ShowOptions) -> Result:
@@ -95,7 +111,11 @@ def show(options: ShowOptions) -> Result:
         body.append(f"plot: {options.plot}")
     if options.history:
         data["history"] = history_json(artifact)
-        body += _history(artifact)
+        if any(row["dev"]["value"] is not None for row in artifact.history):
+            drawn = [Verbatim("\n".join(chart(curve(artifact))))]
+        else:
+            drawn = []
+        body += [history_table(artifact), *drawn, *pareto_parts(artifact)]
     if options.prompt:
         data["prompt"] = artifact.state.to_json()
         body.append(Verbatim(prompt_text(artifact.state)))
@@ -103,7 +123,11 @@ def show(options: ShowOptions) -> Result:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
     if options.confusion:
-        data["confusion"] = counts = _confusion(artifact, store)
+        answer, proof = judge_of(artifact, store).answer, artifact.proof()
+        counted = {
+            name: confused(answer.scale, rows_of(answer, proof, name)) for name in ("basic", "compiled")
+        }
+        data["confusion"] = counts = {name: one for name, one in counted.items() if one}
         body += [
             part.table
             for name, one in counts.items()
@@ -119,19 +143,6 @@ def show(options: ShowOptions) -> Result:
             for one in artifact.robustness
         ]
     return Result(data=data, body=body)
-
-
-def _confusion(artifact: Artifact, store: Store) -> dict[str, Mapping[str, Mapping[str, int]]]:
-    """Return basic and compiled -> gold -> judged -> units; empty where answers are no classes or no proof is kept."""
-    answer, proof = judge_of(artifact, store).answer, artifact.proof()
-    found = {name: confused(answer.scale, rows_of(answer, proof, name)) for name in ("basic", "compiled")}
-    return {name: counts for name, counts in found.items() if counts}
-
-
-def _history(artifact: Artifact) -> list[Part]:
-    known = any(row["dev"]["value"] is not None for row in artifact.history)
-    drawn = [Verbatim("\n".join(chart(curve(artifact))))] if known else []
-    return [history_table(artifact), *drawn, *pareto_parts(artifact)]
 
 
 def diff(options: DiffOptions) -> Result:
@@ -200,7 +211,11 @@ def verify(options: VerifyOptions) -> Result:
     """Check every byte, and whether each artifact can be used here; exit code 1 if anything is wrong."""
     store = store_named(options)
     problems = list(store.verify(options.artifact))
-    found = _meant(store, options.artifact)
+    reference = options.artifact
+    if reference is not None and "@" in reference:
+        found = [] if problems else [store.load(reference)]
+    else:
+        found = [one for summary in store.list(reference) if (one := store.read(summary)) is not None]
     broken = {problem.path for problem in problems}
     for artifact in found:
         if artifact.path not in broken and (why := unfit(artifact, store)):
@@ -211,45 +226,22 @@ def verify(options: VerifyOptions) -> Result:
     }
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    many = f"{len(found)} artifact{'s' if len(found) != 1 else ''}"
-    said = f"{many} verified, no byte changed, and what {'each' if len(found) != 1 else 'it'} needs is here"
-    return Result(data=data, body=[*([_needed(store, found)] if found else []), said])
-
-
-def _meant(store: Store, reference: str | None) -> list[Artifact]:
-    """Return the artifacts that a reference means, those that can be read; all without one."""
-    if reference is not None and "@" in reference:
-        return [store.load(reference)] if not store.verify(reference) else []
-    return [one for summary in store.list(reference) if (one := store.read(summary)) is not None]
-
-
-def _needed(store: Store, found: Sequence[Artifact]) -> Table:
+    each = "it" if len(found) == 1 else "each"
+    said = f"{plural(len(found), 'artifact')} verified, no byte changed, and what {each} needs is here"
     rows = []
     for artifact in found:
         needed, own = artifact.about.needs, artifact.path.parent.parent == store.root
         made = ", ".join(f"{name} {version}" for name, version in needed["versions"].items())
         name = artifact.ref if own else f"{artifact.ref} (shipped)"
         rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", made])
-    return table("", ["artifact", "engine", "made with"], rows)
+    return Result(
+        data=data, body=[*([table("", ["artifact", "engine", "made with"], rows)] if rows else []), said]
+    )
 
 
-def _entry(one: VersionSummary) -> dict[str, object]:
-    return {
-        "artifact": f"{one.judge}@{one.version}",
-        "path": str(one.path),
-        "latest": one.latest,
-        "tags": list(one.tags),
-        "shipped": one.shipped,
-        "problem": one.problem,
-        "disagreements": list(one.added.get(DISAGREEMENTS, {}).get("measured", ())),
-        "card": dict(one.card),
-    }
-
-
-def scored(one: VersionSummary) -> str:
+def _scored(one: VersionSummary) -> str:
     """Return the metric of an artifact on its test, with its interval."""
-    scores, decision = one.card.get("scores"), one.card.get("decision") or {}
-    metric = decision.get("metric")
+    scores, metric = one.card.get("scores"), _decision(one).get("metric")
     if not scores or metric not in scores["compiled"]:
         return "-"
     return f"{metric} {metric_cell(scores['compiled'][metric])}"
@@ -273,47 +265,9 @@ def unpack_(options: UnpackOptions) -> Result:
         data = Path(options.file).read_bytes()
     except OSError as error:
         raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
-    return _arrived(unpack(data, store_of(options)))
-
-
-def lineage(options: LineageOptions) -> Result:
-    """Return the versions of a judge with what each came from."""
-    found = list(store_named(options).list(options.judge))
-    if not found:
-        raise ArtifactError(
-            f"no artifact of {options.judge!r}",
-            hint="jurist artifacts list has all; --store names another folder",
-        )
-    rows = [[f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(one.names)] for one in found]
-    columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
-    return Result(
-        data={"judge": options.judge, "versions": [_line(one) for one in found]},
-        body=[table("", columns, rows)],
-    )
-
-
-def _line(one: VersionSummary) -> dict[str, Any]:
-    keys = ("parent", "origin", "created", "sha256")
-    return {"version": one.version, "names": list(one.names), **{key: one.card.get(key) for key in keys}}
-
-
-def _descent(one: VersionSummary) -> list[str]:
-    parent, origin = one.card.get("parent"), one.card.get("origin") or {}
-    parts = [f"{one.judge}@{parent}" if parent else "basic"]
-    parts += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
-    optimizer, decision = one.card.get("optimizer") or {}, one.card.get("decision") or {}
-    return [
-        ", ".join(parts),
-        str(one.card.get("created", "-")),
-        optimizer.get("name") or "-",
-        decision.get("verdict") or "-",
-    ]
-
-
-def _arrived(received: Received) -> Result:
-    artifact = received.artifact
-    origin = artifact.card.get("origin") or {}
-    words = f"{artifact.ref} is in the store" if received.new else f"{artifact.ref} was in the store already"
+    received = unpack(data, store_of(options))
+    artifact, origin = received.artifact, received.artifact.card.get("origin")
+    words = f"{artifact.ref} {'is in the store' if received.new else 'was in the store already'}"
     words += f" (arrived as version {origin['version']})" if origin else ""
     about = {
         "artifact": artifact.ref,
@@ -322,6 +276,27 @@ def _arrived(received: Received) -> Result:
         "new": received.new,
     }
     return Result(data=about, body=[words], notes=_file_beside(artifact.card))
+
+
+def lineage(options: LineageOptions) -> Result:
+    """Return the versions of a judge with what each came from."""
+    rows, versions = [], []
+    for one in store_named(options).list(options.judge):
+        parent, origin, made = one.card.get("parent"), one.card.get("origin"), one.card.get("created", "-")
+        came = [f"{one.judge}@{parent}" if parent else "basic"]
+        came += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
+        by = (one.card.get("optimizer") or {}).get("name") or "-"
+        decided, names = _decision(one).get("verdict") or "-", " ".join(one.names)
+        rows.append([f"{one.judge}@{one.version}", ", ".join(came), made, by, decided, _scored(one), names])
+        about = {key: one.card.get(key) for key in ("parent", "origin", "created", "sha256")}
+        versions.append({"version": one.version, "names": list(one.names), **about})
+    if not rows:
+        raise ArtifactError(
+            f"no artifact of {options.judge!r}",
+            hint="jurist artifacts list has all; --store names another folder",
+        )
+    columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
+    return Result(data={"judge": options.judge, "versions": versions}, body=[table("", columns, rows)])
 
 
 def _file_beside(card: dict[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, ask_of, free
-from ..jobs.sharing import RunShares, run_shares, who_judged
+from ..jobs.sharing import run_shares, who_judged
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.canary import Canary, canary_of
@@ -24,7 +24,7 @@ from ..runs.summary import Summary
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .on_ray import run_on_ray
 from .printing import Result, remark
-from .terminal import Bar, Bill, agree, approve
+from .terminal import Bar, agree, approve
 
 
 def run(options: RunOptions) -> Result:
@@ -43,7 +43,7 @@ def run(options: RunOptions) -> Result:
         raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
     if options.workers is not None and options.engine != "ray":
         raise UsageError("--workers are those of a cluster", hint="add --engine ray")
-    loaded, source, settings = _started(options)
+    loaded, source, settings = rows_of(options)
     with Bar() as bar:
         if options.canary:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
@@ -68,21 +68,9 @@ def judge_shard(
     options: RunOptions, before: Path, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
 ) -> Summary:
     """Judge the rows of one shard, on a worker; the lines of ``before`` are known."""
-    loaded, source, settings = _started(options)
+    loaded, source, settings = rows_of(options)
     settings, output = replace(settings, before=before), Path(options.output)
     return run_judge(loaded, source, output, settings=settings, on_begin=on_begin, on_row=on_row)
-
-
-def _started(options: RunOptions) -> tuple[LoadedJudge, Source, RunSettings]:
-    loaded, source, settings = rows_of(options)
-    settings = replace(
-        settings,
-        resume=options.resume,
-        retry_failed=options.retry_failed,
-        fresh=options.fresh,
-        shard=Shard(*options.shard) if options.shard else WHOLE,
-    )
-    return loaded, source, settings
 
 
 def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
@@ -101,19 +89,19 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
         )
     if loaded.note:
         remark(loaded.note)
-    source = Source(name=options.input, judge=loaded.judge, mapping=mapping)
-    return loaded, source, _settings(options)
-
-
-def _settings(options: JudgedRows) -> RunSettings:
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
-    return RunSettings(
+    settings = RunSettings(
         budget=Budget.of(options),
         on_bad_row=options.on_bad_row,
         rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
         ordered=not options.unordered,
     )
+    if isinstance(options, RunOptions):
+        shard = Shard(*options.shard) if options.shard else WHOLE
+        going_on = {name: getattr(options, name) for name in ("resume", "retry_failed", "fresh")}
+        settings = replace(settings, shard=shard, **going_on)
+    return loaded, Source(name=options.input, judge=loaded.judge, mapping=mapping), settings
 
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
@@ -131,12 +119,12 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
             raise GoldError(
                 f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"
             ) from error
-    return Canary(rows=canary_of(loaded, cases), on_drift=options.on_drift, on_row=on_row, tell=_tell)
 
+    def tell(drift: Drift) -> None:
+        said = "the model has drifted" if drift.shown else "no drift of the model is shown"
+        remark(f"canary: {said}: {drift}")
 
-def _tell(drift: Drift) -> None:
-    said = "the model has drifted" if drift.shown else "no drift of the model is shown"
-    remark(f"canary: {said}: {drift}")
+    return Canary(rows=canary_of(loaded, cases), on_drift=options.on_drift, on_row=on_row, tell=tell)
 
 
 def foreseen(
@@ -146,9 +134,7 @@ def foreseen(
     if all(map(free, loaded.models)) or plan.to_ask == 0:
         return None
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
-        approve(
-            Bill(calls=budget.calls, cost=budget.cost, capped=budget.cost is not None, about="up to"), yes=yes
-        )
+        approve(budget.calls, budget.cost, yes=yes, capped=budget.cost is not None, about="up to")
         return None
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
@@ -186,39 +172,35 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
     ]
 
 
-def _shares(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> RunShares | None:
-    """Return the shares of all lines there are, where a judge with a proof has judged them."""
-    output = Path(options.output)
-    if summary.stopped or loaded.artifact is None or not loaded.judge.answer.scale.domain:
-        return None
-    return run_shares(output, loaded) if output.is_file() else None
-
-
-def _share_words(found: RunShares | None) -> list[str]:
-    if found is None:
-        return []
-    one = found.shares[0]
-    corrected = f"not corrected: {one.proof.problem}" if one.proof.problem else f"corrected {one.proof}"
-    corrected = one.wide or corrected
-    return [] if one.proof.raw is None else [f"share of {one.name}: {one.proof.raw:.3f}, {corrected}"]
-
-
 def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
     """Return what is said of a run that has ended."""
     counts, spend = summary.to_json(), summary.spend
-    shares = _shares(options, loaded, summary)
+    where = f" (see {summary.rejects})" if summary.rejects else ""
+    shares, output = None, Path(options.output)
+    if (
+        not summary.stopped
+        and loaded.artifact is not None
+        and loaded.judge.answer.scale.domain
+        and output.is_file()
+    ):
+        shares = run_shares(output, loaded)
+    share_words = []
+    if shares is not None and (first := shares.shares[0]).proof.raw is not None:
+        problem = first.proof.problem
+        corrected = first.wide or (f"not corrected: {problem}" if problem else f"corrected {first.proof}")
+        share_words = [f"share of {first.name}: {first.proof.raw:.3f}, {corrected}"]
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
         f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
-        *_share_words(shares),
+        *share_words,
         *(
             [f"rows of the input that hold nothing for this judge: {summary.beside}"]
             if summary.beside
             else []
         ),
-        *([_rejected(summary)] if summary.rejected else []),
+        *([f"rows of the input that cannot be used: {summary.rejected}{where}"] if summary.rejected else []),
         *summary.lines,
         taken_words(spend),
     )
@@ -229,11 +211,6 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     found = {} if shares is None else {"shares": shares.to_json()["shares"]}
     data = {**about, **counts, **found, "rejects": summary.rejects, "spend": spend}
     return Result(data=data, body=[line], notes=notes, code=code)
-
-
-def _rejected(summary: Summary) -> str:
-    where = f" (see {summary.rejects})" if summary.rejects else ""
-    return f"rows of the input that cannot be used: {summary.rejected}{where}"
 
 
 def joined(options: JoinOptions) -> Result:

@@ -2,10 +2,8 @@
 
 import sys
 import threading
-from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
 from rich.console import Console
@@ -13,13 +11,11 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
-    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
-from rich.text import Text
 
 from ..arguments.groups import PaidOptions, RowOptions
 from ..engines.models import Model
@@ -37,9 +33,7 @@ _WIDE = 200
 _FIRST_LOOK = 10.0
 """Seconds until a bar says for the first time what goes wrong."""
 _WINDOW = 120.0
-"""Seconds that are remembered."""
-_LEAST = 2.0
-"""Seconds of work before a pace is said."""
+"""Seconds of work that the time that is left is foreseen by."""
 
 
 def human() -> Console:
@@ -47,59 +41,6 @@ def human() -> Console:
     if sys.stderr.isatty():
         return Console(stderr=True, highlight=False)
     return Console(stderr=True, highlight=False, soft_wrap=True, width=_WIDE)
-
-
-class Pace:
-    """How fast amounts grow over the last two minutes, and when they will have grown by so much more.
-
-    The slower of two paces is taken: that since the beginning, as the first answers of many calls at once come
-    together; and that of the later half, as what was paid before comes at once, and calls take longer while prompts
-    grow.
-    """
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, tuple[float, ...]]] = deque()
-
-    def see(self, now: float, *amounts: float) -> None:
-        """Take note of amounts at a time in seconds."""
-        self._seen.append((now, amounts))
-        while now - self._seen[0][0] > _WINDOW:
-            self._seen.popleft()
-
-    def left(self, rest: Sequence[float | None]) -> float | None:
-        """Return the seconds until the first of the amounts has grown by its rest."""
-        if not self._seen:
-            return None
-        now, last = self._seen[-1]
-        begin = self._seen[0]
-        middle = (begin[0] + now) / 2
-        half = next(one for one in reversed(self._seen) if one[0] <= middle)
-        ends = []
-        for place, amount in enumerate(rest):
-            spans = [(now - then, last[place] - amounts[place]) for then, amounts in (begin, half)]
-            if amount is not None and all(grown > 0 for _, grown in spans):
-                ends.append(max(0.0, amount) * max(passed / grown for passed, grown in spans))
-        return min(ends, default=None) if now - begin[0] >= _LEAST else None
-
-
-class TimeLeft(ProgressColumn):
-    """The time that a task of a bar may still take."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._paces: defaultdict[TaskID, Pace] = defaultdict(Pace)
-
-    def render(self, task: Task) -> Text:
-        """Return it in hours, minutes and seconds."""
-        self._paces[task.id].see(task.get_time(), task.completed)
-        left = 0.0 if task.finished else self._paces[task.id].left([task.remaining])
-        return Text("-:--:--" if left is None else clock(left), style="progress.remaining")
-
-
-def clock(seconds: float) -> str:
-    """Return seconds as ``1:02:03``."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 class Bar:
@@ -120,16 +61,20 @@ class Bar:
         """Draw the bar, or one more below."""
         if self._shown is None:
             console = human()
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
+            self._shown = self._stack.enter_context(
+                Progress(
+                    TextColumn("{task.description}"),
+                    BarColumn(),
+                    MofNCompleteColumn(),
+                    TimeElapsedColumn(),
+                    TimeRemainingColumn(),
+                    console=console,
+                    transient=True,
+                    # In a file or a pipe a bar would leave nothing but an empty line.
+                    disable=not console.is_terminal,
+                    speed_estimate_period=_WINDOW,
+                )
             )
-            # In a file or a pipe a bar would leave nothing but an empty line.
-            hidden = not console.is_terminal
-            shown = Progress(*columns, TimeLeft(), console=console, transient=True, disable=hidden)
-            self._shown = self._stack.enter_context(shown)
         self._task = self._shown.add_task(text, total=total)
 
     def watch(self, trouble: Callable[[], str]) -> None:
@@ -224,51 +169,53 @@ class NotApprovedError(JuristError):
     """A person said no: nothing was sent."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bill:
-    """What is to be approved."""
+def worry(
+    calls: int | None,
+    cost: float | None,
+    *,
+    unpriced: Sequence[str] = (),
+    bounded: bool = False,
+    capped: bool = False,
+    about: str = "about",
+) -> str:
+    """Return why a person should be asked, as ``this ...``; empty if there is no reason.
 
-    calls: int | None  # requests to real models, at most; ``None`` without a limit
-    cost: float | None  # US dollars, at most; ``None`` if not known
-    unpriced: tuple[str, ...] = ()  # models of a provider's own address whose price is not known
-    unknown: tuple[str, ...] = ()  # all models whose price is not known, those at other addresses too
-    bounded: bool = False  # whether the user limited the calls
-    capped: bool = False  # whether the user limited the cost
-    about: str = "about"  # ``about`` for an estimate, ``up to`` for a limit
-
-    def worry(self) -> str:
-        """Return why a person should be asked, as ``this ...``; empty if there is no reason.
-
-        A cost limit within :data:`ASK_COST` answers the question, and so does a limit on calls within
-        :data:`ASK_CALLS` where no price is known.
-        """
-        if self.calls == 0 or (self.capped and self.cost is not None and self.cost <= ASK_COST):
-            return ""
-        number = "an unlimited number of" if self.calls is None else f"{self.about} {self.calls}"
-        if self.calls is None or self.calls > ASK_CALLS:
-            price = f" and may cost {self.cost:.2f} USD" if self.cost is not None else ""
-            return f"this makes {number} calls to a real model{price}"
-        if self.cost is not None and self.cost > ASK_COST:
-            return f"this makes {number} calls to a real model and may cost {self.cost:.2f} USD"
-        if self.unpriced and not self.bounded:
-            return f"this makes {number} calls to {', '.join(self.unpriced)}, whose price is not known"
+    ``calls`` and US dollars are those of real models at most, ``None`` if not known; ``unpriced`` are models of a
+    provider's own address whose price is not known. A limit on cost (``capped``) within :data:`ASK_COST` answers the
+    question, and so does one on calls (``bounded``) within :data:`ASK_CALLS` where no price is known.
+    """
+    if calls == 0 or (capped and cost is not None and cost <= ASK_COST):
         return ""
+    number = "an unlimited number of" if calls is None else f"{about} {calls}"
+    if calls is None or calls > ASK_CALLS or (cost or 0) > ASK_COST:
+        price = f" and may cost {cost:.2f} USD" if cost is not None else ""
+        return f"this makes {number} calls to a real model{price}"
+    if unpriced and not bounded:
+        return f"this makes {number} calls to {', '.join(unpriced)}, whose price is not known"
+    return ""
 
 
-def approve(bill: Bill, *, yes: bool) -> None:
-    """Ask a person before much is paid; where nobody can answer, refuse."""
-    blind = dict.fromkeys((*bill.unknown, *bill.unpriced))
-    if bill.capped and blind and bill.calls != 0:  # the meter would refuse as well, but after a call was paid
+def approve(
+    calls: int | None,
+    cost: float | None,
+    *,
+    yes: bool,
+    capped: bool,
+    unknown: Sequence[str] = (),
+    **about: Any,
+) -> None:
+    """Ask a person before much is paid, see :func:`worry`; where nobody can answer, refuse."""
+    if capped and unknown and calls != 0:  # the meter would refuse as well, but after a call was paid
         raise UsageError(
-            f"--max-cost cannot be kept: the price of {', '.join(blind)} is not known",
+            f"--max-cost cannot be kept: the price of {', '.join(unknown)} is not known",
             hint="limit the calls with --max-calls instead",
         )
-    worry = "" if yes else bill.worry()
-    if not worry:
+    why = "" if yes else worry(calls, cost, capped=capped, **about)
+    if not why:
         return
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(worry, hint="add --yes to go on")
-    sys.stderr.write(f"{worry}; go on? [y/N] ")
+        raise UsageError(why, hint="add --yes to go on")
+    sys.stderr.write(f"{why}; go on? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise NotApprovedError("nothing was sent", hint="answer y, or add --yes")
@@ -285,27 +232,21 @@ def agree(
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     answers, limit = sum(paid.values()), estimate.budget.calls
-    kept = f"; {answers} answers are paid already" if answers else ""
-    remark(f"before: {estimate.words}{kept}")
+    remark(f"before: {estimate.words}{f'; {answers} answers are paid already' if answers else ''}")
     whole = estimate.whole.calls
     if limit is not None and whole.most is not None and limit - spent < whole.most:
         may = "will" if limit - spent < whole.least else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     for note in notes:
         remark(note)
-    approve(bill(estimate, paid, spent=spent, bounded=bounded), yes=yes)
-
-
-def bill(estimate: Estimate, paid: Mapping[str, int], *, spent: int = 0, bounded: bool | None = None) -> Bill:
-    """Return what is to be approved of an estimate; see :func:`agree`."""
     calls, cost = estimate.left(paid, spent)
-    billed = estimate.billed
-    return Bill(
-        calls=calls,
-        cost=cost,
+    approve(
+        calls,
+        cost,
+        yes=yes,
         unpriced=estimate.hosted,
         unknown=estimate.unpriced,
-        bounded=estimate.budget.calls is not None if bounded is None else bounded,
+        bounded=limit is not None if bounded is None else bounded,
         capped=estimate.budget.cost is not None,
-        about="about" if billed.least == billed.most else "up to",
+        about="about" if estimate.billed.least == estimate.billed.most else "up to",
     )

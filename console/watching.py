@@ -8,7 +8,8 @@ for more than a twentieth of the time.
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -24,12 +25,14 @@ from ..errors import printable
 from ..optimizers.base import Event, Job
 from ..optimizers.board import Board
 from ..optimizers.candidate import candidate_names, source_words
-from ..optimizers.progress import CandidateStatus, Part, Snapshot, Standings
-from ..optimizers.standing import Standing
+from ..optimizers.progress import Part, Snapshot, Standings
 from ..report.render import as_text
 from ..report.table import table
-from .terminal import Pace, clock
 
+_WINDOW = 120.0
+"""Seconds that a pace remembers."""
+_LEAST = 2.0
+"""Seconds of work before a pace is said."""
 _REFRESH = 0.25
 """Seconds between two drawings."""
 _LOOK = 1.0
@@ -44,6 +47,45 @@ _ID = re.compile(r"\b[0-9a-f]{12}\b")
 """What a candidate's id looks like."""
 _BETWEEN = 1.0
 """Seconds between two lines about steps or candidates; phases and notes are always printed."""
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as ``1:02:03``."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+class Pace:
+    """How fast amounts grow over the last two minutes, and when they will have grown by so much more.
+
+    The slower of two paces is taken: that since the beginning, as the first answers of many calls at once come
+    together; and that of the later half, as what was paid before comes at once, and calls take longer while prompts
+    grow.
+    """
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, tuple[float, ...]]] = deque()
+
+    def see(self, now: float, *amounts: float) -> None:
+        """Take note of amounts at a time in seconds."""
+        self._seen.append((now, amounts))
+        while now - self._seen[0][0] > _WINDOW:
+            self._seen.popleft()
+
+    def left(self, rest: Sequence[float | None]) -> float | None:
+        """Return the seconds until the first of the amounts has grown by its rest."""
+        if not self._seen:
+            return None
+        now, last = self._seen[-1]
+        begin = self._seen[0]
+        middle = (begin[0] + now) / 2
+        half = next(one for one in reversed(self._seen) if one[0] <= middle)
+        ends = []
+        for place, amount in enumerate(rest):
+            spans = [(now - then, last[place] - amounts[place]) for then, amounts in (begin, half)]
+            if amount is not None and all(grown > 0 for _, grown in spans):
+                ends.append(max(0.0, amount) * max(passed / grown for passed, grown in spans))
+        return min(ends, default=None) if now - begin[0] >= _LEAST else None
 
 
 class Watch:
@@ -257,19 +299,18 @@ def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
     columns = ["candidate", *wide, train, f"dev {metric}", "gain [95 %]"]
     rows = []
     for one in snapshot.shown:
-        chosen = snapshot.best is not None and one.candidate.id == snapshot.best.candidate.id
-        first, *others = _row(one, snapshot.names, narrow=narrow)
-        rows.append([f"* {first}" if chosen else first, *others])
+        tried, names = one.candidate, snapshot.names
+        chosen = snapshot.best is not None and tried.id == snapshot.best.candidate.id
+        name = f"* {names[tried.id]}" if chosen else names[tried.id]
+        origin = () if narrow else (tried.source, names.get(tried.parent or "", "-"))
+        seen = f"{one.train.cases}/{one.train.of}" if narrow else _part(one.train)
+        gain = (
+            "-"
+            if one.gain is None
+            else "{:+.3f} [{:+.3f}, {:+.3f}]".format(one.gain.gain, *one.gain.interval)
+        )
+        rows.append([name, *origin, seen, _part(one.dev), gain])
     return Text(as_text(table("", columns, rows), width).rstrip("\n"))
-
-
-def _row(one: CandidateStatus, names: Mapping[str, str], *, narrow: bool) -> list[str]:
-    found = one.candidate
-    name, parent = names[found.id], names.get(found.parent or "", "-")
-    if narrow:
-        train = f"{one.train.cases}/{one.train.of}"
-        return [name, train, _part(one.dev), _gain(one.gain)]
-    return [name, found.source, parent, _part(one.train), _part(one.dev), _gain(one.gain)]
 
 
 def _part(part: Part) -> str:
@@ -277,15 +318,14 @@ def _part(part: Part) -> str:
     return f"{value} {part.cases}/{part.of}"
 
 
-def _gain(found: Standing | None) -> str:
-    return "-" if found is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(found.gain, *found.interval)
-
-
 def _spent(meter: Meter) -> str:
     budget = meter.budget
-    calls = f"{meter.calls} of {budget.calls}" if budget.calls is not None else f"{meter.calls}"
-    tokens = f"{meter.tokens} of {budget.tokens}" if budget.tokens is not None else f"{meter.tokens}"
-    cost = f"{meter.cost:.4f} of {budget.cost:g}" if budget.cost is not None else f"{meter.cost:.4f}"
+    amounts = (
+        (f"{meter.calls}", budget.calls),
+        (f"{meter.tokens}", budget.tokens),
+        (f"{meter.cost:.4f}", budget.cost and f"{budget.cost:g}"),
+    )
+    calls, tokens, cost = (said if limit is None else f"{said} of {limit}" for said, limit in amounts)
     return f"spent: {calls} calls, {tokens} tokens, {cost} USD"
 
 

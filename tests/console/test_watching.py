@@ -16,8 +16,7 @@ import pytest
 from rich.console import Console
 from small import claims, cli, ok, write_jsonl
 
-from jurist.console.terminal import Pace
-from jurist.console.watching import Watch, one_line
+from jurist.console.watching import Pace, Watch, one_line
 from jurist.engines.channel import CallContext
 from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
@@ -214,7 +213,7 @@ def test_calls_that_fail_are_said() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-@pytest.mark.parametrize("where", ["optimizers.progress.Standings.look", "console.terminal.Pace.see"])
+@pytest.mark.parametrize("where", ["optimizers.progress.Standings.look", "console.watching.Pace.see"])
 def test_a_fault_in_the_display_does_not_touch_the_work(
     where: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

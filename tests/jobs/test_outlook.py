@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from small import FAST, claims, cli, ok, write_jsonl
 
-from jurist.console.terminal import Bill
+from jurist.console.terminal import worry
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.evaluation.votes import Sampling
@@ -121,34 +121,27 @@ def test_an_unknown_price_is_named() -> None:
     assert seen.words.endswith("the price of openai/x is not known")
 
 
-BILLS = [
-    (Bill(calls=1000, cost=None), ""),
-    (Bill(calls=1001, cost=None), "this makes about 1001 calls to a real model"),
-    (Bill(calls=None, cost=None), "this makes an unlimited number of calls to a real model"),
-    (Bill(calls=0, cost=None, unpriced=("x",)), ""),
-    (
-        Bill(calls=10, cost=1.01, about="up to"),
-        "this makes up to 10 calls to a real model and may cost 1.01 USD",
-    ),
-    (Bill(calls=10, cost=1.0), ""),
-    (Bill(calls=5000, cost=0.9), "this makes about 5000 calls to a real model and may cost 0.90 USD"),
-    (Bill(calls=5000, cost=0.9, capped=True), ""),
-    (
-        Bill(calls=5000, cost=2.0, capped=True),
-        "this makes about 5000 calls to a real model and may cost 2.00 USD",
-    ),
-    (Bill(calls=5000, cost=None, capped=True), "this makes about 5000 calls to a real model"),
-    (
-        Bill(calls=10, cost=None, unpriced=("p/m",)),
-        "this makes about 10 calls to p/m, whose price is not known",
-    ),
-    (Bill(calls=10, cost=None, unpriced=("p/m",), bounded=True), ""),
+WORRIES: list[tuple[int | None, float | None, dict[str, Any], str]] = [
+    (1000, None, {}, ""),
+    (1001, None, {}, "this makes about 1001 calls to a real model"),
+    (None, None, {}, "this makes an unlimited number of calls to a real model"),
+    (0, None, {"unpriced": ("x",)}, ""),
+    (10, 1.01, {"about": "up to"}, "this makes up to 10 calls to a real model and may cost 1.01 USD"),
+    (10, 1.0, {}, ""),
+    (5000, 0.9, {}, "this makes about 5000 calls to a real model and may cost 0.90 USD"),
+    (5000, 0.9, {"capped": True}, ""),
+    (5000, 2.0, {"capped": True}, "this makes about 5000 calls to a real model and may cost 2.00 USD"),
+    (5000, None, {"capped": True}, "this makes about 5000 calls to a real model"),
+    (10, None, {"unpriced": ("p/m",)}, "this makes about 10 calls to p/m, whose price is not known"),
+    (10, None, {"unpriced": ("p/m",), "bounded": True}, ""),
 ]
 
 
-@pytest.mark.parametrize(("bill", "worry"), BILLS)
-def test_when_a_person_is_asked(bill: Bill, worry: str) -> None:
-    assert bill.worry() == worry
+@pytest.mark.parametrize(("calls", "cost", "about", "said"), WORRIES)
+def test_when_a_person_is_asked(
+    calls: int | None, cost: float | None, about: dict[str, Any], said: str
+) -> None:
+    assert worry(calls, cost, **about) == said
 
 
 class _Terminal(io.StringIO):
