@@ -33,6 +33,7 @@ class GenerateOptions(
     input: str = option(
         "DOCS|GOLD", "rows with 'text', a folder of .txt and .md, or gold with references (cognibench-mini)"
     )
+    output: str = option("F.jsonl", "the file to write, a dialogue a line")
     turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
     words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
     topics: str | None = option("A,B", "one dialogue for each document and topic (default: its title)")
@@ -78,8 +79,6 @@ class DialogueOptions(GenerateOptions, command="generate dialogue", does="genera
     default model, "offline", copies sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a
     crash, --resume continues, pays nothing twice, and ends in the same file.
     """
-
-    output: str = option("F.jsonl", "the file to write, a dialogue a line")
 
 
 class DatasetOptions(
@@ -241,7 +240,7 @@ class BenchmarkOptions(
 class HaluAgentOptions(
     ItemsOptions,
     command="generate haluagent",
-    does="haluagent.make",
+    does="generate.haluagent",
     helps={
         "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs"
     },

@@ -1,7 +1,7 @@
 """``jurist assess``: sentences of dialogues, C-FAITH's items, or FAITHQA's queries."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from ..papers.cognibench.assess import (
     MEASURES,
     Assessed,
     Assessment,
-    Measure,
     read_prompts,
 )
 from ..papers.cognibench.dataset import response_rows
@@ -118,43 +117,46 @@ def _sentences(options: AssessOptions) -> tuple[Assessment, Show]:
         calibration = {"gold": work.calibration.name, "rows": len(work.held_out), "left_out": left_out}
         models = [one.to_json() for one in found]
         data = {"benchmark": work.benchmark, "prompts": len(work.prompts), "calibration": calibration}
-        return {**data, "models": models}, _answer_rows(found), _sentences_body(work, found)
+        answers = (
+            {"model": one.model, **row, "response": labelled.answer.text}
+            for one in found
+            for row, labelled in zip(response_rows(one.answers), one.answers, strict=True)
+        )
+        return {**data, "models": models}, answers, _sentences_body(work, found)
 
     return work, show
 
 
-def _answer_rows(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
-    for model in found:
-        rows = response_rows(model.answers)
-        for row, one in zip(rows, model.answers, strict=True):
-            yield {"model": model.model, **row, "response": one.answer.text}
-
-
 def _sentences_body(work: Assessment, found: Sequence[Assessed]) -> list[Part]:
     left_out = len(work.calibration.cases) - len(work.held_out)
-    return [
+    body: list[Part] = [
         _measures("shares of statement types: raw; corrected [95 % interval]", _TYPES, found),
         _measures(
             "rates of hallucination, of all and by type: raw; corrected [95 % interval]", _RATES, found
         ),
-        _calibration(found[0]),
+    ]
+    rows = []  # the judge on its calibration is the same for every model
+    for name, measure in found[0].measures.items():
+        told = measure.corrected
+        ends = ((told.sensitivity, told.positives), (told.specificity, told.negatives))
+        cells = ["-" if value is None else f"{value:.3f} of {of}" for value, of in ends]
+        rows.append([name.replace("_", " "), *cells])
+    body.append(table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows))
+    body.append(
         f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "
         f"{work.calibration.name} ({left_out} left out because it was compiled on them or on near copies of them)"
-        f"{below(work.judge.judge.answer.strictness)}",
-        *(note for one in found for note in _notes(one)),
-    ]
-
-
-def _notes(one: Assessed) -> Iterator[str]:
-    """Yield what could not be corrected, and what has no answer."""
-    for name, measure in one.measures.items():
-        what = name.replace("_", " ")
-        if measure.corrected.problem:
-            yield f"{one.model}: {what} is not corrected: {measure.corrected.problem}"
-        elif measure.corrected.clipped:
-            yield f"{one.model}: {what} was put back into 0 to 1 after correction"
-    if one.empty or one.failed:
-        yield f"{one.model}: {one.empty} prompts without an answer, {one.failed} failed"
+        f"{below(work.judge.judge.answer.strictness)}"
+    )
+    for one in found:
+        for name, measure in one.measures.items():
+            what = name.replace("_", " ")
+            if measure.corrected.problem:
+                body.append(f"{one.model}: {what} is not corrected: {measure.corrected.problem}")
+            elif measure.corrected.clipped:
+                body.append(f"{one.model}: {what} was put back into 0 to 1 after correction")
+        if one.empty or one.failed:
+            body.append(f"{one.model}: {one.empty} prompts without an answer, {one.failed} failed")
+    return body
 
 
 def _measures(title: str, names: Sequence[str], found: Sequence[Assessed]) -> Table:
@@ -162,27 +164,10 @@ def _measures(title: str, names: Sequence[str], found: Sequence[Assessed]) -> Ta
     for one in found:
         counts = one.to_json()
         labelled = counts["sentences"] - counts["unlabelled"]
-        rows.append(
-            [one.model, str(counts["answers"]), str(labelled), *(_cell(one.measures[name]) for name in names)]
-        )
+        measures = [one.measures[name] for name in names]
+        cells = [f"{number_cell(measure.raw.value)}; {measure.corrected}" for measure in measures]
+        rows.append([one.model, str(counts["answers"]), str(labelled), *cells])
     return table(title, ("model", "answers", "sentences", *(name.replace("_", " ") for name in names)), rows)
-
-
-def _cell(measure: Measure) -> str:
-    return f"{number_cell(measure.raw.value)}; {measure.corrected}"
-
-
-def _calibration(one: Assessed) -> Table:
-    """Return how well the judge told each thing on the calibration: the same for every model."""
-    rows = []
-    for name, measure in one.measures.items():
-        told = measure.corrected
-        cells = [
-            "-" if value is None else f"{value:.3f} of {of}"
-            for value, of in ((told.sensitivity, told.positives), (told.specificity, told.negatives))
-        ]
-        rows.append([name.replace("_", " "), *cells])
-    return table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows)
 
 
 def items_of_benchmark(path: str) -> tuple[Item, ...]:
@@ -216,43 +201,47 @@ def _items(options: AssessOptions, items: tuple[Item, ...]) -> tuple[ItemAssessm
     )
 
     def show(found: list[AssessedItems]) -> Shown:
-        data = {
+        data: dict[str, Any] = {
             "benchmark": work.benchmark,
             "items": len(work.items),
             "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
             "models": [one.to_json() for one in found],
-            "paired": _pairs(found),
+            "paired": [
+                {
+                    "first": one.first,
+                    "second": one.second,
+                    "only_first": one.mcnemar.b,
+                    "only_second": one.mcnemar.c,
+                    "p": one.p,
+                    "p_holm": one.p_holm,
+                }
+                for one in paired({one.model: one.found for one in found})
+                if one.mcnemar
+            ],
         }
-        return data, _item_answers(found), _items_body(work, found)
+        answers = (
+            {
+                "model": one.model,
+                "id": result.item.id,
+                "format": result.item.format,
+                "reply": reply,
+                "hallucinated": result.hallucinated,
+                "failed": result.failed,
+            }
+            for one in found
+            for reply, result in zip(one.replies, one.found, strict=True)
+        )
+        return data, answers, _items_body(work, found, data["paired"])
 
     return work, show
 
 
-def _item_answers(found: Sequence[AssessedItems]) -> Iterator[dict[str, Any]]:
-    for one in found:
-        for reply, result in zip(one.replies, one.found, strict=True):
-            said = {"reply": reply, "hallucinated": result.hallucinated, "failed": result.failed}
-            yield {"model": one.model, "id": result.item.id, "format": result.item.format, **said}
-
-
-def _pairs(found: Sequence[AssessedItems]) -> list[dict[str, Any]]:
-    """Return each pair of models with its tests, all of them corrected together (Holm)."""
-    tests = paired({one.model: one.found for one in found})
-    return [
-        {"first": one.first, "second": one.second, "only_first": one.mcnemar.b, "only_second": one.mcnemar.c}
-        | {"p": one.p, "p_holm": one.p_holm}
-        for one in tests
-        if one.mcnemar
-    ]
-
-
-_COUNTED = ("first", "second", "only_first", "only_second")
-
-
-def _items_body(work: ItemAssessment, found: Sequence[AssessedItems]) -> list[Part]:
+def _items_body(
+    work: ItemAssessment, found: Sequence[AssessedItems], tests: Sequence[Mapping[str, Any]]
+) -> list[Part]:
     pairs = [
-        [*(str(one[name]) for name in _COUNTED), f"{one['p']:.3g}", f"{one['p_holm']:.3g}"]
-        for one in _pairs(found)
+        [str(value) if isinstance(value, str | int) else f"{value:.3g}" for value in one.values()]
+        for one in tests
     ]
     return [
         _formats([(one, one.rates) for one in found]),

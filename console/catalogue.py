@@ -10,7 +10,7 @@ from ..arguments.catalogue import CompletionOptions, ExportOptions, NewOptions, 
 from ..arguments.groups import Form
 from ..engines.models import Model
 from ..errors import GoldError, JuristError, UsageError
-from ..exports import Exporter, Subject, Target, exporter, rendered, subject_of
+from ..exports import Subject, Target, exporter, rendered, subject_of
 from ..exports.incoming import (
     Asked,
     IncomingPrompt,
@@ -20,7 +20,7 @@ from ..exports.incoming import (
     read_prompt,
     score_asked,
 )
-from ..exports.parity import Parity, nasty_cases, parity, rows_of
+from ..exports.parity import nasty_cases, parity, rows_of
 from ..exports.training import LEAST_EXAMPLES, Selection, make_training
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
@@ -30,7 +30,7 @@ from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
 from .inputs import mapping_of, shares_of, store_of
-from .printing import Part, Result, Verbatim, remark, write_text
+from .printing import Result, Verbatim, remark, write_text
 from .terminal import progress
 
 
@@ -64,16 +64,16 @@ def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
 
 
 def _rows(found: Mapping[str, Judge]) -> list[list[str]]:
-    return [[one.name, one.description, _answers(one), _metric(one)] for one in found.values()]
+    """Return each with what it can answer, with a remark on each answer that has one."""
+    rows = []
+    for one in found.values():
+        answers = (f"{name} ({note})" if note else name for name, note in one.answer.scale.listing()[1])
+        rows.append([one.name, one.description, ", ".join(answers), _metric(one)])
+    return rows
 
 
 def _metric(judge: Judge) -> str:
     return judge.metric if isinstance(judge.metric, str) else "custom"
-
-
-def _answers(judge: Judge) -> str:
-    """Return what can be answered, with a remark on each that has one."""
-    return ", ".join(f"{one} ({note})" if note else one for one, note in judge.answer.scale.listing()[1])
 
 
 def completion(options: CompletionOptions) -> Result:
@@ -93,60 +93,28 @@ def export_(options: ExportOptions) -> Result:
     target = exporter(options.target)
     subject, name = _subject(options)
     about = {"judge": name, "target": options.target, "output": options.output}
-    if options.check:
-        return _checked(options, target, subject, about)
-    text, notes = rendered(target, subject), [*getattr(target, "limits", ()), *subject.limits]
-    if options.output in (None, "-"):
-        body: list[Part] = [Verbatim(text)]
-        return Result(data={**about, "limits": notes, "text": text}, body=body, notes=notes)
-    write_text(text, options.output)
-    return Result(data={**about, "limits": notes}, body=[f"{name} written to {options.output}"], notes=notes)
-
-
-def _subject(options: ExportOptions) -> tuple[Subject, str]:
-    model = Model(name=options.model) if options.model else None
-    loaded = load_judge(options.judge, store=store_of(options), model=model)
-    for said in (loaded.standing, loaded.other_model if model else ""):
-        if said:
-            remark(said)
-    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    if model is None:
-        name = (subject.card.get("model") or {}).get("name")
-        model = replace(loaded.model, name=name) if name else None
-    else:
-        model = loaded.model
-    cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
-    if options.check and not cases:
-        cases = nasty_cases(loaded.judge)
-    return replace(subject, model=model, rows=rows_of(subject, cases) if cases else ()), loaded.name
-
-
-def _checked(
-    options: ExportOptions, target: Exporter, subject: Subject, about: Mapping[str, object]
-) -> Result:
+    limits = [*getattr(target, "limits", ()), *subject.limits]
+    shown = options.output in (None, "-")
+    if not options.check:
+        text = rendered(target, subject)
+        if shown:
+            data = {**about, "limits": limits, "text": text}
+            return Result(data=data, body=[Verbatim(text)], notes=limits)
+        write_text(text, options.output)
+        return Result(
+            data={**about, "limits": limits}, body=[f"{name} written to {options.output}"], notes=limits
+        )
     if not isinstance(target, Target):
         raise UsageError(
             f"nothing that runs here loads and fills an export to {options.target}, so there is nothing to check",
             hint="leave out --check",
         )
     found = parity(target, subject)
-    if options.output not in (None, "-"):
+    if not shown:
         write_text(rendered(target, subject), options.output)
-    return Result(
-        data={**about, **found.to_json(), "limits": [*target.limits, *subject.limits]},
-        body=_words(options, found),
-        notes=[*target.limits, *subject.limits],
-        code=1 if found.different else 0,
-    )
-
-
-def _words(options: ExportOptions, found: Parity) -> list[Part]:
-    what = (
-        "of your rows"
-        if options.input
-        else "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
-    )
+    traps = "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
     share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
+    what = "of your rows" if options.input else traps
     lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
     if found.raw < found.equal:
         lines.append(
@@ -154,9 +122,25 @@ def _words(options: ExportOptions, found: Parity) -> list[Part]:
             f"{found.raw} are the same as they stand"
         )
     if found.different:
-        shown = ", ".join(found.different[:5])
-        lines.append(f"{len(found.different)} rows differ, such as {shown}")
-    return list(lines)
+        lines.append(f"{len(found.different)} rows differ, such as {', '.join(found.different[:5])}")
+    data = {**about, **found.to_json(), "limits": limits}
+    return Result(data=data, body=lines, notes=limits, code=1 if found.different else 0)
+
+
+def _subject(options: ExportOptions) -> tuple[Subject, str]:
+    """Return what is exported, with the rows and the model that it is to hold, and its name."""
+    model = Model(name=options.model) if options.model else None
+    loaded = load_judge(options.judge, store=store_of(options), model=model)
+    for said in (loaded.standing, loaded.other_model if model else ""):
+        if said:
+            remark(said)
+    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    name = loaded.model.name if model else (subject.card.get("model") or {}).get("name")
+    cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
+    if options.check and not cases:
+        cases = nasty_cases(loaded.judge)
+    rows = rows_of(subject, cases) if cases else ()
+    return replace(subject, model=replace(loaded.model, name=name) if name else None, rows=rows), loaded.name
 
 
 def new(options: NewOptions) -> Result:
@@ -190,22 +174,21 @@ def new(options: NewOptions) -> Result:
 
 
 def _asked(options: NewOptions, prompt: IncomingPrompt) -> Asked:
+    def listed(text: str) -> list[str]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+
     if options.labels is None and options.positive:
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
-        return preference_asked(_listed(options.prefer), prompt.inputs)
+        return preference_asked(listed(options.prefer), prompt.inputs)
     if options.score is not None:
         return score_asked(options.score)
     if options.labels is not None:
-        return labels_asked(_listed(options.labels), _listed(options.positive))
+        return labels_asked(listed(options.labels), listed(options.positive))
     raise UsageError(
         "nothing says what it answers",
         hint="give --labels yes,no, --score 1-5, or --prefer with the two inputs that are compared",
     )
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def training(options: TrainingOptions) -> Result:

@@ -8,11 +8,13 @@ from typing import Any
 from ..api import compile
 from ..arguments.artifacts import ChooseOptions
 from ..arguments.compile import CompileOptions
+from ..cases import Case
 from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
+from ..evaluation.measured import objective_score
 from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -27,12 +29,13 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..optimizers.base import Sink
+from ..optimizers.board import Board, Candidate
 from ..programs.judge import Judge
-from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from ..report.differing import Succession, against_before, change_words
 from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table, spend_line
-from .haluagent import compiled_parts
+from ..report.table import table
+from .history import prompt_diff
 from .inputs import (
     model_of,
     settings_of,
@@ -41,7 +44,7 @@ from .inputs import (
     verified,
     verifier_model,
 )
-from .printing import Part, Result, remark
+from .printing import Part, Result, Verbatim, remark
 from .strata import People
 from .terminal import Bar, Terminal, agree, human
 from .watching import Watch
@@ -70,7 +73,7 @@ def run(options: CompileOptions) -> Result:
     succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     generator = plan.judge.role == "generator"
-    written, told = compiled_parts(compiled, plan.split.dev, store) if generator else ([], {})
+    written, told = _generator_parts(compiled, plan.split.dev, store) if generator else ([], {})
     forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
         data={**about, **compiled.artifact.card, **raters.to_json(), **told, **forecast}
@@ -99,7 +102,11 @@ class _Compiling(Terminal):
         _check_reference(options.judge)
         found, reference = super().judge(judge, store)
         if options.metric:
-            found = _with_metric(found, options.metric)
+            fitting = choosable(found.comparison)
+            if options.metric not in fitting:
+                said = f"no metric of {found.name} is called {options.metric!r}"
+                raise UsageError(said, hint=choices(options.metric, fitting))
+            found = found.with_metric(options.metric)
         if options.strictness:
             found = with_strictness(found, options.strictness)
         return verified(found, options, options.model, store), reference
@@ -167,31 +174,77 @@ def _proposer(options: CompileOptions) -> Model | None:
     return model_of(endpoint, options.prompt_model, options.seed)
 
 
-def _with_metric(judge: Judge, metric: str) -> Judge:
-    fitting = choosable(judge.comparison)
-    if metric not in fitting:
-        raise UsageError(f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, fitting))
-    return judge.with_metric(metric)
-
-
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
     card, result = compiled.artifact.card, compiled.result
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
+    artifact, kept = compiled.artifact, card.get("thresholds") or {}
+    sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
+    cut = f"; positive from a probability of {sampling.needed:.3g} on" if sampling.by_probability else ""
+    fewer = (
+        f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
+        "labelled, show a gain with a fraction of the labels of a test)"
+    )
+    shown = (card.get("decision") or {}).get("verdict") == "better"
     return [
-        *proof_parts(card, compiled.proof.decision, *raters.lines()),
+        *_proof_parts(card, compiled.proof.decision, *raters.lines()),
         *([succession.words] if succession else []),
         *(
             [f"warning: {succession.warning}"]
             if succession and succession.warning and compiled.latest
             else []
         ),
-        *compiled.artifact.about.cheaper_words,
-        changed_line(result.board.basic.state, compiled.artifact),
+        *artifact.about.cheaper_words,
+        f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
         f"{spend_line(card['spend'])}; {plural(len(result.board.candidates), 'candidate')}{ended}",
-        kept_line(compiled.artifact, latest=compiled.latest),
-        next_line(compiled.artifact),
+        _kept_line(artifact, latest=compiled.latest),
+        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
+        f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}",
         *([OFFLINE] if plan.model.offline else []),
     ]
+
+
+def _generator_parts(
+    compiled: Compiled, dev: Sequence[Case], store: Store
+) -> tuple[list[Part], dict[str, Any]]:
+    """Return what is printed of a compiled generator beside its proof, and the same as JSON values.
+
+    Table 3, on the documents that the search selected on, and what changed in the prompts.
+    """
+    artifact = compiled.artifact
+    found = _rounds(compiled.result.board, dev)
+    diff = prompt_diff(artifact, store)
+    rows = [
+        [str(number), *(f"{rate:.3f}" for rate in rates.values()), name]
+        + (["kept"] if name == compiled.result.best.id else [""])
+        for number, name, rates in found
+    ]
+    title = f"the best prompts of each round, on {len(dev)} dev passages (C-FAITH Table 3)"
+    shown = table(title, ("round", *found[0][2], "candidate", ""), rows)
+    return [shown, *([Verbatim(diff)] if diff else [])], {
+        "rounds": [{"number": number, "candidate": name, "rates": rates} for number, name, rates in found],
+        "diff": diff,
+    }
+
+
+def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str, float]]]:
+    """Return number, best prompts and rates of each round, of those scored on as much of dev as the basic prompts.
+
+    Nothing is asked for it: a search keeps what every check said of everything that was written. A round whose best is
+    below that of the one before is there too: it is where the search ended.
+    """
+    ids = {case.id for case in dev}
+    whole = len(ids & board.outcomes(board.basic).keys())
+    best: dict[int, Candidate] = {}
+    for one in board.candidates.values():
+        if len(ids & board.outcomes(one).keys()) >= whole:
+            known = best.setdefault(one.step, one)
+            best[one.step] = max(known, one, key=lambda candidate: board.value(candidate, dev))
+    comparison, found = board.judge.comparison, []
+    for number, one in sorted(best.items()):
+        rows = [outcome.row for case_id, outcome in board.outcomes(one).items() if case_id in ids]
+        rates = {name: objective_score(rows, name, comparison) for name in comparison.metrics}
+        found.append((number, one.id, rates))
+    return found
 
 
 def choose_candidate(options: ChooseOptions) -> Result:
@@ -223,14 +276,14 @@ def choose_candidate(options: ChooseOptions) -> Result:
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},
         body=[
-            *proof_parts(card, chosen.proof.decision),
+            *_proof_parts(card, chosen.proof.decision),
             spend_line(card["spend"]),
-            kept_line(chosen.artifact, latest=chosen.latest),
+            _kept_line(chosen.artifact, latest=chosen.latest),
         ],
     )
 
 
-def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
+def _proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
     """Return the metric that was compiled for, references, what was not answered, ``notes``, and the decision."""
     metric = decision.metric
     scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
@@ -250,28 +303,7 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
     return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
 
 
-def changed_line(basic: PromptState, artifact: Artifact) -> str:
-    """Return what compiling changed in the prompt, in words."""
-    kept = artifact.card.get("thresholds") or {}
-    sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
-    cut = f"; positive from a probability of {sampling.needed:.3g} on" if sampling.by_probability else ""
-    return f"prompt: {change_words(basic, artifact.state)}{cut}"
-
-
-def kept_line(artifact: Artifact, *, latest: bool) -> str:
+def _kept_line(artifact: Artifact, *, latest: bool) -> str:
     """Return where an artifact is, and whether its judge's name now means it."""
     kept = f"saved as {artifact.ref}, not promoted (use --force to promote)"
     return f"artifact: {artifact.path} ({'latest' if latest else kept})"
-
-
-def next_line(artifact: Artifact) -> str:
-    """Return how to look at it, and how to show it with few labels where it is not shown."""
-    shown = (artifact.card.get("decision") or {}).get("verdict") == "better"
-    fewer = (
-        f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
-        "labelled, show a gain with a fraction of the labels of a test)"
-    )
-    return (
-        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
-        f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}"
-    )

@@ -1,6 +1,6 @@
-"""``jurist generate``: dialogues, ``cognibench-l``, ``faithqa``, any generator; and ``jurist gold dynamics``."""
+"""``jurist generate`` with its kinds, and ``jurist gold dynamics``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from ..arguments.generate import (
     DatasetOptions,
     DialogueOptions,
     GenerateOptions,
+    HaluAgentOptions,
     ItemsOptions,
     LabellerOptions,
 )
@@ -17,13 +18,15 @@ from ..arguments.gold import DynamicsOptions
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, UsageError, choices
+from ..evaluation.intervals import Share
 from ..gold.documents import read_documents
+from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
+from ..jobs.estimate import Estimate
 from ..jobs.foresee import foresee_items
 from ..jobs.generation import Generated, Generation, generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.dialogues import (
-    Dataset,
     DialogueSpec,
     dialogue_counts,
     dialogue_job,
@@ -35,14 +38,16 @@ from ..papers.cognibench.statistics import Dynamics, describe_labelled, plot_dyn
 from ..papers.cognibench.statistics import dynamics as dynamics_of
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..papers.faithqa.benchmark import plan_rows, statistics
+from ..papers.haluagent.making import distinct, make_benchmark
 from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..programs.generator import generator_of
+from ..programs.haluagent.writing import HALUAGENT
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.scores import OFFLINE, number_cell, total_line
-from ..report.table import Table, records, table
+from ..report.table import records, table
 from .inputs import gold_of, labelling, model_of, store_of, verified, verifier_model
 from .printing import Part, Result, remark, write_text
 from .terminal import Started
@@ -53,12 +58,12 @@ _OFFLINE = "engine: offline, which copies the document's sentences, leaves figur
 
 def items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
-    loaded = writer(options)
+    loaded = _writer(options)
     cases, _ = read_rows(options.input, loaded.judge)
-    return written(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
+    return _items(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
 
 
-def writer(options: ItemsOptions) -> LoadedJudge:
+def _writer(options: ItemsOptions) -> LoadedJudge:
     """Return who writes, with the models of the options."""
     store, name = store_of(options), options.generator
     try:
@@ -85,50 +90,92 @@ def writer(options: ItemsOptions) -> LoadedJudge:
     return loaded
 
 
-def written(
+def _items(
     options: ItemsOptions,
     job: Generation,
     describe: Callable[[Path], tuple[dict[str, Any], list[Part]]] = lambda path: ({}, []),
 ) -> Result:
-    """Write items into a file; exit code 3 if too many were rejected."""
     output, loaded = Path(options.output), job.loaded
-    with Started(options, loaded.models, lambda: foresee_items(job)[0]) as begun:
-        start = begun.start(f"writing with {loaded.name}", len(job.cases))
-        made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
+    made, forecast = _made(options, job, f"writing with {loaded.name}")
     more, parts = describe(output)
-    about = {"output": options.output, "generator": loaded.name, **more}
-    data = {**about, **made.to_json(), "forecast": begun.forecast}
-    if made.before:
-        return Result(data=data, body=[*parts, _before(options.output)])
+    data = {
+        "output": options.output,
+        "generator": loaded.name,
+        **more,
+        **made.to_json(),
+        "forecast": forecast,
+    }
     rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
     line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
-    code, notes = ended(made, options.max_rejected, what="items")
-    body = [*parts, line, *([OFFLINE] if loaded.model.offline else [])]
-    return Result(data=data, body=body, notes=notes, code=code)
+    body = [line, *([OFFLINE] if loaded.model.offline else [])]
+    return _ended(options, made, data, body, before=parts, what="items")
+
+
+def _made(
+    options: ItemsOptions | GenerateOptions,
+    job: Generation,
+    title: str,
+    foresee: Callable[[Generation], tuple[Estimate, Any]] = foresee_items,
+) -> tuple[Generated, dict[str, Any] | None]:
+    """Return what was written into the output, and what was foreseen."""
+    with Started(options, job.loaded.models, lambda: foresee(job)[0]) as begun:
+        start = begun.start(title, len(job.cases))
+        made = generate(job, Path(options.output), start, on_document=lambda case, verdict: begun.step())
+    return made, begun.forecast
+
+
+def _ended(
+    options: ItemsOptions | GenerateOptions,
+    made: Generated,
+    data: Mapping[str, Any],
+    body: Sequence[Part],
+    *,
+    before: Sequence[Part] = (),
+    what: str = "dialogues",
+    failed: int = 0,
+) -> Result:
+    """Return how the writing ended: ``body`` below ``before``, exit code 3, and what is left to do."""
+    if made.before:
+        again = f"{options.output} holds this very job already; nothing was asked"
+        return Result(data=data, body=[*before, again])
+    notes = [f"{failed} answers failed; --resume asks them again"] if failed else []
+    if made.failed:
+        notes.append(f"{made.failed} {what} failed; --resume asks for them again")
+    if over := made.unusable > options.max_rejected:
+        share = f"{made.unusable:.1%} of the {what} were rejected or failed"
+        notes.append(f"{share}; {options.max_rejected:.1%} are allowed (--max-rejected)")
+    return Result(data=data, body=[*before, *body], notes=notes, code=3 if failed or over else 0)
 
 
 def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
-    job, output = _dialogues(options), Path(options.output)
-    with Started(options, job.loaded.models, lambda: sampled_dialogues(job)[0]) as begun:
-        start = begun.start("writing dialogues", len(job.cases))
-        made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
-    rejects = rejects_path(output)
-    counts = dialogue_counts(made, output, rejects)
+    job = _dialogues(options)
+    made, forecast = _made(options, job, "writing dialogues", sampled_dialogues)
+    counts, line = _dialogue_counts(options, made, Path(options.output), rejects_path(Path(options.output)))
     documents = len({case.group for case in job.cases})
-    data = {"output": options.output, "documents": documents, **counts, "forecast": begun.forecast}
-    if made.before:
-        return Result(data=data, body=[_before(options.output)])
-    line = _made_line(options.output, counts, rejects if made.unusable else None)
-    code, notes = ended(made, options.max_rejected)
-    body = [line, *([_OFFLINE] if job.loaded.model.offline else [])]
-    return Result(data=data, body=body, notes=notes, code=code)
+    data = {"output": options.output, "documents": documents, **counts, "forecast": forecast}
+    return _ended(options, made, data, [line, *([_OFFLINE] if job.loaded.model.offline else [])])
+
+
+def _dialogue_counts(
+    options: GenerateOptions, made: Generated, path: Path, rejects: Path
+) -> tuple[dict[str, Any], str]:
+    """Return what was written and what was not, and the same in words."""
+    counts = dialogue_counts(made, path, rejects)
+    parts = [
+        f"{options.output}: {counts['kept']} of {counts['dialogues']} dialogues with {counts['turns']} turns",
+        f"{counts['asked_again']} turns asked again",
+    ]
+    if made.unusable:
+        parts.append(
+            f"{counts['rejected']} rejected and {counts['failed']} failed, with reasons in {rejects}"
+        )
+    return counts, "; ".join([*parts, total_line(counts["spend"])])
 
 
 def cognibench_l(options: DatasetOptions) -> Result:
     """Make a labelled dataset; exit code 3 if too many dialogues were rejected or answers not labelled."""
-    job, judge = _dialogues(options), labeller(options)
-    folder = Path(options.output)
+    job, judge, folder = _dialogues(options), labeller(options), Path(options.output)
     if judge.note:
         remark(judge.note)
     with Started(options, [*job.loaded.models, judge.model], lambda: foresee_dataset(job, judge)) as begun:
@@ -144,15 +191,18 @@ def cognibench_l(options: DatasetOptions) -> Result:
     if options.plots and found.dynamics is not None:
         for path in plot_dynamics(found.dynamics, folder / "plots"):
             remark(f"drew {path}")
-    made, rejects = found.made, folder / "rejects.jsonl"
-    counts = dialogue_counts(made, folder / "dialogues.jsonl", rejects)
-    data = {"output": options.output, "statistics": found.statistics, **counts, "forecast": begun.forecast}
-    if made.before:
-        return Result(data=data, body=[_before(options.output)])
-    line = _made_line(options.output, counts, rejects if made.unusable else None)
-    body = [line, *_dataset_parts(found, offline=job.loaded.model.offline)]
-    code, notes = ended(made, options.max_rejected, found.failed)
-    return Result(data=data, body=body, notes=notes, code=code)
+    statistics = found.statistics
+    made = statistics["made"]
+    counts, line = _dialogue_counts(options, found.made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
+    data = {"output": options.output, "statistics": statistics, **counts, "forecast": begun.forecast}
+    body: list[Part] = [
+        line,
+        *_described(statistics, found.dynamics),
+        f"labelled by {made['judge']} with {made['judge_model']}: {statistics['sentences']} sentences labelled, "
+        f"{statistics['unlabelled']} left unlabelled{below(made['strictness'])}",
+        *([OFFLINE] if job.loaded.model.offline or made["judge_model"] == "offline" else []),
+    ]
+    return _ended(options, found.made, data, body, failed=found.failed)
 
 
 def dynamics(options: DynamicsOptions) -> Result:
@@ -169,7 +219,7 @@ def dynamics(options: DynamicsOptions) -> Result:
             remark(f"drew {path}")
     return Result(
         data={"gold": gold.name, "statistics": described, "dynamics": found.to_json()},
-        body=[_statistics_table(described), _shares_table(described), *_dynamics_tables(found)],
+        body=_described(described, found),
     )
 
 
@@ -206,75 +256,32 @@ def _dialogues(options: GenerateOptions) -> Generation:
     )
 
 
-def _before(output: str) -> str:
-    return f"{output} holds this very job already; nothing was asked"
-
-
-def _made_line(output: str, counts: Mapping[str, Any], rejects: Path | None) -> str:
-    """Return how the writing of dialogues ended."""
-    parts = [
-        f"{output}: {counts['kept']} of {counts['dialogues']} dialogues with {counts['turns']} turns",
-        f"{counts['asked_again']} turns asked again",
-    ]
-    if rejects is not None:
-        parts.append(
-            f"{counts['rejected']} rejected and {counts['failed']} failed, with reasons in {rejects}"
-        )
-    return "; ".join([*parts, total_line(counts["spend"])])
-
-
-def _dataset_parts(found: Dataset, *, offline: bool) -> list[Part]:
-    statistics = found.statistics
-    made = statistics["made"]
-    return [
-        _statistics_table(statistics),
-        _shares_table(statistics),
-        *([] if found.dynamics is None else _dynamics_tables(found.dynamics)),
-        f"labelled by {made['judge']} with {made['judge_model']}: {statistics['sentences']} sentences labelled, "
-        f"{statistics['unlabelled']} left unlabelled{below(made['strictness'])}",
-        *([OFFLINE] if offline or made["judge_model"] == "offline" else []),
-    ]
-
-
-def ended(made: Generated, allowed: float, failed: int = 0, what: str = "dialogues") -> tuple[int, list[str]]:
-    """Return the exit code, and what is left to do."""
-    notes = [f"{failed} answers failed; --resume asks them again"] if failed else []
-    if made.failed:
-        notes.append(f"{made.failed} {what} failed; --resume asks for them again")
-    if made.unusable > allowed:
-        share = f"{made.unusable:.1%} of the {what} were rejected or failed"
-        notes.append(f"{share}; {allowed:.1%} are allowed (--max-rejected)")
-    return 3 if failed or made.unusable > allowed else 0, notes
-
-
-def _statistics_table(found: Mapping[str, Any]) -> Table:
-    def spread(name: str) -> str:
-        one = found[name]
-        return "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
-
+def _described(found: Mapping[str, Any], dynamics: Dynamics | None) -> list[Part]:
+    """Return the tables of a labelled dataset."""
+    spread = {
+        name: "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
+        for name, one in found.items()
+        if name in ("context_words", "words_per_response")
+    }
     row = {
         "responses": found["responses"],
         "conversations": found["conversations"],
         "documents": found["documents"],
         "labelled sentences": found["sentences"],
-        "context words": spread("context_words"),
-        "words a response": spread("words_per_response"),
+        "context words": spread["context_words"],
+        "words a response": spread["words_per_response"],
     }
-    return records("statistics (as CogniBench Table 2; words min-max (mean))", [row])
-
-
-def _shares_table(found: Mapping[str, Any]) -> Table:
     rows = []
     for name, share in found["shares"].items():
-        value, low, high = share["value"], share["low"], share["high"]
+        low, high = share["low"], share["high"]
         between = "-" if low is None else f"[{low:.3f}, {high:.3f}]"
         counted = f"{share['count']:.0f} of {share['of']:.0f}"
-        rows.append([name.replace("_", " "), number_cell(value), between, counted])
-    return table("shares of sentences", ("share", "value", "95 % interval", "counted"), rows)
-
-
-def _dynamics_tables(found: Dynamics) -> list[Table]:
-    return [table(title, columns, rows) for title, columns, rows in found.sheets()]
+        rows.append([name.replace("_", " "), number_cell(share["value"]), between, counted])
+    return [
+        records("statistics (as CogniBench Table 2; words min-max (mean))", [row]),
+        table("shares of sentences", ("share", "value", "95 % interval", "counted"), rows),
+        *([] if dynamics is None else (table(*sheet) for sheet in dynamics.sheets())),
+    ]
 
 
 def below(strictness: str) -> str:
@@ -286,27 +293,105 @@ def faithqa(options: BenchmarkOptions) -> Result:
     """Build a benchmark; exit code 3 if too many queries were rejected."""
     tasks = tuple(name.strip() for name in options.tasks.split(",")) if options.tasks else TASKS
     rows = plan_rows(read_documents(options.input), size=options.size, tasks=tasks, seed=options.seed)
-    loaded = writer(options)
-    cases = tuple(loaded.judge.case(row) for row in rows)
-    return written(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)), _described)
+    loaded = _writer(options)
 
+    def describe(path: Path) -> tuple[dict[str, Any], list[Part]]:
+        found = statistics(path)
 
-def _described(path: Path) -> tuple[dict[str, Any], list[Part]]:
-    found = statistics(path)
-    rows = [
-        [
-            task,
-            *(one["difficulty"].get(name, 0 if task in OMISSION else "-") for name in ("easy", "hard")),
-            one["total"],
-            *(_spread(one[name]) for name in ("missing", "topic")),
+        def spread(counts: Mapping[str, int]) -> str:
+            return ", ".join(f"{name} {count}" for name, count in counts.items()) or "-"
+
+        rows = [
+            [
+                task,
+                *(one["difficulty"].get(name, 0 if task in OMISSION else "-") for name in ("easy", "hard")),
+                one["total"],
+                *(spread(one[name]) for name in ("missing", "topic")),
+            ]
+            for task, one in found["tasks"].items()
         ]
-        for task, one in found["tasks"].items()
-    ]
-    title = (
-        f"statistics (as FAITHQA Tables 1 and 8): {found['total']} queries; easy is up to {LIMIT} constraints"
+        title = f"statistics (as FAITHQA Tables 1 and 8): {found['total']} queries; easy is up to {LIMIT} constraints"
+        columns = ("task", "easy", "hard", "total", "missing", "topics")
+        return {"statistics": found}, [table(title, columns, rows)]
+
+    cases = tuple(loaded.judge.case(row) for row in rows)
+    return _items(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)), describe)
+
+
+def haluagent(options: HaluAgentOptions) -> Result:
+    """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
+    loaded, folder = (
+        _writer(replace(options, generator=options.generator or HALUAGENT.name)),
+        Path(options.output),
     )
-    return {"statistics": found}, [table(title, ("task", "easy", "hard", "total", "missing", "topics"), rows)]
+    passages = Gold.load(options.input, loaded.judge).cases[: options.limit]
+    kept = distinct(passages)
+    job = Generation(loaded=loaded, cases=kept, budget=Budget.of(options))
+    if left_out := len(passages) - len(kept):
+        remark(f"{left_out} passages are near-duplicates of earlier ones and are left out")
+    topics = {
+        one.id: str(one.topic or one.extra.get("label") or "")
+        for one in read_documents(options.input, "knowledge")
+    }
+    with Started(options, list(loaded.models), lambda: foresee_items(job)[0]) as begun:
+        found = make_benchmark(
+            job,
+            folder,
+            begun.start("writing and verifying", len(job.cases)),
+            topics=topics,
+            about={
+                "documents": len(topics),
+                "duplicate_passages": left_out,
+                "verifiers": [one.name for one in loaded.judge.verifiers],
+                "seed": options.seed,
+            },
+            seed=options.seed,
+            sample=options.sample,
+            on_document=begun.step,
+        )
+    made, card = found.written, found.card
+    data = {"output": options.output, **made.to_json(), **card, "forecast": begun.forecast}
+    offline = [OFFLINE] if any(model.offline for model in loaded.models) else []
+    shown: list[Part] = [*_benchmark_tables(card, folder), total_line(made.spend), *offline]
+    if made.before:
+        again = f"{folder} holds the items of this very job already; nothing was asked"
+        result = Result(data=data, body=[again, *shown])
+    else:
+        rejects = f"rejects with reasons: {rejects_path(folder / 'verified.jsonl')}"
+        lines = [*(f"{folder}: {line}" for line in made.words), rejects]
+        result = _ended(options, made, data, [*lines, *shown], what="items")
+    if not card["statistics"]["items"]:
+        nothing = f"{folder} holds no item: nothing that was written passed"
+        result = replace(result, code=3, notes=[*result.notes, nothing])
+    return result
 
 
-def _spread(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in found.items()) or "-"
+def _benchmark_tables(card: Mapping[str, Any], folder: Path) -> list[Part]:
+    """Return what passed, by what, of a benchmark of C-FAITH's kind."""
+    counts, accepted = card["statistics"], card["acceptance"]
+    positions = ", ".join(f"{letter} {count}" for letter, count in counts["correct_positions"].items())
+    formats = counts["formats"]
+    found: list[Part] = [
+        table(
+            "share of written items that pass [95 % interval]",
+            tuple(accepted),
+            [[str(Share(**one)) for one in accepted.values()]],
+        ),
+        table(
+            f"items by format (as C-FAITH Table 4); the correct option is {positions}",
+            ("overall", *formats),
+            [[str(counts["items"]), *map(str, formats.values())]],
+        ),
+    ]
+    total = max(1, counts["questions"])
+    for name in ("types", "topics", "languages"):
+        rows = [[one, str(count), f"{count / total:.1%}"] for one, count in counts[name].items()]
+        found.append(
+            table(f"questions by {name[:-1]} (as Figure 6)", (name[:-1], "questions", "share"), rows)
+        )
+    if counts["dropped"]:
+        found.append(
+            f"{counts['dropped']} questions are not there in a format or at all, with reasons in "
+            f"{folder / 'benchmark.rejects.jsonl'}"
+        )
+    return [*found, f"card: {folder / 'CARD.json'}"]

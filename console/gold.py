@@ -18,10 +18,9 @@ from ..arguments.gold import (
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import Agreement, rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
-from ..gold.raters import RULES, Rule, Strata, clear_units, rating_columns, strata
+from ..gold.raters import RULES, Rule, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
 from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
@@ -65,28 +64,25 @@ def check(options: CheckOptions) -> Result:
     check_leaks(parts)
     problems, near = _problems(bad), gold.near_copies
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
+    rows = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{part} {count}" for part, count in value.items()) or "-"
+        if name != "problems":
+            rows.append([name, f"{value:.3f}" if isinstance(value, float) else value])
     body: list[Part] = [
         f"{gold.name}: {_found(gold, bad)}" + (f"; {parts.near_words}" if parts.near else ""),
-        table(
-            "",
-            ["what", "value"],
-            [[name, _told(value)] for name, value in facts.items() if name != "problems"],
-        ),
+        table("", ["what", "value"], rows),
         *([_problem_table(bad)] if bad.count else []),
-        *([_near_table(near)] if near else []),
     ]
+    if near:
+        copies = [[_some(one.groups), _some(one.sources)] for one in near]
+        body.append(table("near copies: groups that a split takes as one", ["groups", "rows"], copies))
     return Result(
         data={**facts, "near_copies": [asdict(one) for one in near], "near_test": len(parts.near)},
         body=body,
         notes=list(gold.shared_words),
     )
-
-
-def _told(value: Any) -> Any:
-    """Return a fact as people read it: counts by name, figures with three digits, a dash for nothing."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {count}" for name, count in value.items()) or "-"
-    return f"{value:.3f}" if isinstance(value, float) else value
 
 
 def _found(gold: Gold, bad: Rejects) -> str:
@@ -120,11 +116,6 @@ def _problem_table(bad: Rejects) -> Table:
         [one.rows, one.field or "-", one.reason, ", ".join(one.places), one.hint] for one in bad.problems()
     ]
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
-
-
-def _near_table(near: Sequence[NearCopies]) -> Table:
-    title = "near copies: groups that a split takes as one"
-    return table(title, ["groups", "rows"], [[_some(one.groups), _some(one.sources)] for one in near])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -196,7 +187,14 @@ def agreement(options: AgreementOptions) -> Result:
         **asdict(found),
         "without_ambiguous": agreed and asdict(agreed),
         "ceiling": ceiling and ceiling_card(ceiling),
-        "rules": {rule: _rule_card(one) for rule, one in merged.items()},
+        "rules": {
+            rule: {
+                "labelled": one.labelled,
+                "ambiguous": len(one.ambiguous),
+                "by_category": one.by_category,
+            }
+            for rule, one in merged.items()
+        },
         **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
     }
     units = f"{found.units} units with two ratings or more, in {found.groups} groups"
@@ -235,14 +233,6 @@ def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
     return rating_columns(gold.cases)
 
 
-def _rule_card(merged: Strata) -> dict[str, Any]:
-    return {
-        "labelled": merged.labelled,
-        "ambiguous": len(merged.ambiguous),
-        "by_category": merged.by_category,
-    }
-
-
 def review(options: ReviewOptions) -> Result:
     """Write the most informative units as a sheet."""
     path, judge = Path(options.output), find_judge(options.judge, store_of(options))
@@ -251,7 +241,11 @@ def review(options: ReviewOptions) -> Result:
     gold = None if options.gold is None else Gold.load(options.gold, judge, labelled=False)
     known = {case.id: case for case in gold.cases} if gold else {}
     found = candidates(judged, judge, known)
-    summary = _summary(judged, found)
+    units = sum(len(line.values) for line in judged if not line.failed)
+    failed = sum(line.failed for line in judged)
+    summary = (
+        f"{len(found)} units to review, {units} were judged; failed rows, which are passed over: {failed}"
+    )
     if not found:
         wavering = any(line.samples > 1 for line in judged)
         hint = "" if wavering else "; run with --samples 5 --stopping all to see where it wavers"
@@ -263,19 +257,14 @@ def review(options: ReviewOptions) -> Result:
     return replace(wrote, data={"candidates": len(found), **wrote.data}, body=[summary, *wrote.body])
 
 
-def _summary(judged: Sequence[Judged], found: Sequence[object]) -> str:
-    units = sum(len(line.values) for line in judged if not line.failed)
-    failed = sum(line.failed for line in judged)
-    return f"{len(found)} units to review, {units} were judged; failed rows, which are passed over: {failed}"
-
-
 def _rows(options: ReviewOptions, judged: Sequence[Judged], judge: Judge, gold: Gold | None) -> Gold:
     """Return the inputs of the judged rows: of the gold set, of ``--input``, or of the files the run names."""
     known = {case.id for case in gold.cases} if gold else set()
     files = sources_of(judged, known) if options.input is None else [options.input]
     if not files and gold is not None:
         return gold
-    sources = [_source(file) for file in files]
+    # a bundled set is named by its own file in a run
+    sources = [file if Path(file).exists() else file.removesuffix("/gold.jsonl") for file in files]
     try:
         return Gold.load([*([options.gold] if options.gold else []), *sources], judge, labelled=False)
     except GoldError as error:
@@ -283,11 +272,6 @@ def _rows(options: ReviewOptions, judged: Sequence[Judged], judge: Judge, gold: 
             raise
         hint = "name the rows that were judged with --input"
         raise GoldError(f"the rows of the run cannot be read again: {error.message}", hint=hint) from error
-
-
-def _source(file: str) -> str:
-    """Return what to read for a file named in a run: a bundled set is named by its own file there."""
-    return file if Path(file).exists() else file.removesuffix("/gold.jsonl")
 
 
 def sheet(options: SheetOptions) -> Result:
