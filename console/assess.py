@@ -52,8 +52,7 @@ def assess_(options: AssessOptions) -> Result:
     work, show = _work(options)
     judge, targets = work.judge, work.targets
     check_files(options.answers, options.output)
-    if judge.note:
-        remark(judge.note)
+    remark(judge.note)
     steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(targets)
     with Started(options, [judge.model, *targets], lambda: foresee_assessment(work)) as begun:
         doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
@@ -305,8 +304,7 @@ def _queries(options: AssessOptions) -> tuple[QueryAssessment, Show]:
     store = store_of(options)
     checking, asked = options.fact_judge or FACT_CHECK.name, Model(name=options.judge_model)
     facts = load_judge(checking, store=store, model=asked, concurrency=options.concurrency)
-    if facts.note:
-        remark(facts.note)
+    remark(facts.note)
     if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     work = QueryAssessment(

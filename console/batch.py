@@ -10,7 +10,7 @@ from typing import Any
 
 from ..arguments.run import BatchOptions, CollectOptions, SubmitOptions
 from ..engines.batched import BatchEndpoint, batch_discount
-from ..engines.models import key_of
+from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..jobs.sharing import stamp_of
@@ -22,7 +22,6 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
 from ..runs.runner import RunPlan
-from .inputs import model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
 from .terminal import Bar
@@ -130,8 +129,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     loaded, source, settings = rows_of(options)
 
     def begin(plan: RunPlan) -> None:
-        for line in plan.changes.words:
-            remark(line)
+        remark(*plan.changes.words)
         bar.begin(f"reading what has come for {loaded.name}", plan.rows)
 
     return BatchRun(
@@ -148,7 +146,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
 
 
 def _service(store: BatchStore, options: SubmitOptions) -> BatchService:
-    return BatchService(store, key_of(model_of(options, options.model, options.seed)), options.timeout)
+    return BatchService(store, key_of(Model.of(options, name=options.model)), options.timeout)
 
 
 def _now(service: BatchService, batch: Batch) -> Batch:

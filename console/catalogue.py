@@ -131,9 +131,7 @@ def _subject(options: ExportOptions) -> tuple[Subject, str]:
     """Return what is exported, with the rows and the model that it is to hold, and its name."""
     model = Model(name=options.model) if options.model else None
     loaded = load_judge(options.judge, store=store_of(options), model=model)
-    for said in (loaded.standing, loaded.other_model if model else ""):
-        if said:
-            remark(said)
+    remark(loaded.standing, loaded.other_model if model else "")
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
     name = loaded.model.name if model else (subject.card.get("model") or {}).get("name")
     cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
@@ -196,8 +194,7 @@ def training(options: TrainingOptions) -> Result:
     loaded = load_judge(
         options.judge, store=store_of(options)
     )  # the prompt of the latest, whichever it is for
-    if loaded.standing:
-        remark(loaded.standing)
+    remark(loaded.standing)
     chosen = Selection(
         part=options.part, seed=options.seed, shares=shares_of(options.split), max_tokens=options.max_tokens
     )

@@ -37,7 +37,6 @@ from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table
 from ..report.table import table
 from .history import prompt_diff
 from .inputs import (
-    model_of,
     settings_of,
     shares_of,
     store_of,
@@ -57,7 +56,7 @@ def run(options: CompileOptions) -> Result:
         options.judge,
         options.gold,
         options=settings_of(options.settings),
-        model=model_of(options, options.model, options.seed),
+        model=Model.of(options, name=options.model),
         prompt_model=_proposer(options),
         verifier=verifier_model(options, options.timeout, options.seed),
         budget=Budget.of(options),
@@ -171,7 +170,7 @@ def _proposer(options: CompileOptions) -> Model | None:
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
     )
-    return model_of(endpoint, options.prompt_model, options.seed)
+    return Model.of(endpoint, name=options.prompt_model)
 
 
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
@@ -252,8 +251,7 @@ def choose_candidate(options: ChooseOptions) -> Result:
     with Bar() as bar:
 
         def begin(words: Sequence[str], estimate: Estimate, rows: int, paid: Mapping[str, int]) -> None:
-            for line in words:
-                remark(line)
+            remark(*words)
             if any(ask.paid for ask in estimate.asks):
                 agree(estimate, paid, yes=options.yes)
             bar.begin("proving", rows)

@@ -48,7 +48,7 @@ from ..programs.haluagent.writing import HALUAGENT
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import records, table
-from .inputs import gold_of, labelling, model_of, store_of, verified, verifier_model
+from .inputs import gold_of, labelling, store_of, verified, verifier_model
 from .printing import Part, Result, remark, write_text
 from .terminal import Started
 
@@ -74,7 +74,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
             samples=options.attempts,
             concurrency=options.concurrency,
             verifier=verifier_model(options, options.timeout, options.seed),
-        ).with_model(model_of(options, options.model, options.seed))
+        ).with_model(Model.of(options, name=options.model))
     except UnknownJudgeError as error:
         hint = choices(name, GENERATORS, "or path/to/file.py:generator")
         raise JudgeError(f"no generator is called {name!r}", hint=hint) from error
@@ -85,8 +85,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
             hint="compile it with --verifier, or name its basic prompts",
         )
     loaded = replace(loaded, judge=verified(loaded.judge, options, options.model, store))
-    if loaded.note:
-        remark(loaded.note)
+    remark(loaded.note)
     return loaded
 
 
@@ -176,8 +175,7 @@ def _dialogue_counts(
 def cognibench_l(options: DatasetOptions) -> Result:
     """Make a labelled dataset; exit code 3 if too many dialogues were rejected or answers not labelled."""
     job, judge, folder = _dialogues(options), labeller(options), Path(options.output)
-    if judge.note:
-        remark(judge.note)
+    remark(judge.note)
     with Started(options, [*job.loaded.models, judge.model], lambda: foresee_dataset(job, judge)) as begun:
         found = make_dataset(
             job,
@@ -238,7 +236,7 @@ def _dialogues(options: GenerateOptions) -> Generation:
         language=options.language,
         copies=options.per_document,
     )
-    model = model_of(options, options.model, options.seed)
+    model = Model.of(options, name=options.model)
     if options.temperature is None:
         model = (
             Model(name=model.name, api_base=model.api_base, timeout=model.timeout, seed=model.seed)

@@ -10,7 +10,6 @@ from ..arguments.generate import AssessOptions, LabellerOptions
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
-    Endpoint,
     JudgingOptions,
     ModelsOptions,
     NameOptions,
@@ -52,17 +51,12 @@ def start_of(options: Checkpoints, store: Store) -> Start:
     return Start(root=root, resume=options.resume, fresh=options.fresh)
 
 
-def model_of(options: Endpoint, name: str, seed: int) -> Model:
-    """Return a model; what the options leave open is left to the judge that it is for."""
-    return Model.of(options, name=name, seed=seed)
-
-
-def models_of(options: ModelsOptions, loaded: LoadedJudge, seed: int) -> list[Model]:
+def models_of(options: ModelsOptions, loaded: LoadedJudge) -> list[Model]:
     """Return the models of the options that a judge is asked with; ``offline`` among others has no address."""
     names = loaded.answered_by(options.names)
     mixed = len(options.names) > 1 or loaded.named
     asked = [replace(options, api_base=None) if mixed and name == OFFLINE else options for name in names]
-    return [model_of(one, name, seed) for one, name in zip(asked, names, strict=True)]
+    return [Model.of(one, name=name) for one, name in zip(asked, names, strict=True)]
 
 
 def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
@@ -101,8 +95,7 @@ def verified(judge: Judge, options: VerifierPromptOptions, model: str, store: St
     asked = Model(name=options.judge_model or model)
     named = [load_judge(name, store=store, model=asked) for name in options.verifiers]
     for one in named:
-        if one.note:
-            remark(one.note)
+        remark(one.note)
     prompts = [
         VerifierPrompt.of(one.name, one.artifact.program(one.judge) if one.artifact else one.judge.basic())
         for one in named
@@ -116,8 +109,8 @@ def judge_of(
     reference: str,
     options: SamplingOptions | LabellerOptions,
     store: Store,
-    *,
     model: str,
+    *,
     concurrency: int,
     strictness: str | None,
     verifier: Model | None = None,
@@ -137,23 +130,18 @@ def judge_of(
 
 def judge_for(reference: str, options: JudgingOptions, store: Store, model: str) -> LoadedJudge:
     """Return a judge as the options say, for a model whose settings are open yet."""
-    loaded = judge_of(
-        reference,
-        options,
-        store,
-        model=model,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-        verifier=verifier_model(options, options.timeout, options.seed),
+    verifier = verifier_model(options, options.timeout, options.seed)
+    about: dict[str, Any] = {"concurrency": options.concurrency, "strictness": options.strictness}
+    return judge_of(reference, options, store, model, verifier=verifier, **about).with_adapter(
+        options.adapter
     )
-    return loaded.with_adapter(options.adapter)
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
     loaded = judge_for(reference, options, store, options.model)
     (name,) = loaded.answered_by([options.model])
-    return loaded.with_model(model_of(options, name, options.seed))
+    return loaded.with_model(Model.of(options, name=name))
 
 
 def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
@@ -162,7 +150,7 @@ def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
         options.judge or default,
         options,
         store_of(options),
-        model=options.judge_model,
+        options.judge_model,
         concurrency=options.concurrency,
         strictness=options.strictness,
     )
@@ -183,7 +171,7 @@ def labelling_model(options: LabellerOptions) -> Model:
 def target_of(options: AssessOptions, name: str) -> Model:
     """Return a model that is assessed: each reply is one draw, as a user would get it."""
     asked = replace(options, api_base=None) if name == OFFLINE else options
-    return default_temperature(model_of(asked, name, options.seed), 2)
+    return default_temperature(Model.of(asked, name=name), 2)
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:

@@ -130,8 +130,7 @@ def serve(options: ServeOptions) -> Result:
     token = _token(options)
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
-    if loaded.note:
-        remark(loaded.note)
+    remark(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
     if options.access_log:
         _log_to_stderr("jurist.access")

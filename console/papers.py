@@ -1,7 +1,6 @@
 """``jurist table cognibench-3``: detectors of hallucinated sentences side by side."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..arguments.scoring import DetectorOptions
 from ..engines.meter import Budget
@@ -70,12 +69,11 @@ def three(options: DetectorOptions) -> Result:
 
 def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
     """Return a detector with each model; strictness goes to those that have tiers."""
-    about: dict[str, Any] = {"model": options.names[0], "concurrency": options.concurrency}
-    one = judge_of(reference, options, store, **about, strictness=None)
+    (name, *_), concurrency, strictness = options.names, options.concurrency, options.strictness or DEFAULT
+    one = judge_of(reference, options, store, name, concurrency=concurrency, strictness=None)
     if one.judge.answer.levels:
-        strictness = options.strictness or DEFAULT
-        one = judge_of(reference, options, store, **about, strictness=strictness)
-    return [one.with_model(model) for model in models_of(options, one, options.seed)]
+        one = judge_of(reference, options, store, name, concurrency=concurrency, strictness=strictness)
+    return [one.with_model(model) for model in models_of(options, one)]
 
 
 def sheets(result: Detection) -> list[Table]:

@@ -40,8 +40,7 @@ def show(result: Result, form: Form) -> None:
     """Print a result on standard output, and its notes on standard error."""
     sys.stdout.write(rendered(result, form))
     sys.stdout.flush()
-    for note in result.notes:
-        remark(note)
+    remark(*result.notes)
 
 
 def rendered(result: Result, form: Form) -> str:
@@ -53,10 +52,11 @@ def rendered(result: Result, form: Form) -> str:
     return printable("".join(write(part) for part in result.body if part and not isinstance(part, Plot)))
 
 
-def remark(text: str) -> None:
-    """Say something that is no result, on standard error."""
-    sys.stderr.write("\n".join(folded(printable(text), _width(sys.stderr))) + "\n")
-    sys.stderr.flush()
+def remark(*texts: str) -> None:
+    """Say what is no result, and not empty, on standard error."""
+    for text in filter(None, texts):
+        sys.stderr.write("\n".join(folded(printable(text), _width(sys.stderr))) + "\n")
+        sys.stderr.flush()
 
 
 def write_text(text: str, path: str | None) -> None:
@@ -87,7 +87,7 @@ def _text(part: _Printed) -> str:
     if isinstance(part, Table):
         return as_text(part, _width(sys.stdout)) + "\n"
     if isinstance(part, Verbatim):
-        return _ended(part)
+        return part if part.endswith("\n") else f"{part}\n"
     return "\n".join(folded(part, _width(sys.stdout))) + "\n"
 
 
@@ -104,7 +104,3 @@ def _html(part: _Printed) -> str:
         return as_html(part)
     tag = "pre" if isinstance(part, Verbatim) else "p"
     return f"<{tag}>{escape_html(part)}</{tag}>\n"
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith("\n") else text + "\n"

@@ -23,7 +23,7 @@ from ..keeping.loading import load_judge
 from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
-from .inputs import gold_of, model_of, store_of, verifier_model
+from .inputs import gold_of, store_of, verifier_model
 from .pages import guideline_of, served
 from .printing import Part, Result, remark
 from .terminal import agree, progress
@@ -87,7 +87,7 @@ def _plan(
 def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
     def answering(known: ModelCard) -> Model:
         if options.model is not None:
-            return model_of(options, options.model, options.seed)
+            return Model.of(options, name=options.model)
         model = known.model(options.api_base, options.timeout)
         return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.key_env)
 

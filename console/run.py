@@ -49,8 +49,7 @@ def run(options: RunOptions) -> Result:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
         def begin(plan: RunPlan) -> None:
-            for line in plan.changes.words:
-                remark(line)
+            remark(*plan.changes.words)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
             total = None if plan.rows is None else plan.rows + len(plan.canary)
             bar.watch(plan.trouble)
@@ -87,8 +86,7 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
             f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
             f"{loaded.judge.answer.strictness}: its scores do not hold for that"
         )
-    if loaded.note:
-        remark(loaded.note)
+    remark(loaded.note)
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
     settings = RunSettings(
         budget=Budget.of(options),

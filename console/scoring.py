@@ -129,7 +129,7 @@ def compare(options: CompareOptions) -> Result:
         one
         for reference in options.judges
         for judge in [judge_for(reference, options, terminal.store, options.names[0])]
-        for one in judge.on(models_of(options, judge, options.seed), draws=options.repeats)
+        for one in judge.on(models_of(options, judge), draws=options.repeats)
     ]
     compare_judges(
         judges,

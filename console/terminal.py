@@ -147,8 +147,7 @@ class Terminal(Surface):
 
     def note(self, *notes: str) -> None:
         """Say each."""
-        for said in filter(None, notes):
-            remark(said)
+        remark(*notes)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
@@ -237,8 +236,7 @@ def agree(
     if limit is not None and whole.most is not None and limit - spent < whole.most:
         may = "will" if limit - spent < whole.least else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
-    for note in notes:
-        remark(note)
+    remark(*notes)
     calls, cost = estimate.left(paid, spent)
     approve(
         calls,
