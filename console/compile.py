@@ -44,7 +44,7 @@ from .inputs import (
     verifier_model,
 )
 from .printing import Part, Result, Verbatim, remark
-from .strata import People
+from .scoring import People
 from .terminal import Bar, Terminal, agree, human
 from .watching import Watch
 

@@ -26,11 +26,17 @@ from ..gold.review import Judged, candidates, read_judged, review_lines, sources
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
-from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
+from ..report.raters import (
+    agreement_tables,
+    ambiguous_table,
+    ceiling_card,
+    ceiling_table,
+    rules_table,
+    strata_lines,
+)
 from ..report.table import Table, table
 from .inputs import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
-from .strata import strata_lines
 
 _PARTS = ("train", "dev", "test")
 _NAMED = 5

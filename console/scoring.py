@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ..api import compare as compare_judges
@@ -12,7 +13,9 @@ from ..arguments.groups import ScoringOptions
 from ..arguments.scoring import CompareOptions, EvaluateOptions, GateOptions, HardenOptions
 from ..engines.meter import Budget
 from ..errors import UsageError, choices
+from ..evaluation.ceiling import Ceiling
 from ..evaluation.paired import wide
+from ..gold.raters import Strata, ceiling_of, strata
 from ..gold.writing import check_files
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.foresee import foresee
@@ -23,13 +26,13 @@ from ..keeping.paying import PaidJob, paying
 from ..report.document import flat
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
+from ..report.raters import ceiling_card, ceiling_line, strata_lines
 from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
 from ..report.table import table
 from ..report.views import comparison_sections, evaluation_sections
 from ..text.attacks import Attack, suite
 from .inputs import judge_for, loaded_of, models_of, start_of, store_of
 from .printing import Part, Result, remark, write_json, write_text
-from .strata import People
 from .terminal import Terminal, agree
 
 _DEVIATION = "mean_deviation"
@@ -238,3 +241,34 @@ def _chosen(options: HardenOptions) -> tuple[Attack, ...]:
         if name not in known:
             raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, known))
     return tuple(one for one in attacks if not options.only or one.family in options.only)
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """Raters beside judges."""
+
+    # how raters agree, differ, or are ambiguous; by contender, how its first repeat went there
+    strata: Mapping[str, Strata] | Strata
+    ceiling: Ceiling | None  # each rater against the rest; ``None`` with fewer than two
+
+    @classmethod
+    def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> "People":
+        """Sort the rows of an experiment."""
+        only = {case.id for case in (*experiment.cases, *experiment.aside)}
+        return cls(
+            strata={
+                one.name: strata(experiment.gold, [*one.repeats[0], *one.ambiguous], only=only)
+                for one in answers
+            },
+            ceiling=ceiling_of(experiment.gold, only=only),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``strata`` (by contender) and ``ceiling`` as plain JSON types."""
+        found = self.strata
+        by = found.to_json() if isinstance(found, Strata) else {k: one.to_json() for k, one in found.items()}
+        return {"strata": by, "ceiling": self.ceiling and ceiling_card(self.ceiling)}
+
+    def lines(self) -> list[str]:
+        """Return the lines to print; none where a gold set has one rater."""
+        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]

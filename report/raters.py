@@ -1,6 +1,6 @@
 """Tables of rater agreement, the human ceiling and ambiguous units, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -101,3 +101,45 @@ def _over_pairs(found: Agreement, label: str) -> str:
 def _row(one: Ambiguous) -> list[str]:
     labels = ", ".join(f"{rater}: {label}" for rater, label in one.labels.items())
     return [one.source or one.case, str(one.unit + 1), labels, one.category]
+
+
+def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
+    """Return the lines for one judge, or for several by name, on the same gold; none where nobody differed.
+
+    The first line counts the units by how their raters agree; one line a judge says how it voted where they
+    did not.
+    """
+    parts = {"": found} if isinstance(found, Strata) else dict(found)
+    first = next(iter(parts.values()), None)
+    if first is None or not (first.ambiguous or first.contested.units):
+        return []
+    why = ", ".join(f"{name} {first.by_category[name]}" for name in CATEGORIES if first.by_category[name])
+    lines = [
+        f"raters: {first.agreed} units agreed on, {first.contested.units} labelled though raters differ, "
+        f"{len(first.ambiguous)} ambiguous and in no score" + (f" ({why})" if why else "")
+    ]
+    return lines + [line for name, one in parts.items() if (line := _voted(name, one))]
+
+
+def _voted(name: str, one: Strata) -> str:
+    said, contested = [], one.contested
+    answers = contested.right + contested.wrong + contested.unanswered
+    if answers:
+        said.append(f"right on {contested.right} of {answers} answers where raters differ")
+    if one.judged:
+        votes = ", ".join(f"{label} {count}" for label, count in one.votes().items())
+        missing = sum(unit.unanswered for unit in one.ambiguous)
+        parts = [votes, f"no answer {missing}" if missing else ""]
+        said.append(f"on {one.judged} ambiguous units: {', '.join(part for part in parts if part)}")
+    return (f"{name}: " if name and said else "") + "; ".join(said)
+
+
+def ceiling_line(found: Ceiling | None) -> str:
+    """Return the line on the human ceiling, empty where there is none."""
+    if found is None:
+        return ""
+    units = ", ".join(f"{one.rater} {one.units}" for one in found.raters)
+    return (
+        f"human ceiling: {found.metric} {found.mean[found.metric]}, "
+        f"each rater against the others, on all they rated (units: {units})"
+    )

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.console.strata import ceiling_line, strata_lines
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
+from jurist.report.raters import ceiling_line, strata_lines
 
 TRUE, FALSE = "factual", "non_factual"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from small import claims
 
-from jurist.console.strata import People
+from jurist.console.scoring import People
 from jurist.gold.goldset import Gold
 from jurist.jobs import experiment
 from jurist.jobs.evaluating import Evaluating
