@@ -26,6 +26,7 @@ from ..jobs.estimate import Estimate
 from ..jobs.foresee import foresee_items
 from ..jobs.generation import Generated, Generation, generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.resolving import default_temperature
 from ..papers.cognibench.dialogues import (
     DialogueSpec,
     dialogue_counts,
@@ -52,7 +53,6 @@ from .inputs import gold_of, labelling, store_of, verified, verifier_model
 from .printing import Part, Result, remark, write_text
 from .terminal import Started
 
-_TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which copies the document's sentences, leaves figures out and is not an LLM"
 
 
@@ -236,13 +236,7 @@ def _dialogues(options: GenerateOptions) -> Generation:
         language=options.language,
         copies=options.per_document,
     )
-    model = Model.of(options, name=options.model)
-    if options.temperature is None:
-        model = (
-            Model(name=model.name, api_base=model.api_base, timeout=model.timeout, seed=model.seed)
-            if model.fixed_temperature
-            else replace(model, temperature=_TEMPERATURE)
-        )
+    model = default_temperature(Model.of(options, name=options.model), 2)
     return dialogue_job(
         read_documents(options.input),
         spec,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import claims, cli, write_jsonl
+from small import Done, claims, cli, write_jsonl
 
 GOLDEN = Path(__file__).parent / "golden" / "commands.json"
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -115,9 +115,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _one_object(done: Done) -> None:
+    """Standard output has one JSON object, and remarks hold nothing of what people read."""
+    if done.out.startswith("{"):
+        json.loads(done.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+    shown = done.people.removeprefix(done.err)
+    assert not shown.startswith("{")
+    assert not set(shown.splitlines()) & set(done.err.splitlines())
+
+
 def _outcomes() -> Iterator[tuple[str, dict[str, Any]]]:
     for line in COMMANDS.strip().splitlines():
         done = cli(*shlex.split(line), "--json")
+        _one_object(done)
         yield (
             line,
             {

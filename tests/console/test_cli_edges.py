@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import changed
 from loopback import field_of, truth_of
 from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
-from jurist.engines.models import Model
 from jurist.keeping.artifacts import Store
 from jurist.keeping.locking import alone
+from jurist.programs.fect import FECT
 
 ROWS = 24
 BUSY = "another process is writing o.jsonl; wait until it has ended, or name another output file"
@@ -153,19 +154,6 @@ class TestUnusable:
         assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
 
 
-@pytest.mark.parametrize(
-    "name", ["offline", "nli:folder", "nli-contradiction:org/m", "openrouter/a/b", "x/y"]
-)
-def test_names_that_are_whole_are_taken(name: str) -> None:
-    assert Model(name=name).name == name
-
-
-@pytest.mark.parametrize("seed", [0, 2**32 - 1])
-def test_every_seed_that_is_taken_works(seed: int) -> None:
-    gold = write_jsonl(Path("gold.jsonl"), claims())
-    ok("compare", "fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--seed", seed)
-
-
 LONG = "9" * 5000
 
 
@@ -252,3 +240,18 @@ def test_one_row_is_one_row_and_missing_folders_are_made() -> None:
     ok("evaluate", "fect:basic", "--gold", "rows.jsonl", "--output", "made/too/e.json")
     ok("export", "fect:basic", "--to", "messages", "--output", "made/as/well/e.json")
     assert len(list(Path("made").glob("**/*.json*"))) == 3
+
+
+def test_lines_on_standard_output_stay_lines() -> None:
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "-", "--json")
+    assert [json.loads(line)["status"] for line in done.out.splitlines()] == ["verdict"] * ROWS
+
+
+def test_a_problem_found_is_in_the_object_and_in_the_exit_code() -> None:
+    Store("compiled").save(FECT, changed(FECT), {}, [], make_latest=True)
+    card = Path("compiled/fect/1/card.json")
+    card.write_bytes(card.read_bytes() + b" ")
+    done = cli("artifacts", "verify", "--json")
+    assert done.code == 1
+    assert [problem["ref"] for problem in done.json["problems"]] == ["fect@1"]
+    assert cli("artifacts", "list", "--json").json["artifacts"][0]["problem"]

@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 from small import claims, cli, ok, write_jsonl
 
-from jurist.console.watching import Pace, Watch, one_line
+from jurist.console.watching import Pace, Watch
 from jurist.engines.channel import CallContext
 from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
@@ -108,17 +108,6 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
 
 
-def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    job, board = finished()
-    standings = Standings(job, board)
-    first = standings.look()
-    monkeypatch.setattr(type(board.objective), "aggregate", lambda *_: pytest.fail("computed again"))
-    monkeypatch.setattr(
-        "jurist.optimizers.progress.metric_interval", lambda *_, **__: pytest.fail("computed again")
-    )
-    assert standings.look() == first
-
-
 def test_the_time_left_is_that_of_the_scarcest_amount() -> None:
     pace = Pace()
     assert pace.left([80]) is None
@@ -192,13 +181,6 @@ def test_plain_lines_are_few_and_hold_no_control_characters() -> None:
     assert 10 <= len(lines) <= 12
     assert lines[-2:] == ["999 calls: step 999  value 0.500", "1000 calls: proving"]
     assert all(char.isprintable() for line in lines for char in line)
-
-
-@pytest.mark.parametrize("text", ["a\x1b[2Jb", "a\rb", "a\nb", "a\x07\x9bb", "a\u2028b"])
-def test_one_line(text: str) -> None:
-    assert one_line(text).isprintable()
-    assert one_line(text).startswith("a")
-    assert one_line(text).endswith("b")
 
 
 def test_calls_that_fail_are_said() -> None:
