@@ -32,8 +32,9 @@ from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.document import Document
-from ..report.history import basic_state, curve
+from ..report.history import basic_state, chosen_candidate, curve
 from ..report.page import as_page
+from ..report.plotting import draw
 from ..report.saved import saved_report
 from ..report.scores import (
     confusion_counts,
@@ -44,7 +45,7 @@ from ..report.scores import (
     robustness_table,
 )
 from ..report.table import table
-from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
+from .history import candidate_names_of, chart, history_table, pareto_parts, prompt_diff
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
@@ -107,10 +108,16 @@ def show(options: ShowOptions) -> Result:
     data["disagreements"] = list(artifact.disagreements)
     body: list[Part] = []
     if options.plot:
-        plot(artifact, options.plot)
+        line = curve(artifact)
+        optimizer = (artifact.card.get("optimizer") or {}).get("name", "")
+        draw(options.plot, line.series, title=f"{artifact.ref}, {optimizer}", **line.names, kind="step")
         body.append(f"plot: {options.plot}")
     if options.history:
-        data["history"] = history_json(artifact)
+        chosen, names = chosen_candidate(artifact), candidate_names_of(artifact)
+        data["history"] = [
+            {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
+            for row in artifact.history
+        ]
         if any(row["dev"]["value"] is not None for row in artifact.history):
             drawn = [Verbatim("\n".join(chart(curve(artifact))))]
         else:

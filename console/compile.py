@@ -98,7 +98,17 @@ class _Compiling(Terminal):
     def judge(self, judge: str | Judge, store: Store) -> tuple[Judge, str]:
         """Return the judge that is named, with the metric, the strictness and the verifiers that are asked for."""
         options = self._options
-        _check_reference(options.judge)
+        if named(options.judge):
+            raise UsageError(
+                f"{options.judge} is a detector as it is: it has no prompt that could be compiled",
+                hint="compile a judge, and compare it with the detector by jurist compare",
+            )
+        name, mark, _ = options.judge.partition("@") if "/" not in options.judge else (options.judge, "", "")
+        if mark or options.judge.endswith(":basic"):
+            raise UsageError(
+                f"{options.judge} is one version of a judge; compiling always starts from the basic prompt",
+                hint=f"name the judge alone: jurist compile {name.removesuffix(':basic')}",
+            )
         found, reference = super().judge(judge, store)
         if options.metric:
             fitting = choosable(found.comparison)
@@ -136,22 +146,6 @@ class _Compiling(Terminal):
                 drawn.enter_context(watch)
 
             yield watch.event, opened
-
-
-def _check_reference(reference: str) -> None:
-    """Refuse what names something else than a judge whose prompt can be compiled."""
-    if named(reference):
-        raise UsageError(
-            f"{reference} is a detector as it is: it has no prompt that could be compiled",
-            hint="compile a judge, and compare it with the detector by jurist compare",
-        )
-    name, mark, _ = reference.partition("@") if "/" not in reference else (reference, "", "")
-    name, basic = name.removesuffix(":basic"), reference.endswith(":basic")
-    if mark or basic:
-        raise UsageError(
-            f"{reference} is one version of a judge; compiling always starts from the basic prompt",
-            hint=f"name the judge alone: jurist compile {name}",
-        )
 
 
 def _proposer(options: CompileOptions) -> Model | None:

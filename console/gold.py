@@ -1,6 +1,6 @@
 """``jurist gold`` with its actions, but for ``dynamics``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import compress
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..arguments.gold import (
     SplitGoldOptions,
 )
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.agreement import Agreement, rater_agreement
+from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
@@ -179,10 +179,21 @@ def agreement(options: AgreementOptions) -> Result:
     judge = find_judge(options.judge, store_of(options))
     # rows that raters labelled and nobody merged yet have no gold label
     gold = gold_of(gold_name(options), judge, options, labelled=False)
-    ratings, groups = _ratings(gold)
+    raters = sorted({name for case in gold.cases for name in case.ratings})
+    if len(raters) < 2:
+        raise GoldError(
+            f"{gold.name} has the labels of {f'one rater, {raters[0]}' if raters else 'no rater'}",
+            hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
+        )
+    ratings, groups = rating_columns(gold.cases)
     found = rater_agreement(ratings, judge.comparison, groups=groups, ordered=options.ordinal)
-    clear = clear_units(gold)
-    agreed = _agreed(judge, ratings, groups, clear)
+    clear, agreed = clear_units(gold), None
+    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
+    # none where all units are clear, or none of the clear ones has two labels
+    if not all(clear) and any(
+        len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True)
+    ):
+        agreed = rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
     aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: strata(gold, rule=rule) for rule in RULES}
@@ -215,28 +226,6 @@ def agreement(options: AgreementOptions) -> Result:
         *([ambiguous_table(chosen)] if chosen and chosen.ambiguous else []),
     ]
     return Result(data=data, body=body)
-
-
-def _agreed(
-    judge: Judge, ratings: Mapping[str, Sequence[str | None]], groups: Sequence[str], clear: Sequence[bool]
-) -> Agreement | None:
-    """Return the agreement on the clear units; ``None`` where all are clear, or none of them has two labels."""
-    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
-    double = any(len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True))
-    if all(clear) or not double:
-        return None
-    return rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
-
-
-def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
-    """Return rater -> labels and the group, of every unit of the cases that somebody rated."""
-    raters = sorted({name for case in gold.cases for name in case.ratings})
-    if len(raters) < 2:
-        raise GoldError(
-            f"{gold.name} has the labels of {f'one rater, {raters[0]}' if raters else 'no rater'}",
-            hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
-        )
-    return rating_columns(gold.cases)
 
 
 def review(options: ReviewOptions) -> Result:

@@ -1,14 +1,12 @@
 """The history of a search, as an artifact keeps it: a table, a chart in text, a plot, and the prompt's changes."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..optimizers.candidate import candidate_names
 from ..report.differing import Side, prompt_difference
-from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
-from ..report.plotting import draw
+from ..report.history import Curve, basic_state, chosen_candidate, metric_of, sign_of
 from ..report.scores import number_cell
 from ..report.table import Table, records, table
 from .printing import Part
@@ -19,7 +17,7 @@ _WIDE, _HIGH = 64, 10
 
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
-    chosen, names = chosen_candidate(artifact), artifact_names(artifact)
+    chosen, names = chosen_candidate(artifact), candidate_names_of(artifact)
     sign = sign_of(artifact)
     rows = [
         [
@@ -53,18 +51,9 @@ def history_table(artifact: Artifact) -> Table:
     return table(f"{artifact.ref} (* became the artifact)", columns, rows)
 
 
-def artifact_names(artifact: Artifact) -> dict[str, str]:
+def candidate_names_of(artifact: Artifact) -> dict[str, str]:
     """Return what the candidates of an artifact's history are called, by their ids."""
     return candidate_names((row["candidate"], str(row["source"])) for row in artifact.history)
-
-
-def history_json(artifact: Artifact) -> list[dict[str, Any]]:
-    """Return the history, each row saying whether it was chosen."""
-    chosen, names = chosen_candidate(artifact), artifact_names(artifact)
-    return [
-        {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
-        for row in artifact.history
-    ]
 
 
 def _value(part: Mapping[str, float | None], sign: float) -> str:
@@ -102,13 +91,6 @@ def chart(found: Curve) -> Iterator[str]:
         yield f"{'' if mark is None else f'{mark:.3f}':>7} |{''.join(line).rstrip()}"
     yield f"{'':>7} +{'-' * _WIDE}"
     yield f"{'':>8}0{last:>{_WIDE}.0f} calls"
-
-
-def plot(artifact: Artifact, path: str) -> None:
-    """Write the curve as SVG or PNG."""
-    name = (artifact.card.get("optimizer") or {}).get("name", "")
-    found = curve(artifact)
-    draw(path, found.series, title=f"{artifact.ref}, {name}", **found.names, kind="step")
 
 
 def prompt_diff(artifact: Artifact, store: Store) -> str:

@@ -21,8 +21,6 @@ from ..gold.label_journal import LabelJournal
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
 from ..gold.sources import bundled_names
-from ..keeping.artifact_card import Artifact
-from ..keeping.artifacts import Store
 from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of
 from ..programs.judge import Judge
@@ -42,9 +40,18 @@ def review(options: PageOptions) -> Result:
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
-    name, gold = _gold(options, judge, artifact, store)
+    if artifact is None or options.place or options.named:
+        name = gold_name(options)
+        gold = gold_of(name, judge, options, labelled=False)
+    else:
+        name = gold_source(artifact.card["gold"], store)
+        gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-    judged = _judged(options, artifact, judge, known)
+    judged: list[Judged] = []
+    if options.verdicts is not None:
+        judged = read_judged(options.verdicts, judge)
+    elif artifact is not None:
+        judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
     lines = list(_ranked(judged, gold, known, every=options.every))[: options.top]
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
@@ -78,26 +85,6 @@ def served(
     return review
 
 
-def _gold(options: PageOptions, judge: Judge, artifact: Artifact | None, store: Store) -> tuple[str, Gold]:
-    """Return the gold that was named, else that of the artifact, with its name."""
-    if artifact is None or options.place or options.named:
-        name = gold_name(options)
-        return name, gold_of(name, judge, options, labelled=False)
-    name = gold_source(artifact.card["gold"], store)
-    return name, Gold.again(artifact.card["gold"], judge, name, labelled=False)
-
-
-def _judged(
-    options: PageOptions, artifact: Artifact | None, judge: Judge, known: Mapping[str, Case]
-) -> list[Judged]:
-    """Return what the judge said: in a run that was named, else in the search that made the artifact."""
-    if options.verdicts is not None:
-        return read_judged(options.verdicts, judge)
-    if artifact is None:
-        return []
-    return judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
-
-
 def _ranked(
     judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], *, every: bool
 ) -> Iterator[SheetLine]:
@@ -127,38 +114,27 @@ def guideline_of(path: str | None, gold: str, judge: Judge) -> str:
 
 def serve(options: ServeOptions) -> Result:
     """Serve until Ctrl-C or SIGTERM; return what was spent."""
-    token = _token(options)
+    token = "" if options.token_env is None else os.environ.get(options.token_env, "")
+    if options.token_env is None and options.host not in ("127.0.0.1", "localhost", "::1"):
+        hint = "name the environment variable that holds one with --token-env"
+        raise UsageError(f"who listens at {options.host} needs a token", hint=hint)
+    if options.token_env is not None and not token:
+        hint = "set it to what requests must bear"
+        raise UsageError(f"the environment variable {options.token_env} is empty or not set", hint=hint)
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
     remark(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
     if options.access_log:
-        _log_to_stderr("jurist.access")
+        log, handler = logging.getLogger("jurist.access"), logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
     listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
     spend = loaded.context.ledger.spend().to_json()
     return Result(
         data={"judge": loaded.name, "model": loaded.model.name, "spend": spend}, body=[spend_line(spend)]
     )
-
-
-def _log_to_stderr(name: str) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logging.getLogger(name).addHandler(handler)
-    logging.getLogger(name).setLevel(logging.INFO)
-
-
-def _token(options: ServeOptions) -> str:
-    if options.token_env is None:
-        if options.host not in ("127.0.0.1", "localhost", "::1"):
-            hint = "name the environment variable that holds one with --token-env"
-            raise UsageError(f"who listens at {options.host} needs a token", hint=hint)
-        return ""
-    token = os.environ.get(options.token_env, "")
-    if not token:
-        hint = "set it to what requests must bear"
-        raise UsageError(f"the environment variable {options.token_env} is empty or not set", hint=hint)
-    return token
 
 
 def listen(app: Any, host: str, port: int, what: str) -> None:

@@ -30,7 +30,7 @@ from ..report.raters import ceiling_card, ceiling_line, strata_lines
 from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
 from ..report.table import table
 from ..report.views import comparison_sections, evaluation_sections
-from ..text.attacks import Attack, suite
+from ..text.attacks import suite
 from .inputs import judge_for, loaded_of, models_of, start_of, store_of
 from .printing import Part, Result, remark, write_json, write_text
 from .terminal import Terminal, agree
@@ -212,7 +212,13 @@ def gate(options: GateOptions) -> Result:
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options, lambda job, *_: {"spend": job.spend()})
-    attacks, judge = _chosen(options), loaded_of(options.judge, options, terminal.store)
+    attacks = suite(options.suite)
+    families = tuple(dict.fromkeys(one.family for one in attacks))
+    for name in options.only:
+        if name not in families:
+            raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, families))
+    attacks = tuple(one for one in attacks if not options.only or one.family in options.only)
+    judge = loaded_of(options.judge, options, terminal.store)
     found = harden_judge(
         judge, attacks=attacks, cases=options.cases, field=options.field, **_on_gold(options, terminal)
     )
@@ -232,15 +238,6 @@ def harden(options: HardenOptions) -> Result:
         *([OFFLINE] if found.model == "offline" else []),
     ]
     return Result(data=terminal.data, body=body)
-
-
-def _chosen(options: HardenOptions) -> tuple[Attack, ...]:
-    attacks = suite(options.suite)
-    known = tuple(dict.fromkeys(one.family for one in attacks))
-    for name in options.only:
-        if name not in known:
-            raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, known))
-    return tuple(one for one in attacks if not options.only or one.family in options.only)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,24 +154,6 @@ class TestUnusable:
         assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
 
 
-LONG = "9" * 5000
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (f'{{"n": {LONG}}}', 1),
-        (f'{{"conversation": "a", "claim": "b"}}\n{{"n": {LONG}}}\n', 2),
-        (f'{{"n": {LONG}}}\n{{"n": 1}}\n', 1),
-    ],
-)
-def test_a_number_that_is_too_long_has_its_line(text: str, line: int) -> None:
-    Path("long.jsonl").write_text(text, encoding="utf-8")
-    done = cli("run", "fect:basic", "--input", "long.jsonl", "--output", "o", "--on-bad-row", "stop")
-    assert (done.code, len(done.lines)) == (1, 1)
-    assert done.lines[0].startswith(f"error: long.jsonl:{line}: an integer has more than 4300 digits; ")
-
-
 class TestStoreThatIsNotThere:
     def test_named_by_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("JURIST_STORE", "typo")
