@@ -28,7 +28,7 @@ from ..papers.haluagent.assess import Assessed as AssessedItems
 from ..papers.haluagent.assess import ItemAssessment, check_compares
 from ..papers.haluagent.items import FORMATS, Item, read_authors, read_items
 from ..papers.haluagent.rates import Rates, paired
-from ..programs.dialogue_checks import range_of
+from ..programs.dialogue import range_of
 from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.scores import number_cell, total_line

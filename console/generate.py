@@ -42,7 +42,7 @@ from ..papers.faithqa.benchmark import plan_rows, statistics
 from ..papers.haluagent.making import distinct, make_benchmark
 from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH
-from ..programs.dialogue_checks import range_of
+from ..programs.dialogue import range_of
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.writing import HALUAGENT

@@ -7,7 +7,7 @@ they have in the response, and is left out where there is none. The answer is th
 one of the ``cognibench`` judge: one of seven labels for each sentence.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -35,53 +35,41 @@ class TagThenTier(Stepwise):
         self.tier = dspy.Predict(TierStatements)
 
     def steps(self, **inputs: Any) -> Steps:
-        """Tag all, then ask for the tiers of some."""
-        given = _by_number((yield self.tag, inputs))
-        again = _second(inputs, given)
-        return _joined(given, (yield self.tier, again) if again else None)
+        """Tag all, then ask for the tiers of some, if there are any."""
+        tags = _labels((yield self.tag, inputs))
+        lines = _lines(inputs["sentences"], [n for n, label in tags.items() if label == _COGNITIVE])
+        tiers = _labels((yield self.tier, {**inputs, "sentences": lines})) if lines else {}
+        sure = ((n, tiers.get(n) if label == _COGNITIVE else label) for n, label in sorted(tags.items()))
+        return dspy.Prediction(labels=_items(sure))
 
 
-def _by_number(prediction: Any) -> dict[int, Label]:
+def _labels(prediction: Any) -> dict[int, Label]:
     """Return number -> label; a number that was given two labels has none."""
     return {n: member(item, "label") for n, item in by_number(prediction.get("labels")).items()}
 
 
-def _second(inputs: Mapping[str, Any], given: Mapping[int, Label]) -> dict[str, Any]:
-    """Return the inputs of the second stage, or nothing if no sentence is cognitive."""
-    lines = _lines(str(inputs["sentences"]), {n for n, label in given.items() if label == _COGNITIVE})
-    return {**inputs, "sentences": lines} if lines else {}
+def _items(pairs: Iterable[tuple[int, Label | None]]) -> list[dict[str, Any]]:
+    return [{"n": n, "label": label} for n, label in pairs if label]
 
 
-def _lines(sentences: str, numbers: Collection[int]) -> str:
+def _lines(sentences: Any, numbers: Iterable[int]) -> str:
     """Return the lines of some sentences, under their own numbers: each stands on one line."""
-    wanted = {str(number) for number in numbers}
-    return "\n".join(line for line in sentences.split("\n") if line.partition(". ")[0] in wanted)
-
-
-def _joined(given: Mapping[int, Label], second: Any) -> dspy.Prediction:
-    tiers = _by_number(second) if second is not None else {}
-    found = {
-        number: tiers.get(number) if label == _COGNITIVE else label for number, label in sorted(given.items())
-    }
-    return dspy.Prediction(labels=[{"n": n, "label": label} for n, label in found.items() if label])
+    wanted = set(map(str, numbers))
+    return "\n".join(line for line in str(sentences).split("\n") if line.partition(". ")[0] in wanted)
 
 
 def _demonstrations(case: Case) -> dict[str, Demo]:
     """Return what gold says of each stage; of the second nothing where no sentence is cognitive."""
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
-    inputs = COGNIBENCH_STAGED.values(case.inputs)
-    labelled = [(n, label) for n, label in enumerate(case.gold, 1) if label is not None]
-    tiers = {n: label for n, label in labelled if label in TIERS}
-    first = {**inputs, "labels": _items((n, _COGNITIVE if n in tiers else label) for n, label in labelled)}
-    if not tiers:
-        return {"tag": first}
-    chosen = _lines(str(inputs["sentences"]), tiers)
-    return {"tag": first, "tier": {**inputs, "sentences": chosen, "labels": _items(tiers.items())}}
-
-
-def _items(pairs: Any) -> list[dict[str, Any]]:
-    return [{"n": n, "label": label} for n, label in pairs]
+    inputs, labels = COGNIBENCH_STAGED.values(case.inputs), dict(enumerate(case.gold, 1))
+    tiers = {n: label for n, label in labels.items() if label in TIERS}
+    tags = {**labels, **dict.fromkeys(tiers, _COGNITIVE)}
+    demos: dict[str, Demo] = {"tag": {**inputs, "labels": _items(tags.items())}}
+    if tiers:
+        chosen = _lines(inputs["sentences"], tiers)
+        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(tiers.items())}
+    return demos
 
 
 COGNIBENCH_STAGED = replace(

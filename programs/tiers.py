@@ -7,7 +7,6 @@ its own with its reason; a reply that cannot be read makes the whole sample
 unusable.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import dspy
@@ -23,8 +22,6 @@ from .stepwise import Steps, Stepwise
 from .strictness import BELOW, DEFAULT
 
 STEPS: Final = ("rational", "grounded", "irrefutable")
-_FAILED: Final[Mapping[str, Label]] = dict(zip(STEPS, TIERS, strict=False))
-"""Test -> the tier of what fails it."""
 _BELOW: Final = {level: labels - {"invented"} for level, labels in BELOW.items()}
 """Strictness -> the tiers that are hallucinations under it: of cognitive sentences only."""
 
@@ -56,30 +53,15 @@ class TierSteps(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Decide until something fails a test."""
-        made: list[tuple[str, Any]] = []
-        for step in STEPS:
-            made.append((step, (yield getattr(self, step), inputs)))
-            if _said(*made[-1]) is not True:
-                break
-        return _result(made)
-
-
-def _said(step: str, prediction: Any) -> bool | None:
-    value = prediction.get(step)
-    return value if isinstance(value, bool) else None
-
-
-def _result(made: Sequence[tuple[str, Any]]) -> dspy.Prediction:
-    step, last = made[-1]
-    said = _said(step, last)
-    tier = None if said is None else TIERS[-1] if said else _FAILED[step]
-    return dspy.Prediction(tier=tier, reasoning="\n".join(_line(*one) for one in made))
-
-
-def _line(step: str, prediction: Any) -> str:
-    word = {True: "yes", False: "no", None: "unusable"}[_said(step, prediction)]
-    why = one_line(str(prediction.get("reason") or ""))
-    return f"{step}: {word}" + (f": {why}" if why else "")
+        made: list[str] = []
+        for step, failing in zip(STEPS, TIERS, strict=False):
+            said = yield getattr(self, step), inputs
+            holds, why = said.get(step), one_line(str(said.get("reason") or ""))
+            word = "yes" if holds is True else "no" if holds is False else "unusable"
+            made.append(f"{step}: {word}" + (f": {why}" if why else ""))
+            if holds is not True:
+                return dspy.Prediction(tier=failing if holds is False else None, reasoning="\n".join(made))
+        return dspy.Prediction(tier=TIERS[-1], reasoning="\n".join(made))
 
 
 def _details(tier: Label, hallucinated: frozenset[Label]) -> dict[str, bool | None]:

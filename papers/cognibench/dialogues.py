@@ -25,8 +25,7 @@ from ...jobs.generation import Generated, Generation, already_made, check_writab
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
-from ...programs.dialogue import dialogue_generator
-from ...programs.dialogue_checks import Range
+from ...programs.dialogue import Range, dialogue_generator
 from ...programs.state import PromptState
 from ...text.wording import chinese_share
 from .dataset import write_dataset

@@ -14,8 +14,7 @@ from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
 from jurist.programs.asking import Asker
-from jurist.programs.dialogue import DIALOGUE, dialogue_generator
-from jurist.programs.dialogue_checks import CHECKS, Range
+from jurist.programs.dialogue import CHECKS, DIALOGUE, Range, dialogue_generator
 from jurist.programs.verdicts import Verdict
 from jurist.text.wording import count_words, is_chinese
 

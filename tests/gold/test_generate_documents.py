@@ -14,7 +14,7 @@ from jurist.errors import GoldError, UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.gold.sources import read
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
-from jurist.programs.dialogue_checks import CHECKS, Range, coverage, faults, range_of
+from jurist.programs.dialogue import CHECKS, Range, coverage, faults, range_of
 
 # documents
 

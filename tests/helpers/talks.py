@@ -7,7 +7,7 @@ from loopback import answer
 
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
-from jurist.programs.dialogue_checks import Exchange, Range
+from jurist.programs.dialogue import Exchange, Range
 
 MILL = (
     "The Dunlow mill was built in 1832 by the brothers Hask. It has two wheels and ground oats until 1951, when the "

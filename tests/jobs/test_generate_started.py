@@ -15,7 +15,7 @@ from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
 from jurist.jobs.estimate import Ask, Estimate, Size
 from jurist.papers.cognibench.dialogues import DialogueSpec, dialogue_job, sampled_dialogues
-from jurist.programs.dialogue_checks import Range
+from jurist.programs.dialogue import Range
 
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
 DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", "2")

@@ -11,7 +11,7 @@ from jurist.engines.offline.objects import _clauses
 from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.replies import read_choice, read_truth
-from jurist.programs.dialogue_checks import _ROLE
+from jurist.programs.dialogue import _ROLE
 from jurist.programs.faithqa.checks import _PATTERNS
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
