@@ -32,7 +32,7 @@ from .rows import majority
 from .scale import Lack, Scale
 from .scores import error_metrics
 from .units import Bools, Floats, Ints, Units
-from .votes import Sampling, decide, is_decided
+from .votes import Sampling, decide, sides_of
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,28 @@ class ClosedLabels(Scale):
         return lambda value: found[0] if value in other.positive else clear[0]
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        return decide(votes, **self._rule(sampling))
+        sides: dict[str, Any] = {"positive": self.positive, "order": self.labels}
+        return decide(votes, samples=sampling.samples, threshold=sampling.needed, **sides)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        return is_decided(votes, left=left, **self._rule(sampling))
+        """Exact: where this is false, some votes of the samples left would change the verdict.
 
-    def _rule(self, sampling: Sampling) -> dict[str, Any]:
-        sides = {"positive": self.positive, "order": self.labels}
-        return {"samples": sampling.samples, "threshold": sampling.needed, **sides}
+        Three things settle a unit: its side has won and no other label of that side can overtake the one that leads
+        (equal counts go by the order of the labels), or neither side can win any more, so that it is abstained.
+        """
+        if sampling.by_probability:
+            return left == 0  # a sample may have any probability
+        winner = self.combine(votes, sampling)
+        if winner is None:
+            found, other = sides_of(votes, self.positive, self.labels)
+            return found + left < sampling.needed and other + left < sampling.samples - sampling.needed + 1
+        side = [label for label in self.labels if (label in self.positive) == (winner in self.positive)]
+        ahead = side.index(winner)
+        return all(
+            votes.get(label, 0) + left < votes.get(winner, 0) + (place > ahead)
+            for place, label in enumerate(side)
+            if label != winner
+        )
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
         """The share of the positive labels."""

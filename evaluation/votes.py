@@ -9,7 +9,7 @@ varies the threshold.
 
 Samples are drawn one after the other, so drawing can stop when no unit's outcome
 can change any more, whatever the samples not yet drawn would say
-(:func:`is_decided`): the decisions are those of all ``k``.
+(``is_decided`` of a scale): the decisions are those of all ``k``.
 """
 
 from collections import Counter
@@ -111,7 +111,7 @@ def decide(
     not in ``order`` is no vote. A threshold below 1 is a share of the votes, or, where ``votes`` are
     probabilities, of these: then samples without a usable answer leave nothing open.
     """
-    found, other = _sides(votes, positive, order)
+    found, other = sides_of(votes, positive, order)
     against = samples - threshold + 1
     if threshold < 1:
         threshold, against = threshold * (found + other), 0.0
@@ -124,37 +124,6 @@ def decide(
     else:
         return None
     return max(side, key=lambda label: votes.get(label, 0))
-
-
-def is_decided(
-    votes: Mapping[Label, int],
-    *,
-    left: int,
-    samples: int,
-    threshold: float,
-    positive: Collection[Label],
-    order: Sequence[Label],
-) -> bool:
-    """Return whether ``left`` more samples, whatever they say, give what :func:`decide` says now.
-
-    Three things settle a unit: its side has won and no other label of that side can overtake the one that
-    leads (equal counts go by ``order``), or neither side can win any more, so that it can only end abstained.
-    Exact: where this is false, some votes of the samples left would change the verdict.
-    """
-    if threshold < 1:
-        return left == 0  # a sample may have any probability
-    found, other = _sides(votes, positive, order)
-    against = samples - threshold + 1
-    winner = decide(votes, samples=samples, threshold=threshold, positive=positive, order=order)
-    if winner is None:
-        return found + left < threshold and other + left < against
-    side = [label for label in order if (label in positive) == (winner in positive)]
-    ahead = side.index(winner)
-    return all(
-        votes.get(label, 0) + left < votes.get(winner, 0) + (place > ahead)
-        for place, label in enumerate(side)
-        if label != winner
-    )
 
 
 def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
@@ -177,7 +146,7 @@ def named_vote(
     return tuple(sorted(chosen))
 
 
-def _sides(
+def sides_of(
     votes: Mapping[Label, float], positive: Collection[Label], order: Sequence[Label]
 ) -> tuple[float, float]:
     """Return the positive and the other votes; a vote for a label that is not in ``order`` is none."""

@@ -117,7 +117,7 @@ def portable_source() -> str:
     from ..text import escaping, replies
     from . import portable_judge
 
-    voting = (votes.majority, votes._sides, votes.decide)
+    voting = (votes.majority, votes.sides_of, votes.decide)
     functions = (*voting, sentences.shown, sentences.numbered, votes.median_vote, votes.named_vote)
     return bundle(escaping, replies, *functions, portable, portable_judge)
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling, check_threshold, decide, is_decided, majority, tally
+from jurist.evaluation.votes import Sampling, check_threshold, majority, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
+SCALE = ClosedLabels(ORDER, POSITIVE)
 
 
 def brute(answers: tuple[str | None, ...], threshold: int) -> str | None:
@@ -29,7 +30,7 @@ def brute(answers: tuple[str | None, ...], threshold: int) -> str | None:
 
 def verdict(answers: tuple[str | None, ...], threshold: int) -> str | None:
     votes = tally([(answer,) for answer in answers], 0)
-    return decide(votes, samples=len(answers), threshold=threshold, positive=POSITIVE, order=ORDER)
+    return SCALE.combine(votes, Sampling(samples=len(answers), threshold=threshold))
 
 
 @pytest.mark.parametrize("samples", range(1, 6))
@@ -72,12 +73,7 @@ def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None
 def sure(answers: tuple[str | None, ...], samples: int, threshold: int) -> bool:
     votes = tally([(answer,) for answer in answers], 0)
     left = samples - len(answers)
-    return is_decided(votes, left=left, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
-
-
-def full(answers: tuple[str | None, ...], samples: int, threshold: int) -> str | None:
-    votes = tally([(answer,) for answer in answers], 0)
-    return decide(votes, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
+    return SCALE.is_decided(votes, left, Sampling(samples=samples, threshold=threshold))
 
 
 @pytest.mark.parametrize("samples", range(1, 6))
@@ -87,34 +83,8 @@ def test_settled_is_exact_for_every_prefix_of_every_ballot(samples: int) -> None
         for prefix in itertools.combinations_with_replacement((*ORDER, None), drawn):
             for threshold in range(1, samples + 1):
                 rest = itertools.combinations_with_replacement((*ORDER, None), samples - drawn)
-                outcomes = {full((*prefix, *more), samples, threshold) for more in rest}
+                outcomes = {verdict((*prefix, *more), threshold) for more in rest}
                 assert sure(prefix, samples, threshold) == (len(outcomes) == 1), (prefix, samples, threshold)
-                if len(outcomes) == 1:
-                    assert full(prefix, samples, threshold) in outcomes
-
-
-@given(
-    st.lists(st.lists(st.sampled_from((*ORDER, "unknown", None)), min_size=3, max_size=3), max_size=9),
-    st.data(),
-)
-def test_the_decisions_of_an_early_end_are_those_of_all_samples(
-    draws: list[list[str | None]], data: st.DataObject
-) -> None:
-    """Several units vote in one draw; drawing ends when all are settled, and every later prefix decides the same."""
-    samples = data.draw(st.integers(max(1, len(draws)), 9))
-    threshold = data.draw(st.integers(1, samples))
-    draws = draws + [[None] * 3] * (samples - len(draws))
-    rule = {"samples": samples, "threshold": threshold, "positive": POSITIVE, "order": ORDER}
-    complete = [decide(tally([tuple(one) for one in draws], unit), **rule) for unit in range(3)]  # type: ignore[arg-type]
-    ended = False
-    for drawn in range(samples + 1):
-        votes = [tally([tuple(one) for one in draws[:drawn]], unit) for unit in range(3)]
-        done = all(is_decided(vote, left=samples - drawn, **rule) for vote in votes)  # type: ignore[arg-type]
-        assert done >= ended  # what is settled stays settled
-        ended = done
-        if done:
-            assert [decide(vote, **rule) for vote in votes] == complete  # type: ignore[arg-type]
-    assert ended
 
 
 @given(ballots)

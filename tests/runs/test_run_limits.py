@@ -15,7 +15,8 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted
-from jurist.evaluation.votes import Sampling, is_decided
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Asker
@@ -137,14 +138,7 @@ def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.Da
         drawn
         for label in ("yes", "no")
         for drawn in range(1, samples + 1)
-        if is_decided(
-            {label: drawn},
-            left=samples - drawn,
-            samples=samples,
-            threshold=sampling.needed,
-            positive={"yes"},
-            order=("yes", "no"),
-        )
+        if ClosedLabels(("yes", "no"), {"yes"}).is_decided({label: drawn}, samples - drawn, sampling)
     ]
     assert min(found) == sampling.fewest
 
