@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import GoldError
-from .files import Row, Rows
+import pydantic
+
+from .files import Place, Row, Rows, validated
 
 FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
-_DIALOGUE = ("id", "dialogue", "current_turn", "reference")
 _ROLE = re.compile(r"<(user|assistant)>")
 _TAGGED = re.compile(r"(.*)<[^<>]*>\s*")
 
@@ -32,115 +32,88 @@ LABELS: dict[tuple[str, ...], str | None] = {
 unequivocal in turn (section 2.2); the last one passed is its tier. An empty list is a sentence nobody labelled."""
 
 
+class _Turn(pydantic.BaseModel):
+    id: str
+    dialogue: str
+    current_turn: str
+    reference: str
+    current_turn_processed: str | None = None
+    group: Any = None
+
+
+class _Labelled(pydantic.BaseModel):
+    sentence_label_dict: dict[str, tuple[list[str], int]] = {}
+    # what our own writer lists as they are, repeated ones too; the authors' files have none
+    sentences: list[tuple[str, list[str]]] = []
+
+
+_TURNS, _LABELLED = pydantic.TypeAdapter(_Turn), pydantic.TypeAdapter(_Labelled)
+
+
 def is_cognibench(row: Mapping[str, Any]) -> bool:
     """Say whether a row is one of ``dialogues.json``."""
-    return all(key in row for key in _DIALOGUE)
+    return row.keys() >= {"id", "dialogue", "current_turn", "reference"}
 
 
 def cognibench_rows(dialogues: Rows, labels: Mapping[str, Any], *, path: str, labels_path: str) -> Rows:
     """Return one row a dialogue turn, as the ``cognibench`` judge reads them."""
-    return [(line, _row(turn, labels, path, labels_path, line)) for line, turn in dialogues]
+    return [(line, _row(row, labels, Place(path, line), Place(labels_path))) for line, row in dialogues]
 
 
-def _row(turn: Row, labels: Mapping[str, Any], path: str, labels_path: str, line: int) -> Row:
-    for key in _DIALOGUE:
-        if not isinstance(turn.get(key), str):
-            raise GoldError(
-                "the field is missing or not text", path=path, line=line, field=key, hint="restore it"
-            )
-    name = turn["id"]
-    current = _turns(turn["current_turn"])
+def _row(row: Row, labels: Mapping[str, Any], place: Place, labels_place: Place) -> Row:
+    turn = validated(_TURNS, row, place, hint="restore it")
+    current = _turns(turn.current_turn)
     response = "\n".join(text for role, text in current if role == "assistant")
-    row: Row = {
-        "id": name,
-        "reference": turn["reference"],
-        "history": [{"role": role, "content": text} for role, text in _before(turn["dialogue"], current)],
+    # the file's ``dialogue`` holds the turns after the current one too
+    turns = _turns(turn.dialogue)
+    now = (at for at in range(len(turns)) if current and turns[at : at + len(current)] == current)
+    result: Row = {
+        "id": turn.id,
+        "reference": turn.reference,
+        "history": [{"role": role, "content": text} for role, text in turns[: next(now, len(turns))]],
         "question": "\n".join(text for role, text in current if role == "user"),
-        "group": str(turn.get("group") or name.rpartition("_")[0] or name),
+        "group": str(turn.group or turn.id.rpartition("_")[0] or turn.id),
     }
-    if name in labels:
-        listed = _listed(labels[name], name, labels_path)
-        if listed:
-            return {**row, "sentences": [text for text, _ in listed], "labels": [x for _, x in listed]}
-        pairs = _labelled(labels[name], name, labels_path)
-        return {
-            **row,
-            "sentences": _original([text for text, _ in pairs], response),
-            "labels": [x for _, x in pairs],
-        }
-    return {**row, "sentences": _processed(turn, response)}
+    if turn.id in labels:
+        return {**result, **_sentences(labels[turn.id], turn.id, response, labels_place)}
+    tagged = map(_TAGGED.fullmatch, (turn.current_turn_processed or "").split("\n"))
+    return {**result, "sentences": [text for one in tagged if one and (text := one[1].strip())] or [response]}
 
 
 def _turns(text: str) -> list[tuple[str, str]]:
     parts = _ROLE.split(text)
-    return [(role, said.strip()) for role, said in zip(parts[1::2], parts[2::2], strict=True)]
+    return [(role, content.strip()) for role, content in zip(parts[1::2], parts[2::2], strict=True)]
 
 
-def _before(dialogue: str, current: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the turns before the current one; the file's ``dialogue`` holds those after it too."""
-    turns = _turns(dialogue)
-    for start in range(len(turns)):
-        if current and turns[start : start + len(current)] == current:
-            return turns[:start]
-    return turns
-
-
-def _processed(turn: Row, response: str) -> list[str]:
-    lines = str(turn.get("current_turn_processed") or "").split("\n")
-    found = [match[1].strip() for line in lines if (match := _TAGGED.fullmatch(line)) and match[1].strip()]
-    return found or [response]
-
-
-def _listed(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
-    """Return the sentences that our own writer lists as they are, repeated ones too; the authors' files have none."""
-    given = entry.get("sentences") if isinstance(entry, Mapping) else None
-    found: list[tuple[str, str | None]] = []
-    for item in given if isinstance(given, list) else []:
-        match item:
-            case [str(text), [*labels]] if (key := tuple(map(str, labels))) in LABELS:
-                found.append((text, LABELS[key]))
-            case _:
-                raise GoldError(
-                    f"dialogue {name}: {str(item)[:60]!r} is no labelled sentence",
-                    path=path,
-                    field="sentences",
-                    hint="write [sentence, [labels]], or remove the field",
-                )
-    return found
-
-
-def _labelled(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
-    sentences = entry.get("sentence_label_dict") if isinstance(entry, Mapping) else None
-    if not isinstance(sentences, Mapping) or not sentences:
-        raise GoldError(
-            f"dialogue {name} has no sentence_label_dict", path=path, hint="restore it, or remove the entry"
-        )
-    placed: list[tuple[int, str, str | None]] = []
-    for text, value in sentences.items():
-        match value:
-            case [[*given], int(position)] if (key := tuple(map(str, given))) in LABELS:
-                placed.append((position, text, LABELS[key]))
-            case _:
-                raise GoldError(
-                    f"dialogue {name}: unknown label {value!r} of the sentence {text[:60]!r}",
-                    path=path,
-                    field="sentence_label_dict",
-                    hint="write [[labels], position] with the labels of the CogniBench format",
-                )
-    return [(text, label) for _, text, label in sorted(placed, key=lambda item: item[0])]
+def _sentences(entry: Any, name: str, response: str, place: Place) -> Row:
+    """Return the sentences that are labelled, and their labels."""
+    hint = f"restore the entry of dialogue {name}, or remove it"
+    labelled = validated(_LABELLED, entry, place, hint=hint)
+    ordered = sorted(labelled.sentence_label_dict.items(), key=lambda item: item[1][1])
+    pairs = labelled.sentences or [(text, labels) for text, (labels, _) in ordered]
+    if not pairs:
+        raise place.wrong(f"dialogue {name} has no sentence_label_dict", hint=hint)
+    for text, labels in pairs:
+        if tuple(labels) not in LABELS:
+            raise place.wrong(f"dialogue {name}: unknown label {labels!r} of {text[:60]!r}", hint=hint)
+    texts = [text for text, _ in pairs]
+    return {
+        "sentences": texts if labelled.sentences else _original(texts, response),
+        "labels": [LABELS[tuple(labels)] for _, labels in pairs],
+    }
 
 
 def _original(sentences: list[str], response: str) -> list[str]:
     """Return the sentences as the response writes them; the labels hold them in lower case."""
-    lower, found, start = response.lower(), [], 0
+    lower, written, start = response.lower(), list[str](), 0
     for text in sentences:
         position = lower.find(text, start)
         if position < 0:
             position = lower.find(text)
         # lower-casing a few letters changes the length, and then offsets mean nothing
         if position < 0 or len(lower) != len(response):
-            found.append(text)
+            written.append(text)
             continue
         start = position + len(text)
-        found.append(response[position:start])
-    return found
+        written.append(response[position:start])
+    return written

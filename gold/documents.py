@@ -65,18 +65,15 @@ def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Readin
 
 
 def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
-    """Return the error of a source in which no row holds anything for the judge, or for the generator."""
+    """Return the error of a source without rows, or in which none holds anything for the judge, or the generator."""
+    if not rows:
+        return GoldError("there are no rows", path=path, hint="give at least one row")
     if judge.document:
-        return GoldError(
-            f"none of the {rows} documents has words to write from",
-            path=path,
-            hint="give documents with sentences",
-        )
-    return GoldError(
-        f"none of the {rows} rows holds anything that judge {judge.name} judges",
-        path=path,
-        hint="give other rows, or the judge whose rows these are",
-    )
+        said, hint = f"none of the {rows} documents has words to write from", "give documents with sentences"
+    else:
+        said = f"none of the {rows} rows holds anything that judge {judge.name} judges"
+        hint = "give other rows, or the judge whose rows these are"
+    return GoldError(said, path=path, hint=hint)
 
 
 def document_rows(source: str | Path, name: str) -> Reading:
@@ -85,28 +82,37 @@ def document_rows(source: str | Path, name: str) -> Reading:
     A row has the text under ``name``, ``id``, ``group`` (the id again: what is written from one document belongs
     together), ``title``, ``topic``, ``language`` and ``source``, and whatever else the document's own row says.
     """
-    found = read_documents(source, name)
     rows = [
-        (
-            number,
-            {
-                **one.extra,
-                "id": one.id,
-                "group": one.id,
-                "title": one.title,
-                "topic": one.topic,
-                "language": one.language,
-                "source": one.source,
-                name: one.text,
-            },
-        )
-        for number, one in enumerate(found, 1)
+        {
+            **one.extra,
+            "id": one.id,
+            "group": one.id,
+            "title": one.title,
+            "topic": one.topic,
+            "language": one.language,
+            "source": one.source,
+            name: one.text,
+        }
+        for one in read_documents(source, name)
     ]
-    return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
+    return Reading(name=Path(source).stem or "documents", path=str(source), rows=list(enumerate(rows, 1)))
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
-    """Read documents, in the order of the file or by file name."""
+    """Read documents, in the order of the file or by file name; equal ones are one."""
+    documents: dict[str, Document] = {}
+    for document in _documents(source, (*_TEXT, name) if name else _TEXT):
+        other = documents.setdefault(document.id, document)
+        if other.text != document.text:
+            raise GoldError(
+                f"another document with the id {document.id!r} stands at {other.source}",
+                path=document.source,
+                hint="give every document an id of its own",
+            )
+    return tuple(documents.values())
+
+
+def _documents(source: str | Path, keys: Sequence[str]) -> Iterator[Document]:
     path = Path(source)
     try:
         folder, file = path.is_dir(), path.is_file()
@@ -115,24 +121,24 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
             f"it cannot be read: {why(error)}", path=str(source)[:80], hint="check the path"
         ) from error
     if folder and not any((path / name).is_file() for name in _GOLD):
-        files = sorted(
-            entry for entry in path.rglob("*") if entry.suffix.lower() in _PLAIN and entry.is_file()
-        )
-        if files:
-            return _unique(_plain(entry, path) for entry in files)
-        if not any(entry.is_file() for entry in path.iterdir()):
+        entries = [entry for entry in path.rglob("*") if entry.is_file()]
+        if files := sorted(entry for entry in entries if entry.suffix.lower() in _PLAIN):
+            yield from (_plain(entry, path) for entry in files)
+            return
+        if not any(entry.parent == path for entry in entries):
             hint = "put .txt or .md files into it, or a file of rows with 'text'"
             raise GoldError("the folder holds no document", path=str(source), hint=hint)
     elif file and path.suffix.lower() in _PLAIN:
-        return _unique([_plain(path, path.parent)])
+        yield _plain(path, path.parent)
+        return
     reading = read(source)
     if str(source) in bundled_names() and not (folder or file) and not _has_documents(reading):
         suited = [other for other in bundled_names() if _has_documents(read(other))]
         hint = f"use {' or '.join(suited)}, or documents of your own"
         raise GoldError(f"the bundled set {source} has no references to write from", hint=hint)
-    keys = (*_TEXT, name) if name else _TEXT
-    documents = [(row, _document(row, keys, reading.path, line)) for line, row in reading.rows]
-    return _unique(_references(documents))
+    yield from _references(
+        (row, _document(row, keys, Place(reading.path, line))) for line, row in reading.rows
+    )
 
 
 def _has_documents(reading: Reading) -> bool:
@@ -151,14 +157,11 @@ def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iter
         if groups.setdefault(group, document.text) != document.text:
             group = f"{group}-{text_hash(document.text)[:8]}"
         name = names.setdefault(document.text, group)
-        yield replace(document, id=name, title=document.title or _title(name, document))
-
-
-def _title(group: str, document: Document) -> str:
-    """Return a group's name as a title, if it is one: words of the document's language, and no number."""
-    words = group.replace("-", " ").replace("_", " ").strip()
-    foreign = is_chinese(words) != is_chinese(document.text)
-    return "" if foreign or any(letter.isdigit() for letter in words) else words
+        # a group's name is a title if it is words of the document's language, and no number
+        words = name.replace("-", " ").replace("_", " ").strip()
+        foreign = is_chinese(words) != is_chinese(document.text)
+        title = "" if foreign or any(letter.isdigit() for letter in words) else words
+        yield replace(document, id=name, title=document.title or title)
 
 
 def _plain(path: Path, root: Path) -> Document:
@@ -173,8 +176,8 @@ def _plain(path: Path, root: Path) -> Document:
     return Document(id=name, text=text, title=path.stem.replace("-", " ").replace("_", " "), source=str(path))
 
 
-def _document(row: Mapping[str, Any], keys: Sequence[str], path: str, line: int) -> Document:
-    place, name = Place(path, line), next((name for name in keys if row.get(name) not in (None, "")), None)
+def _document(row: Mapping[str, Any], keys: Sequence[str], place: Place) -> Document:
+    name = next((name for name in keys if row.get(name) not in (None, "")), None)
     if name is None:
         have = ", ".join(map(repr, list(row)[:8])) or "nothing"
         hint = f"the row has {have}; give each row a field 'text'"
@@ -191,20 +194,6 @@ def _document(row: Mapping[str, Any], keys: Sequence[str], path: str, line: int)
         text=text.strip(),
         title=str(row.get("title") or ""),
         topic=str(row.get("topic") or ""),
-        source=f"{path}:{line}",
+        source=f"{place.path}:{place.line}",
         extra={key: value for key, value in row.items() if key not in (*_OWN, name)},
     )
-
-
-def _unique(documents: Iterable[Document]) -> tuple[Document, ...]:
-    """Drop equal documents; refuse different ones with one id."""
-    found: dict[str, Document] = {}
-    for document in documents:
-        other = found.setdefault(document.id, document)
-        if other.text != document.text:
-            raise GoldError(
-                f"another document with the id {document.id!r} stands at {other.source}",
-                path=document.source,
-                hint="give every document an id of its own",
-            )
-    return tuple(found.values())

@@ -227,7 +227,7 @@ def _build(
     skipped = 0
     for reading in readings:
         if not reading.rows and not bad.count:
-            raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+            raise nothing_for(judge, 0, reading.path)
         for raw, cases in _rows(reading, judge, mapping, bad):
             used = [one for one in cases if not labelled or one[0].known or _rated(one[0])]
             skipped += len(cases) - len(used) if cases else 1

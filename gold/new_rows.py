@@ -95,23 +95,21 @@ class Source:
                 yield OtherRow(row=number)
 
     def _placed(self) -> Iterator[Placed]:
-        if self.given is not None:
-            return self._in_memory()
-        if not self.judge.document:
-            return stream(self.name)
-        reading = read_for(self.judge, self.name)
-        return ((reading.path, reading.kind, line, row) for line, row in reading.rows)
-
-    def _in_memory(self) -> Iterator[Placed]:
-        kind: Kind = "columns" if is_table(self.given) else "json"
-        try:
-            for line, row in enumerate(each_record(self.given, self.name), 1):
-                yield self.name, kind, line, row
-        except OSError as error:  # of the user's own generator: it says nothing of a file of ours
-            said = f"reading them raised {type(error).__name__}: {why(error)}"
-            raise GoldError(
-                said, path=self.name, hint="mend what gives the rows, and go on with --resume"
-            ) from error
+        if self.given is None and not self.judge.document:
+            yield from stream(self.name)
+        elif self.given is None:
+            reading = read_for(self.judge, self.name)
+            for line, row in reading.rows:
+                yield reading.path, reading.kind, line, row
+        else:
+            kind: Kind = "columns" if is_table(self.given) else "json"
+            try:
+                for line, row in enumerate(each_record(self.given, self.name), 1):
+                    yield self.name, kind, line, row
+            except OSError as error:  # of the user's own generator: it says nothing of a file of ours
+                said = f"reading them raised {type(error).__name__}: {why(error)}"
+                hint = "mend what gives the rows, and go on with --resume"
+                raise GoldError(said, path=self.name, hint=hint) from error
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:
@@ -126,10 +124,5 @@ def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = Non
         else:
             cases.append(row.case)
     if not cases:
-        raise nothing_for(judge, beside, str(source)) if beside else no_rows(str(source))
+        raise nothing_for(judge, beside, str(source))
     return cases, beside
-
-
-def no_rows(path: str) -> GoldError:
-    """Return the error of a source without rows."""
-    return GoldError("there are no rows", path=path, hint="give at least one row")

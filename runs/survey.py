@@ -11,7 +11,7 @@ from ..cases import Case
 from ..errors import GoldError, UsageError, choices
 from ..gold.documents import nothing_for
 from ..gold.goldset import empty_inputs
-from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
+from ..gold.new_rows import BadRow, NewRow, OtherRow, Source
 from ..gold.rejects import Rejects
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
@@ -125,8 +125,4 @@ class Survey:
         """Return why there is nothing to judge."""
         if self.rejects.first is not None:
             return self.rejects.first
-        return (
-            nothing_for(self.source.judge, self.beside, self.source.name)
-            if self.beside
-            else no_rows(self.source.name)
-        )
+        return nothing_for(self.source.judge, self.beside, self.source.name)
