@@ -32,7 +32,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.channel import AsyncChannel, CallContext, Channel
+from jurist.engines.channel import CallContext, Channel
 from jurist.engines.ledger import Purpose, Spend
 from jurist.engines.meter import Amount
 from jurist.optimizers.base import Job
@@ -337,15 +337,8 @@ def _text(system: object) -> str:
 
 def connected(world: World, context: CallContext, purpose: Purpose) -> dspy.LM:
     """Return a language model that asks the world's simulator through ``context``."""
-    channel = Channel(Simulator(world), context, purpose)
-    return dspy.LM(
-        "simulated/judge",
-        engine=channel,
-        async_engine=AsyncChannel(channel),
-        cache=False,
-        num_retries=0,
-        temperature=world.temperature if purpose == "judge" else 1.0,
-    )
+    heat = world.temperature if purpose == "judge" else 1.0
+    return Channel(Simulator(world), context, purpose).lm("simulated/judge", temperature=heat)
 
 
 @dataclass(frozen=True, kw_only=True)

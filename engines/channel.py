@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
+import dspy
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
 
@@ -32,6 +33,7 @@ from .structure import Terms
 from .tracing import call_span, told_of
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
+_ATTEMPTS = 4
 _PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found
 _TOLD = 120
 """Characters of a failure that are shown while the work goes on."""
@@ -115,15 +117,9 @@ class Channel:
     """A synchronous DSPy engine with journal, meter, retries and ledger."""
 
     def __init__(
-        self,
-        inner: Inner,
-        context: CallContext,
-        purpose: Purpose,
-        *,
-        attempts: int = 4,
-        pace: Pace | None = None,
+        self, inner: Inner, context: CallContext, purpose: Purpose, pace: Pace | None = None
     ) -> None:
-        self.inner, self.context, self.purpose, self.attempts = inner, context, purpose, attempts
+        self.inner, self.context, self.purpose = inner, context, purpose
         self._refuses = getattr(inner, "check", None)
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
@@ -131,6 +127,10 @@ class Channel:
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
         return self
+
+    def lm(self, name: str, **settings: Any) -> dspy.LM:
+        """Return the language model of this name whose every call goes through here."""
+        return dspy.LM(name, engine=self, async_engine=_Awaited(self), cache=False, num_retries=0, **settings)
 
     def complete(self, request: Request) -> Response:
         """Answer a request, from the journal if it was paid before."""
@@ -166,7 +166,7 @@ class Channel:
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
         request = call.request
-        for number in range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE)):
+        for number in range(min(call.past.retried, _ATTEMPTS - 1), _PATIENCE):
             await self._turn(request, way)
             attempt = self._leave(call, await self._reserved(call, way))
             begun = self.pace.begin()
@@ -220,15 +220,14 @@ class Channel:
             looks, seen = 1 + looks * (seen == meter.replays), meter.replays
             reservation = self._estimate.of(call.request) if meter.estimates else Amount()
             try:
-                if meter.reserve(reservation, replays_first=way.may_wait and looks <= _LOOKS):
+                first = way.may_wait and looks <= _LOOKS
+                if meter.reserve(reservation, may_wait=way.may_wait, replays_first=first):
                     return reservation
             except BudgetExhausted as stop:
                 if not call.past.over or stop.limit == "seconds":
                     raise
                 self._book(call.past, call.past.over)
                 raise LMError(call.past.error) from stop
-            if not way.may_wait:
-                raise BudgetExhausted(*meter.tightest)
             await way.sleep(_POLL)
 
     def _leave(self, call: _Call, reservation: Amount | None) -> _Attempt:
@@ -295,7 +294,7 @@ class Channel:
 
     def _failed(self, attempt: _Attempt, error: LMError, number: int) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        attempts = max(self.attempts, _PATIENCE) if isinstance(error, LMRateLimitError) else self.attempts
+        attempts = _PATIENCE if isinstance(error, LMRateLimitError) else _ATTEMPTS
         again = retryable(error) and number + 1 < attempts
         self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
@@ -308,7 +307,7 @@ class Channel:
         return backoff(error, number)
 
 
-class AsyncChannel:
+class _Awaited:
     """What DSPy calls where it awaits: :meth:`Channel.acomplete`, under the name that it looks for."""
 
     def __init__(self, channel: Channel) -> None:

@@ -132,26 +132,39 @@ class Meter:
         """Whether a limit needs an estimate of each call."""
         return self.budget.tokens is not None or self.budget.cost is not None
 
-    def reserve(self, reservation: Amount | None = None, *, replays_first: bool = False) -> bool:
-        """Take one call from the budget, before it is made."""
+    def reserve(
+        self, reservation: Amount | None = None, *, may_wait: bool = True, replays_first: bool = False
+    ) -> bool:
+        """Take one call from the budget, before it is made; ``False`` if others have to be over first."""
+        own = reservation or Amount(tokens=1.0, cost=_SOMETHING)
         with self._lock:
             self._check_stopped()
-            now = self._outstanding(self.phase)
+            now, every = self._outstanding(self.phase), self._outstanding()
+            replays_first = replays_first and now.calls > 0
             try:
                 self._check_begun(now.calls)
-                self._over("calls", self.budget.calls, self.calls + self._outstanding().calls + 1)
+                self._over("calls", self.budget.calls, self.calls + every.calls + 1)
             except BudgetExhausted as stop:
-                if replays_first and now.calls and stop.limit == "calls":
+                if replays_first and stop.limit == "calls":
                     return False
                 raise
             if self.estimates and self.in_flight and (reservation is None or self._unknown):
-                return False
-            try:
-                self._check_amounts(reservation or Amount(tokens=1.0, cost=_SOMETHING), now)
-            except BudgetExhausted:
-                if self.in_flight or (replays_first and now.calls):
+                if may_wait:
                     return False
-                raise
+                limit = "cost" if self.budget.tokens is None else "tokens"
+                raise BudgetExhausted(limit, getattr(self.budget, limit))
+            later = 1 + self.held / max(1, self.calls + now.calls)
+            for name in ("tokens", "cost"):
+                spent, soon, ever = (getattr(one, name) for one in (self, now, every))
+                # Beside what is kept back and outstanding now, or all that is outstanding.
+                wanted = max((spent + soon) * later, spent + ever)
+                wanted += getattr(self._reserved, name) + getattr(own, name)
+                try:
+                    self._over(name, getattr(self.budget, name), wanted)
+                except BudgetExhausted:
+                    if may_wait and (self.in_flight or replays_first):
+                        return False
+                    raise
             self._sent += 1
             if self._sent == _WARM_UP:
                 self._warm = time.monotonic()
@@ -190,29 +203,6 @@ class Meter:
     def _outstanding(self, until: float = math.inf) -> Amount:
         """Return what is outstanding, of phases up to ``until``."""
         return sum((prior for phase, prior in self._prior.items() if phase <= until), Amount())
-
-    @property
-    def tightest(self) -> tuple[str, float]:
-        """The name and value of the limit on tokens or cost that is nearest to being met."""
-        found = [
-            (spent / limit, name, limit)
-            for name, limit, spent in (
-                ("tokens", self.budget.tokens, float(self.tokens + self._outstanding().tokens)),
-                ("cost", self.budget.cost, self.cost + self._outstanding().cost),
-            )
-            if limit is not None
-        ]
-        _, name, limit = max(found)
-        return name, limit
-
-    def _check_amounts(self, own: Amount, now: Amount) -> None:
-        """Refuse a call that does not fit: beside what is kept back and outstanding now, or all that is outstanding."""
-        every, flying = self._outstanding(), self._reserved
-        later = 1 + self.held / max(1, self.calls + now.calls)
-        tokens = max((self.tokens + now.tokens) * later, self.tokens + every.tokens)
-        self._over("tokens", self.budget.tokens, tokens + flying.tokens + own.tokens)
-        cost = max((self.cost + now.cost) * later, self.cost + every.cost)
-        self._over("cost", self.budget.cost, cost + flying.cost + own.cost)
 
     def _check_begun(self, prior: int = 0, calls: int = 1) -> None:
         now, pace = time.monotonic(), 0.0

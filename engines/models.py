@@ -30,7 +30,7 @@ from dspy.utils.exceptions import (
 
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..errors import UsageError
-from .channel import AsyncChannel, CallContext, Channel, Inner
+from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
 from .detectors import Named, named
 from .direct import Direct
@@ -40,8 +40,6 @@ from .pace import Pace
 from .structure import STRUCTURES, Terms
 
 OFFLINE = "offline"
-_OFFLINE_MODEL = "jurist/offline"
-_LOCAL_MODEL = "jurist/local"
 _log = logging.getLogger("jurist")
 
 
@@ -186,17 +184,11 @@ def connect(
     if isinstance(inner, Endpoint):
         inner.share(context.terms)
     pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm))
-    channel = Channel(inner, context, purpose, pace=pace)
+    name = "jurist/offline" if model.offline else "jurist/local" if model.classifier else model.name
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
-        return dspy.LM(
-            _OFFLINE_MODEL if model.offline else _LOCAL_MODEL if model.classifier else model.name,
-            engine=channel,
-            async_engine=AsyncChannel(channel),
-            cache=False,
-            num_retries=0,
-            **{key: value for key, value in settings.items() if value is not None},
-        )
+        given = {key: value for key, value in settings.items() if value is not None}
+        return Channel(inner, context, purpose, pace).lm(name, **given)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
 

@@ -10,7 +10,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from jurist.engines.channel import AsyncChannel, CallContext, Channel
+from jurist.engines.channel import CallContext, Channel
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
@@ -72,15 +72,7 @@ def context_with(budget: Budget | None = None, journal: Journal | None = None) -
 
 def lm_of(inner: Any, context: CallContext, purpose: Any = "judge", **settings: Any) -> dspy.LM:
     """Return a language model whose calls go through ``context`` to ``inner``, as ``connect`` makes it."""
-    channel = Channel(inner, context, purpose)
-    return dspy.LM(
-        "test/scripted",
-        engine=channel,
-        async_engine=AsyncChannel(channel),
-        cache=False,
-        num_retries=0,
-        **settings,
-    )
+    return Channel(inner, context, purpose).lm("test/scripted", **settings)
 
 
 def reply(adapter: str, **fields: Any) -> str:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from jurist.engines.channel import AsyncChannel, CallContext, Channel
+from jurist.engines.channel import CallContext, Channel
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
@@ -43,9 +42,7 @@ def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> 
     channel = Channel(
         Always(REPLIES[reply].replace("FIELD", judge.answer.field)), CallContext.fresh(), "judge"
     )
-    lm = dspy.LM(
-        "jurist/fake", engine=channel, async_engine=AsyncChannel(channel), cache=False, num_retries=0
-    )
+    lm = channel.lm("jurist/fake")
     verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(judge.case(row))
     assert verdict.status == "abstained"
     assert set(verdict.values) == {None}
