@@ -333,26 +333,6 @@ def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> N
         lm_of(Scripted([]), context)("another question")
 
 
-@pytest.mark.parametrize(("limit", "calls"), [(3, 0), (4, 1)])
-def test_what_was_sent_and_never_answered_counts_as_spent(tmp_path: Path, limit: int, calls: int) -> None:
-    journal = Journal(tmp_path / "j")
-    for number in (1, 2, 3):
-        journal.send("k", number)
-    journal.close()
-    context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
-    inner = Scripted([YES] * calls)
-    found = ask(inner, context, cases=2)
-    assert (len(found), len(inner.requests)) == (calls, calls)
-
-
-def test_a_call_is_written_down_before_it_leaves(tmp_path: Path) -> None:
-    def said(request: Request) -> str:
-        assert states(tmp_path / "j") == ["sent"]
-        return YES
-
-    assert ask(Scripted(said), context_with(journal=Journal(tmp_path / "j")), cases=1)[0].label == "factual"
-
-
 def test_a_stop_begins_nothing_and_lets_what_is_in_flight_arrive(tmp_path: Path) -> None:
     context = context_with(journal=Journal(tmp_path / "j"))
 
