@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 from ..errors import UsageError
 from ..evaluation.comparisons import resolve, shown_metrics
-from ..evaluation.contrasts import Contrast, contrast, corrected
+from ..evaluation.contrasts import Consistency, Contrast, Spread, consistency, contrast, corrected, spread
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Score, measure_units
-from ..evaluation.repeats import Consistency, Spread, consistency, spread
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge

@@ -271,19 +271,17 @@ def test_the_command_labels_every_turn_and_resumes() -> None:
     assert (refused.code, "there is no positive one" in refused.err) == (1, True)
 
 
-def test_a_folder_of_other_dialogues_is_left_alone() -> None:
+def test_a_folder_of_other_dialogues_and_a_judge_of_another_kind_are_refused() -> None:
     write_jsonl(Path("docs.jsonl"), docs(1))
     Path("d").mkdir()
     Path("d/dialogues.json").write_text("[]", encoding="utf-8")
-    done = cli("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d")
-    assert (done.code, "not ours" in done.err) == (2, True)
+    for options, said in (
+        (("d",), "not ours"),
+        (("e", "--judge", "fect:basic"), "does not label the sentences"),
+    ):
+        done = cli(*MAKING, "--output", *options)
+        assert (done.code, said in done.err) == (2, True)
     assert Path("d/dialogues.json").read_text(encoding="utf-8") == "[]"
-
-
-def test_a_judge_of_another_kind_is_refused() -> None:
-    write_jsonl(Path("docs.jsonl"), docs(1))
-    done = cli("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--judge", "fect:basic")
-    assert (done.code, len(done.lines), "does not label the sentences" in done.err) == (2, 1, True)
 
 
 def test_gold_dynamics_of_the_bundled_set() -> None:
@@ -297,24 +295,14 @@ def test_gold_dynamics_of_the_bundled_set() -> None:
     assert "**by turn" in cli("gold", "dynamics", "--gold", "cognibench-mini", "--markdown").out
 
 
-def test_plots_are_drawn() -> None:
-    pytest.importorskip("matplotlib")
-    ok("gold", "dynamics", "--gold", "cognibench-mini", "--plots", "p")
-    assert {path.name for path in Path("p").iterdir()} == {
-        "statements-by-turn.svg",
-        "cognitive-share-by-turn.svg",
-        "hallucinations-by-turn.svg",
-        "hallucinations-by-position.svg",
-    }
-
-
 def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     pytest.importorskip("matplotlib")
     write_jsonl(Path("docs.jsonl"), docs(2))
     argv = (*MAKING, "--output", "d", "--samples", "1", "--words", "10-60")
     ok(*argv, "--plots")
     drawn = tree(Path("d/plots"))
-    assert "statements-by-turn.svg" in drawn
+    names = ("statements-by-turn", "cognitive-share-by-turn", "hallucinations-by-turn")
+    assert {f"{name}.svg" for name in names} <= {path.name for path in Path("d/plots").iterdir()}
     for path in Path("d/plots").iterdir():
         path.unlink()
     again = cli(*argv, "--resume", "--plots", "--json")

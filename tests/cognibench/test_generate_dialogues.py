@@ -19,6 +19,7 @@ from jurist.programs.verdicts import Verdict
 from jurist.text.wording import count_words, is_chinese
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
+WRITING = ("generate", "dialogue", "--input", "docs.jsonl")
 
 
 # asking again
@@ -125,18 +126,7 @@ def test_offline_is_deterministic_and_seeds_differ() -> None:
 
 def test_the_command_writes_dialogues_with_provenance() -> None:
     write_jsonl(Path("docs.jsonl"), docs())
-    argv = (
-        "generate",
-        "dialogue",
-        "--input",
-        "docs.jsonl",
-        "--turns",
-        "2-4",
-        "--words",
-        "10-60",
-        "--seed",
-        "3",
-    )
+    argv = (*WRITING, "--turns", "2-4", "--words", "10-60", "--seed", "3")
     done = ok(*argv, "--output", "new/d.jsonl", "--topics", "wheels,visitors", "--json")
     rows = read_jsonl(Path("new/d.jsonl"))
     assert [row["id"] for row in rows] == ["d0-1", "d0-2", "d1-1", "d1-2", "d2-1", "d2-2"]
@@ -156,7 +146,7 @@ def test_the_command_writes_dialogues_with_provenance() -> None:
 
 def test_other_work_is_never_overwritten() -> None:
     write_jsonl(Path("docs.jsonl"), docs(1))
-    argv = ("generate", "dialogue", "--input", "docs.jsonl", "--words", "10-60", "--output", "d.jsonl")
+    argv = (*WRITING, "--words", "10-60", "--output", "d.jsonl")
     ok(*argv)
     before = Path("d.jsonl").read_bytes()
     assert cli(*argv).code == 2
@@ -172,7 +162,7 @@ def test_other_work_is_never_overwritten() -> None:
 
 def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
-    argv = ("generate", "dialogue", "--input", "docs.jsonl", "--words", "900-950", "--attempts", "2")
+    argv = (*WRITING, "--words", "900-950", "--attempts", "2")
     done = cli(*argv, "--output", "d.jsonl")
     assert done.code == 3
     assert read_jsonl(Path("d.jsonl")) == []
@@ -199,7 +189,7 @@ def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
 )
 def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str) -> None:
     write_jsonl(Path("docs.jsonl"), docs(1))
-    done = cli("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", *options)
+    done = cli(*WRITING, "--output", "d.jsonl", *options)
     assert done.code == code
     assert len(done.lines) == 1
     assert said in done.err
@@ -209,18 +199,7 @@ def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str)
 def test_a_real_endpoint_with_faults(serve: Any, fake_key: str) -> None:
     """Overload is waited out; an answer that never comes fails its dialogue only, and --resume gets it."""
     write_jsonl(Path("docs.jsonl"), docs(3))
-    argv = (
-        "generate",
-        "dialogue",
-        "--input",
-        "docs.jsonl",
-        "--turns",
-        "2",
-        "--words",
-        "5-60",
-        "--model",
-        "openai/x",
-    )
+    argv = (*WRITING, "--turns", "2", "--words", "5-60", "--model", "openai/x")
     broken = serve(
         spoken, faults=lambda index, body: "429" if index == 0 else "500" if "1702" in str(body) else None
     )
@@ -235,9 +214,6 @@ def test_a_real_endpoint_with_faults(serve: Any, fake_key: str) -> None:
     assert (moved.code, "another job" in moved.err) == (1, True)  # another address may be another model
     broken.faults = {}
     again = cli(*argv, "--output", "d.jsonl", "--api-base", broken.url, "--resume", "--json")
-    assert (
-        again.json["kept"],
-        again.json["spend"]["total"]["calls"],
-        again.json["spend"]["total"]["replayed"],
-    ) == (3, 2, 4)
+    spent = again.json["spend"]["total"]
+    assert (again.json["kept"], spent["calls"], spent["replayed"]) == (3, 2, 4)
     assert not Path("d.rejects.jsonl").exists()

@@ -183,29 +183,3 @@ def test_a_blank_sentence_has_no_answer_from_a_judge_of_single_sentences() -> No
     rows: tuple[Row, ...] = rows_at(ask(plan, load_judge("factual:basic", store=Store("none")).asker()), 1)
     assert rows[0].predicted[1] is None
     assert rows[0].predicted[0] in ("faithful", "invented")
-
-
-def test_an_nli_model_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Seen:
-        """Entailed is what stands in the premise word for word."""
-
-        def classify(self, premise: str, hypotheses: list[str]) -> list[list[dict[str, float]]]:
-            return [[{"entailment": 1.0} if text in premise else {"neutral": 1.0}] for text in hypotheses]
-
-    monkeypatch.setattr("jurist.engines.local.find_spec", lambda name: name)
-    monkeypatch.setattr("jurist.engines.local.load_classifier", lambda model, decides: Seen())
-    rows = [
-        {
-            "reference": f"Mill {n}. It fell.",
-            "sentences": ["It fell.", f"It was {n}."],
-            "labels": ["faithful", "invented"],
-        }
-        for n in range(3)
-    ]
-    write_jsonl(Path("nli.jsonl"), rows)
-    options = ("--detector", "cognibench:basic", "--detector", "nli:org/model", "--model", "offline")
-    done = ok("table", "cognibench-3", "--gold", "nli.jsonl", *options, "--json")
-    line = done.json["lines"][1]
-    assert line["name"] == "nli:org/model"
-    assert line["sentence"]["factual"]["f1"]["value"] == 1.0
-    assert line["counts"]["answered"] == 6

@@ -83,22 +83,15 @@ def test_metrics_of_numbers_are_those_of_scikit_learn_and_scipy(name: str, data:
     assert value_of(name, gold, said, UNIT) == pytest.approx(counterpart(name, gold, said), abs=1e-9)
 
 
-def test_the_share_at_the_upper_end_is_shown_under_its_name_and_nothing_is_compiled_for_it() -> None:
+def test_what_is_shown_beside_is_nothing_to_compile_for() -> None:
     kind = Scores(0, 10, top="perfect_rate")
-    found = scores(rows_of([(10, 10), (3, 10), (4.5, 9.99)]), kind, [kind.metrics["perfect_rate"]])[
-        "perfect_rate"
-    ]
-    assert found.value == pytest.approx(2 / 3)
+    shown = scores(rows_of([(10, 10), (3, 10), (4.5, 9.99)]), kind, [kind.metrics["perfect_rate"]])
+    assert shown["perfect_rate"].value == pytest.approx(2 / 3)
     assert kind.compared == ("mean_deviation", "within_one", "perfect_rate")
     assert "perfect_rate" not in Scores(0, 10).metrics
-    with pytest.raises(UsageError, match="perfect_rate"):
-        value_of("perfect_rate", [1], [2], kind)
-
-
-def test_a_deviation_is_shown_and_nothing_is_compiled_for_it() -> None:
-    assert "mean_deviation" in FIVE.shown
-    with pytest.raises(UsageError, match="mean_deviation"):
-        value_of("mean_deviation", [1], [2], FIVE)
+    for name in ("perfect_rate", "mean_deviation"):
+        with pytest.raises(UsageError, match=name):
+            value_of(name, [1], [2], kind)
 
 
 def test_within_one_is_a_point_of_a_long_scale() -> None:

@@ -15,12 +15,11 @@ from statsmodels.stats.inter_rater import aggregate_raters
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.contrasts import contrast, corrected
+from jurist.evaluation.contrasts import consistency, contrast, corrected, spread
 from jurist.evaluation.intervals import t_quantile
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import permute
 from jurist.evaluation.proof import prove
-from jurist.evaluation.repeats import consistency, spread
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 

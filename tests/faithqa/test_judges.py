@@ -123,21 +123,23 @@ def test_what_code_can_check_is_not_asked(call: Callable[..., Any]) -> None:
     assert BY_CODE + "4 words" in reading.reasoning
 
 
-def test_nothing_is_asked_where_code_sees_all() -> None:
+@pytest.mark.parametrize(
+    ("constraints", "response", "label"),
+    [
+        ([SHORT], "word " * 13, "misinterpreted"),
+        (
+            [THREE, PERU, {"category": "other", "anchor": "no snow", "text": "it has no snow"}],
+            " \n",
+            "omitted",
+        ),
+    ],
+)
+def test_nothing_is_asked_where_code_sees_all(constraints: list[Any], response: str, label: str) -> None:
     program = Satisfaction()
     program.judge = Scripted()
-    lines = lines_of([Constraint(**SHORT)])
-    said = program(query=QUERY, constraints=lines, response="word " * 13)
-    assert [one.label for one in said.marks] == ["misinterpreted"]
-
-
-def test_an_empty_response_omits_all_and_nothing_is_asked() -> None:
-    program = Satisfaction()
-    program.judge = Scripted()
-    without = {"category": "other", "anchor": "no snow", "text": "it does not mention snow"}
-    lines = lines_of([Constraint(**one) for one in (THREE, PERU, without)])
-    said = program(query=QUERY, constraints=lines, response=" \n")
-    assert [(one.n, one.label) for one in said.marks] == [(n, "omitted") for n in (1, 2, 3)]
+    lines = lines_of([Constraint(**one) for one in constraints])
+    said = program(query=QUERY, constraints=lines, response=response)
+    assert [(one.n, one.label) for one in said.marks] == [(n, label) for n in range(1, len(constraints) + 1)]
 
 
 def scored(
@@ -205,25 +207,16 @@ def test_the_baseline_rates_until_two_agree(
     assert INTENT_BASELINE.calls == 5
 
 
-def test_the_steps_stop_where_something_is_missing() -> None:
+def test_the_steps_hand_on_what_they_found_and_stop_where_something_is_missing() -> None:
     program = MapBySteps()
-    program.missing, program.core, program.extract = (
-        Scripted({"missing": ["response"]}),
-        Scripted(),
-        Scripted(),
-    )
-    assert program(query=QUERY).missing == ["response"]
-
-
-def test_the_steps_hand_on_what_they_found() -> None:
-    program = MapBySteps()
-    program.missing = Scripted({"missing": []})
+    program.missing = Scripted({"missing": ["response"]}, {"missing": []})
     program.core = Scripted({"subject": ["rivers"], "action": ["name"], "context": None})
     program.extract = Scripted({"constraints": [NAME]})
+    assert program(query=QUERY).missing == ["response"]
+    assert program.extract.asked == []
     assert program(query=QUERY).constraints == [NAME]
-    assert program.extract.asked == [
-        {"query": QUERY, "subject": ["rivers"], "action": ["name"], "context": []}
-    ]
+    known = {"subject": ["rivers"], "action": ["name"], "context": []}
+    assert program.extract.asked == [{"query": QUERY, **known}]
 
 
 ROW = {

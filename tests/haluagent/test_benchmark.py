@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.evaluation.paired import McNemar
-from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate, questions_of
+from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -25,7 +25,7 @@ from jurist.papers.haluagent.items import (
 )
 from jurist.papers.haluagent.rates import Found, paired, rates
 from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
-from jurist.signatures.haluagent import DEFINITIONS, TYPES, definition
+from jurist.signatures.haluagent import TYPES
 
 AUTHORS = Path(__file__).parents[2].parent / "shared" / "data" / "cfaith"
 
@@ -149,23 +149,6 @@ def test_a_broken_row_is_named_with_its_line(tmp_path, change, said):
         read_items(path)
 
 
-def test_rows_of_one_question_are_joined():
-    shared = {
-        "question": "Who?",
-        "correct_answer": "Ada",
-        "passage": "It was Ada.",
-        "topic": "t",
-        "group": "d",
-    }
-    rows = [
-        {**shared, "question_id": "d-1", "hallucinated_answer": text, "type": kind}
-        for text, kind in (("Bob", "entity"), ("Cy", "fabrication"), ("Di", "entity"))
-    ]
-    (question,) = questions_of(rows)
-    assert [one.text for one in question.hallucinated] == ["Bob", "Cy", "Di"]
-    assert question.primary == "entity"
-
-
 @pytest.mark.parametrize("name", ["generative_qa", "single_choice_qa"])
 def test_the_authors_files_come_back_unchanged(name):
     path = AUTHORS / f"{name}.jsonl"
@@ -212,50 +195,32 @@ def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
     assert {place: int(first) for place, first in enumerate(found) if first} == expected
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "same"),
-    [
-        ("In March 1889.", "in march 1889", True),
-        ("In March 1889.", "In March 1899.", False),
-        ("他在1505年建成长城。", "他在1505年建成长城", True),
-        (
-            "The tower was built by the company of Eiffel.",
-            "The tower was built by the company of Eiffel!",
-            True,
-        ),
-        (
-            "The tower was built by Eiffel's own company.",
-            "The tower was built by Eiffels own companys.",
-            True,
-        ),
-        ("Ada", "Bob", False),
-        ("", "", True),
-    ],
-)
-def test_alike(first, second, same):
-    assert alike(first, second) is same is alike(second, first)
+PARIS = "One is first. Two is\nsecond. 三在最后。"
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "given_away"),
+    ("says", "first", "second", "expected"),
     [
-        ("When was it built in 1889?", "1889", True),
-        ("When was it built?", "1889", False),
-        ("Which is longer, the Nile or the Amazon?", "The Nile is longer than the Amazon.", False),
-        ("长城建于1505年吗？", "1505年", True),
-        ("What happened in 1889 in Paris?", "In Paris, in 1889.", True),
+        (alike, "In March 1889.", "in march 1889", True),
+        (alike, "In March 1889.", "In March 1899.", False),
+        (alike, "他在1505年建成长城。", "他在1505年建成长城", True),
+        (alike, "Built by Eiffel's own company.", "Built by Eiffels own companys.", True),
+        (alike, "Ada", "Bob", False),
+        (alike, "", "", True),
+        (leaks, "When was it built in 1889?", "1889", True),
+        (leaks, "When was it built?", "1889", False),
+        (leaks, "Which is longer, the Nile or the Amazon?", "The Nile is longer than the Amazon.", False),
+        (leaks, "长城建于1505年吗？", "1505年", True),
+        (leaks, "What happened in 1889 in Paris?", "In Paris, in 1889.", True),
+        (occurs, "One is first. 三在最后。", PARIS, True),
+        (occurs, "Two is second.", PARIS, True),
+        (occurs, "Two was second.", PARIS, False),
+        (occurs, "  ", PARIS, False),
     ],
 )
-def test_leaks(question, answer, given_away):
-    assert leaks(question, answer) is given_away
-
-
-def test_a_passage_occurs_sentence_by_sentence():
-    text = "One is first. Two is\nsecond. 三在最后。"
-    assert occurs("One is first. 三在最后。", text)
-    assert occurs("Two is second.", text)
-    assert not occurs("Two was second.", text)
-    assert not occurs("  ", text)
+def test_what_code_sees_of_two_texts(says, first, second, expected):
+    assert says(first, second) is expected
+    assert says is not alike or alike(second, first) is expected
 
 
 def test_what_code_finds_wrong():
@@ -342,8 +307,3 @@ def test_a_judge_that_errs_is_taken_out_of_the_rate():
     corrected = rates(found, calibration=(right, right)).corrected
     assert corrected is not None
     assert (corrected.raw, corrected.value) == (0.5, pytest.approx(0.5))
-
-
-def test_every_type_is_defined_in_both_languages():
-    assert {name: set(found) for name, found in DEFINITIONS.items()} == {"en": set(TYPES), "zh": set(TYPES)}
-    assert definition("entity", "zh") != definition("entity", "en") == definition("entity", "fr")
