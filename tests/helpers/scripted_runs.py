@@ -16,7 +16,7 @@ from jurist.optimizers.board import Board
 from jurist.optimizers.registry import make
 from jurist.programs.fect import FECT
 
-__all__ = ["FECT", "ScriptedRun", "fect_split", "gold", "hashed"]
+__all__ = ["FECT", "ScriptedRun", "fect_split", "gold", "hashed", "job_with"]
 
 
 @cache
@@ -36,6 +36,23 @@ def gold() -> dict[str, str]:
 def hashed(text: str) -> int:
     """Return a number that depends on the text alone."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def job_with(judged: Any, proposed: Any = "?", *, budget: Budget | None = None, **job: Any) -> Job:
+    """Return a job of FECT whose judge and proposer are scripted; more keywords are the job's."""
+    context = context_with(budget)
+    judge, proposer = (
+        one if isinstance(one, Scripted) else Scripted((lambda request: "?") if one == "?" else one)
+        for one in (judged, proposed)
+    )
+    usual = {
+        "judge": FECT,
+        "train": fect_split().train,
+        "dev": fect_split().dev,
+        "judge_lm": lm_of(judge, context),
+        "proposer_lm": lm_of(proposer, context, "proposer"),
+    }
+    return Job(context=context, **{**usual, **job})
 
 
 class ScriptedRun:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes import Scripted, context_with, lm_of, reply
+from fakes import reply
 from optimizer_runs import Run, judged_without_rule
+from scripted_runs import fect_split, job_with
+from worlds import board_of
 
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
@@ -24,7 +26,7 @@ def test_a_chain_shares_the_calls() -> None:
     """The first part must not eat the budget of the next: each gets an equal share of what is left."""
     seen: list[tuple[str, int | None]] = []
 
-    @dataclass(frozen=True, kw_only=True)
+    @dataclass(frozen=True)
     class Greedy:
         name: str
 
@@ -37,32 +39,18 @@ def test_a_chain_shares_the_calls() -> None:
                 job.context.meter.reserve()
                 job.context.meter.settle(tokens=1, cost=0.0)
 
-    context = context_with(Budget(calls=100))
-    context.meter.hold(10)
-    judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: "?"), context)
-    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(job.judge, job.asker, context)
-    start = board.add(board.basic_state(), parent=None, source="basic")
+    job = job_with("?", budget=Budget(calls=100))
+    meter, board = job.context.meter, board_of(job)
+    meter.hold(10)
     with pytest.raises(BudgetExhausted):
-        Chain(parts=(Greedy(name="a"), Greedy(name="b"), Greedy(name="c"))).run(job, board, start)
+        Chain(parts=tuple(map(Greedy, "abc"))).run(job, board, board.basic)
     assert seen == [("a", 30), ("b", 30), ("c", 30)]
-    assert (context.meter.calls, context.meter.held) == (90, 10)
+    assert (meter.calls, meter.held) == (90, 10)
 
 
-def job_with(calls: int | None = None) -> Job:
-    context = context_with(Budget(calls=calls))
-    parts = Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: "?"), context)
-    return Job(
-        judge=find("fect"),
-        train=parts.train[:12],
-        dev=parts.dev[:6],
-        judge_lm=lm,
-        proposer_lm=lm,
-        context=context,
-        concurrency=1,
-    )
+def few(calls: int | None = None) -> Job:
+    train, dev = fect_split().train[:12], fect_split().dev[:6]
+    return job_with("?", budget=Budget(calls=calls), train=train, dev=dev, concurrency=1)
 
 
 @pytest.mark.parametrize("name", ["opro+fewshot", "fewshot+opro", "opro+fewshot+demos", "cfaith+fewshot"])
@@ -71,8 +59,8 @@ def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
 ) -> None:
     chain = make(name)
     assert isinstance(chain, Chain)
-    first, calls = chain.parts[0], chain.minimum(job_with())
-    own = first.minimum(job_with())
+    first, calls = chain.parts[0], chain.minimum(few())
+    own = first.minimum(few())
     scored = 0 if chain.races else 6  # the basic prompt on dev, before the parts begin
     shares: list[int | None] = []
 
@@ -82,12 +70,12 @@ def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
 
     for kind in {type(part) for part in chain.parts}:
         monkeypatch.setattr(kind, "run", run)
-    optimize(chain, job_with(calls))
+    optimize(chain, few(calls))
     share = shares[0]
     assert share is not None
     assert share + scored == own
     with pytest.raises(OptimizerError, match=rf"raise Budget\(calls=\.\.\.\) to {calls} or more"):
-        optimize(chain, job_with(calls - 1))
+        optimize(chain, few(calls - 1))
     fewer = calls - 1 - scored
     assert fewer - fewer * (len(chain.parts) - 1) // len(chain.parts) < own - scored
 
@@ -98,7 +86,7 @@ def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() 
         judge=judge, gold=Gold.load("fect-mini", judge), optimizer="opro+fewshot", budget=Budget(calls=1)
     )
     parts = plan.gold.split(plan.seed, plan.shares)
-    job = dataclasses.replace(job_with(), train=parts.train, dev=parts.dev)
+    job = dataclasses.replace(few(), train=parts.train, dev=parts.dev)
     enough = 2 * room_for(judge, len(parts.test), 1) + make("opro+fewshot").minimum(job)
     for calls, payable in ((enough - 1, False), (enough, True)):
         seen = foresee_compilation(dataclasses.replace(plan, budget=Budget(calls=calls)))

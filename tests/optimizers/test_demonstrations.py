@@ -8,10 +8,10 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, context_with, lm_of, reply, user_of
+from fakes import context_with, reply, user_of
 from loopback import field_of
 from optimizer_runs import Run, judged, split
-from scripted_runs import FECT
+from scripted_runs import gold, job_with
 from worlds import World, board_of, job_of
 
 import jurist
@@ -20,7 +20,6 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.board import Board
 from jurist.optimizers.fewshot import Contrastive, FewShot, confusions
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
@@ -34,11 +33,8 @@ def test_sets_larger_than_train_are_left_out() -> None:
 
 def test_train_without_labels_is_refused() -> None:
     bare = tuple(dataclasses.replace(case, gold=None) for case in split().train)
-    context = context_with()
-    lm = lm_of(Scripted(judged), context)
-    job = Job(judge=FECT, train=bare, dev=split().dev, judge_lm=lm, proposer_lm=lm, context=context)
     with pytest.raises(OptimizerError, match="no labelled training case"):
-        optimize(make("fewshot"), job)
+        optimize(make("fewshot"), job_with(judged, train=bare, dev=split().dev))
 
 
 def test_demonstrations_are_bounded_by_tokens() -> None:
@@ -149,32 +145,19 @@ def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:
 # -- contrastive --------------------------------------------------------------------------------------
 
 
-PARTS = Gold.load("fect-mini", FECT).split(0)
-
-
-GOLD = {c.inputs["claim"]: (c.gold or ("",))[0] for c in (*PARTS.train, *PARTS.dev, *PARTS.test)}
-
-
 def too_kind(request: Request) -> str:
     """Pass much of what is not factual; less with every demonstration."""
     claim = field_of(user_of(request), "claim")
     demos = len(request.messages) // 2
     luck = hashlib.sha256(claim.encode()).digest()[0] / 255
-    gold = GOLD[claim] == "factual"
-    return reply("chat", factual=gold or luck < 0.8 - 0.15 * demos)
-
-
-def job_with(judged: object = too_kind) -> tuple[Job, Scripted]:
-    context, judge = context_with(), Scripted(judged)  # type: ignore[arg-type]
-    lm = lm_of(judge, context)
-    job = Job(judge=FECT, train=PARTS.train, dev=PARTS.dev, judge_lm=lm, proposer_lm=lm, context=context)
-    return job, judge
+    right = gold()[claim] == "factual"
+    return reply("chat", factual=right or luck < 0.8 - 0.15 * demos)
 
 
 def test_confusions_are_grouped_and_counted() -> None:
-    job, _ = job_with()
-    board = Board(FECT, job.asker, job.context)
-    basic = board.add(board.basic_state(), parent=None, source="basic")
+    job = job_with(too_kind)
+    board = board_of(job)
+    basic = board.basic
     (found,) = confusions(board, basic, job.train, least=2)
     assert (found.gold, found.judged) == ("non_factual", "factual")
     assert all(case.gold == ("non_factual",) for case in found.cases)
@@ -185,7 +168,7 @@ def test_confusions_are_grouped_and_counted() -> None:
 
 
 def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
-    job, _ = job_with()
+    job = job_with(too_kind)
     result = optimize(Contrastive(), job)
     board = result.board
     best = max(board.candidates.values(), key=lambda one: board.value(one, job.dev))

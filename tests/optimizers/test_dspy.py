@@ -4,6 +4,7 @@ Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DS
 workaround that it names can go.
 """
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -14,9 +15,10 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import ContextWindowExceededError
-from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, lm_of, reply, system_of, user_of
 from optimizer_runs import Run, judged, proposed, split
-from scripted_runs import FECT, ScriptedRun, hashed
+from scripted_runs import FECT, ScriptedRun, hashed, job_with
+from worlds import board_of
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
@@ -137,22 +139,13 @@ def test_labelled_demonstrations_are_what_gold_says_of_each_predictor(name: str)
 
 def elsewhere(own: Scripted, setting: Setting, **job: Any) -> tuple[Job, Board, Scripted]:
     """Return a job whose board has a start that is asked under a setting of its own."""
-    context, other = context_with(Budget(calls=400)), Scripted(judged)
-    lm = lm_of(other, context)
-    made = Job(
-        judge=FECT,
-        train=split().train,
-        dev=split().dev,
-        judge_lm=lm_of(own, context),
-        proposer_lm=lm_of(Scripted(proposed), context, "proposer"),
-        context=context,
-        connected=lambda setting: lm,
-        **job,
-    )
-    board = Board(FECT, made.asker, context)
-    basic = board.add(board.basic_state(), parent=None, source="basic")
-    board.score(basic, made.dev)
-    board.add(board.basic_state(), parent=basic, source="optuna", setting=setting)
+    parts = {"train": split().train, "dev": split().dev, **job}
+    made, other = job_with(own, proposed, budget=Budget(calls=400), **parts), Scripted(judged)
+    lm = lm_of(other, made.context)
+    made = dataclasses.replace(made, connected=lambda setting: lm)
+    board = board_of(made)
+    board.score(board.basic, made.dev)
+    board.add(board.basic_state(), parent=board.basic, source="optuna", setting=setting)
     return made, board, other
 
 

@@ -7,10 +7,10 @@ import re
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import LMServerError
-from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, lm_of, reply, system_of, user_of
 from loopback import field_of
 from optimizer_runs import SMALL, Run, proposed, split
-from scripted_runs import FECT, gold, hashed
+from scripted_runs import FECT, gold, hashed, job_with
 from worlds import job_of, simulator
 
 from jurist.optimizers.base import Job, Result, optimize
@@ -96,16 +96,8 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
         dataclasses.replace(case, inputs={"conversation": mark, "claim": f"{mark} {n}"}, gold=("factual",))
         for n, case in enumerate(split().train)
     )
-    context = context_with()
-    judge, proposer = Scripted(lambda request: reply("chat", factual=False)), Scripted(proposed)
-    job = Job(
-        judge=FECT,
-        train=bad,
-        dev=split().dev,
-        judge_lm=lm_of(judge, context),
-        proposer_lm=lm_of(proposer, context),
-        context=context,
-    )
+    proposer = Scripted(proposed)
+    job = job_with(lambda request: reply("chat", factual=False), proposer, train=bad, dev=split().dev)
     optimize(Opro(steps=1, candidates=2, sample=6), job)
     for request in proposer.requests:
         headers = re.findall(r"^\[\[ ## (\w+) ## \]\]", user_of(request), re.M)

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from small import cli, ok
+from worlds import board_of
 
 import jurist
+from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.evaluation.votes import decide
@@ -23,6 +25,7 @@ from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
 
 AT = 0.75
@@ -59,7 +62,8 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
     assert card["decision"]["compiled"] > card["decision"]["basic"] + 0.1
     assert made.artifact.state.id == made.result.board.basic.state.id
     told = card["calibration"]["compiled"]
-    assert (told["units"], told["auc"], told["average_precision"]) == (about["test"], 1.0, 1.0)
+    assert (told["units"], told["auc"]) == (about["test"], 1.0)
+    assert told["average_precision"] == pytest.approx(1.0)
     assert "reliability" in jurist_report(store, tmp_path)
     output = tmp_path / "out.jsonl"
     ok("run", "fect@1", "--store", store, "--input", gold, "--output", output)
@@ -67,6 +71,20 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
         (unit,) = line["units"]
         assert unit["positive"] is (unit["probabilities"]["non_factual"] >= kept["threshold"])
         assert line["sampling"]["threshold"] == kept["threshold"]
+
+
+def job_of(judge: Judge, cases: Sequence[Case], seed: int = 0) -> Job:
+    """Return a job with the offline engine, every other case to learn from."""
+    context = CallContext.fresh()
+    lm = connect(Model(temperature=0.0), context)
+    parts = {"train": tuple(cases[::2]), "dev": tuple(cases[1::2])}
+    return Job(judge=judge, **parts, judge_lm=lm, proposer_lm=lm, context=context, seed=seed)
+
+
+def verdict(case: Case, labels: Sequence[str], shares: Sequence[dict[str, float]]) -> Verdict:
+    """Return one whose probabilities were read from tokens."""
+    about = {"votes": tuple({one: 1} for one in labels), "probabilities": tuple(shares), "measured": 1}
+    return Verdict(id=case.id, status="verdict", values=tuple(labels), **about)
 
 
 def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
@@ -79,30 +97,21 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
             dataclasses.replace(case, gold=(random_.choice(FECT.answer.labels),), group=case.id)
             for case in Gold.load("fect-mini", FECT).cases
         ]
-        context = CallContext.fresh()
-        lm = connect(Model(temperature=0.0), context)
-        parts = {"train": tuple(cases[::2]), "dev": tuple(cases[1::2])}
-        job = Job(judge=judge, **parts, judge_lm=lm, proposer_lm=lm, context=context, seed=seed)
+        job = job_of(judge, cases, seed)
         board = optimize(Threshold(), job).board
         found = fitted(job, board, board.basic)
         if found is None:
             continue
         assert found.crossed.keys() == {case.id for case in cases}
-        for setting in ({}, found.crossed):
-            made = Board(judge, job.asker, context)
+        for without in ({}, found.crossed):
+            made, setting = Board(judge, job.asker, job.context), Setting(threshold=found.threshold)
             start = made.add(board.basic.state, parent=None, source="basic")
-            one = made.add(
-                start.state,
-                parent=start,
-                source="t",
-                setting=Setting(threshold=found.threshold),
-                crossed=setting,
-            )
-            for case, verdict in zip(cases, board.verdicts(board.basic, cases), strict=True):
-                made.record(start, case, verdict)
-                made.record(one, case, verdict)
+            one = made.add(start.state, parent=start, source="t", setting=setting, crossed=without)
+            for case, kept in zip(cases, board.verdicts(board.basic, cases), strict=True):
+                made.record(start, case, kept)
+                made.record(one, case, kept)
             gain = made.value(one, cases) - made.value(start, cases)
-            seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
+            seen, crossed = (seen, crossed + gain) if without else (seen + gain, crossed)
     assert 0 < seen / 4 < 0.02  # the best cut without smoothing looks better by 0.03 and more
     assert crossed / 4 < 0.01
 
@@ -120,39 +129,24 @@ def mean_recall(gold: Sequence[str], said: Sequence[str]) -> float:
 def test_what_cannot_be_smoothed_is_cut_between_the_units(metric: Any) -> None:
     """Of cases, and by a user's own function: no threshold is better on what was met."""
     judge = dataclasses.replace(find("detector"), metric=metric)
-    cases = Gold.load("cognibench-mini", judge).cases
-    context, random_ = CallContext.fresh(), random.Random(0)
-    lm = connect(Model(temperature=0.0), context)
-    job = Job(judge=judge, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(judge, job.asker, context)
-    basic = board.add(board.basic_state(), parent=None, source="basic")
+    cases, random_ = Gold.load("cognibench-mini", judge).cases, random.Random(0)
+    job = job_of(judge, cases)
+    board = board_of(job)
     (found,) = judge.answer.positive
     (clear,) = set(judge.answer.labels) - {found}
     for case in cases:
         shares = [random_.gauss(0.35 if one == found else 0.3, 0.03) for one in case.gold or ()]
-        units = tuple({found: share, clear: 1 - share} for share in shares)
-        votes = tuple({clear: 1} for _ in shares)
-        board.record(
-            basic,
-            case,
-            Verdict(
-                id=case.id,
-                status="verdict",
-                values=(clear,) * len(shares),
-                votes=votes,
-                probabilities=units,
-                measured=1,
-            ),
-        )
+        units = [{found: share, clear: 1 - share} for share in shares]
+        board.record(board.basic, case, verdict(case, [clear] * len(shares), units))
 
     def value(threshold: float) -> float:
         asker = job.asker(judge.basic(), Setting(threshold=threshold))
-        said = zip(cases, board.verdicts(basic, cases), strict=True)
+        kept = zip(cases, board.verdicts(board.basic, cases), strict=True)
         return board.objective.aggregate(
-            [board.objective.outcome(case, asker.revote(case, one)) for case, one in said]
+            [board.objective.outcome(case, asker.revote(case, one)) for case, one in kept]
         )
 
-    made = fitted(job, board, basic)
+    made = fitted(job, board, board.basic)
     assert made is not None
     assert value(made.threshold) >= max(value(at / 100) for at in range(1, 100)) - 0.02 > value(0.99)
 
@@ -160,31 +154,21 @@ def test_what_cannot_be_smoothed_is_cut_between_the_units(metric: Any) -> None:
 def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
     """It changes least: among near equals the best of many is mostly luck."""
     cases = Gold.load("fect-mini", FECT).cases
-    context = CallContext.fresh()
-    lm = connect(Model(temperature=0.0), context)
-    job = Job(judge=FECT, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
-    board = Board(FECT, job.asker, context)
-    basic = board.add(board.basic_state(), parent=None, source="basic")
+    job = job_of(FECT, cases)
+    board = board_of(job)
+    basic = board.basic
     cut = board.add(basic.state, parent=basic, source="cut", setting=Setting(threshold=0.8))
 
     def give(candidate: Candidate, shares: Sequence[float]) -> Candidate:
         for case, share in zip(cases, shares, strict=True):
-            said = "non_factual" if share > 0.5 else "factual"
-            one = Verdict(
-                id=case.id,
-                status="verdict",
-                values=(said,),
-                votes=({said: 1},),
-                probabilities=({"non_factual": share, "factual": 1 - share},),
-                measured=1,
-            )
+            label = "non_factual" if share > 0.5 else "factual"
+            one = verdict(case, [label], [{"non_factual": share, "factual": 1 - share}])
             board.record(candidate, case, one)
         return candidate
 
     def other(name: str, shares: Sequence[float]) -> Candidate:
-        return give(
-            board.add(basic.state.with_instruction("self", name), parent=basic, source="test"), shares
-        )
+        state = basic.state.with_instruction("self", name)
+        return give(board.add(state, parent=basic, source="test"), shares)
 
     truth = [0.9 if case.gold == ("non_factual",) else 0.1 for case in cases]
     shares = [0.9 if share > 0.5 or not number % 3 else 0.7 for number, share in enumerate(truth)]

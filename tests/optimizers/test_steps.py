@@ -6,9 +6,9 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, reply, system_of, user_of
 from loopback import field_of
-from scripted_runs import hashed
+from scripted_runs import hashed, job_with
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
@@ -104,16 +104,8 @@ def proposed(request: Request) -> str:
 
 
 def run(**settings: Any) -> tuple[Result, Scripted, Job]:
-    context = context_with()
     proposer = Scripted(proposed)
-    job = Job(
-        judge=JUDGE,
-        train=TRAIN,
-        dev=DEV,
-        judge_lm=lm_of(Scripted(judged), context),
-        proposer_lm=lm_of(proposer, context),
-        context=context,
-    )
+    job = job_with(judged, proposer, judge=JUDGE, train=TRAIN, dev=DEV)
     return optimize(Opro(**{"steps": 4, "patience": 9, **settings}), job), proposer, job
 
 
@@ -188,10 +180,8 @@ def test_instructions_are_told_apart_as_wholes() -> None:
 
 def tier(name: str, budget: Budget | None = None) -> Job:
     """Return a job on the same cases for a judge of one call, or of three."""
-    context, parts = context_with(budget), Gold.load("cognibench-mini", find(name)).split(0)
-    lm = lm_of(Scripted([]), context)
-    few = {"train": parts.train[:36], "dev": parts.dev[:18]}
-    return Job(judge=find(name), **few, judge_lm=lm, proposer_lm=lm, context=context)
+    parts = Gold.load("cognibench-mini", find(name)).split(0)
+    return job_with([], budget=budget, judge=find(name), train=parts.train[:36], dev=parts.dev[:18])
 
 
 @pytest.mark.parametrize("name", ["opro", "opro-paper", "cfaith", "fewshot", "contrastive"])
