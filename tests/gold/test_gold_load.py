@@ -1,4 +1,4 @@
-"""Loading gold: labels, groups, ratings and duplicates; every error with its file, line and field."""
+"""Loading gold: labels, groups, ratings in every form, and duplicates; every error with its file, line and field."""
 
 import json
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+import dspy
 import pyarrow
 import pyarrow.parquet
 import pydantic
@@ -14,7 +15,8 @@ from judges import CHECK, FLAG, Flag
 
 from jurist.cases import Case, case_id
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, describe
+from jurist.gold.goldset import Gold, describe, import_gold
+from jurist.gold.mapping import RowMapping
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -25,96 +27,55 @@ def fect(conversation: str, claim: str, factual: Any = True, **more: Any) -> dic
     return {"conversation": conversation, "claim": claim, "factual": factual, **more}
 
 
+def response(*labels: str | None, **more: Any) -> dict[str, Any]:
+    return {"reference": "r", "sentences": ["a", "b"][: len(labels)], "labels": list(labels), **more}
+
+
 GOOD = [fect("c1", "x"), fect("c2", "y", factual=False)]
 
 
-def _write(place: Path, rows: list[Any], name: str = "gold.jsonl") -> Path:
+def write(place: Path, rows: list[Any] | str, name: str = "gold.jsonl") -> Path:
     file = place / name
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text = rows if isinstance(rows, str) else "".join(json.dumps(row) + "\n" for row in rows)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
+AUTHORS = {"conversation": "c", "claim": "d", "claim_is_factual": "perhaps"}
+OWN_ROW = {"policy": "p", "reply": "r", "verdict": "holt"}
 ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
-    "missing column": (
-        FECT,
-        [*GOOD, {"conversation": "c", "factual": True}],
-        3,
-        "claim",
-        "the field is missing",
-    ),
+    "missing column": (FECT, [*GOOD, {"conversation": "c"}], 3, "claim", "the field is missing"),
     "ill-typed": (FECT, [fect("c", 7)], 1, "claim", "valid string"),  # type: ignore[arg-type]
     "empty text": (FECT, [fect("c", "")], 1, "claim", "at least 1 character"),
-    "unknown label": (
-        FECT,
-        [*GOOD, fect("c", "d", "maybe")],
-        3,
-        "factual",
-        "unknown label 'maybe'; use one of",
-    ),
-    "unknown label, authors' column": (
-        FECT,
-        [{"conversation": "c", "claim": "d", "claim_is_factual": "perhaps"}],
-        1,
-        "claim_is_factual",
-        "unknown label 'perhaps'; use one of: factual, non_factual",
-    ),
-    "unknown label, own judge": (
-        CHECK,
-        [{"policy": "p", "reply": "r", "verdict": "holt"}],
-        1,
-        "verdict",
-        "unknown label 'holt'; use one of: send, hold",
-    ),
-    "unknown label, bool judge": (
-        FLAG,
-        [{"message": "m", "rude": "very"}],
-        1,
-        "rude",
-        "unknown label 'very'",
-    ),
-    "unknown label, one sentence": (
-        COGNIBENCH,
-        [{"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", "true"]}],
-        1,
-        "labels[1]",
-        "unknown label 'true'; use one of: irrelevant, faithful",
-    ),
+    "unknown label": (FECT, [*GOOD, fect("c", "d", "maybe")], 3, "factual", "'maybe'; use one of"),
+    "of the authors": (FECT, [AUTHORS], 1, "claim_is_factual", "'perhaps'; use one of: factual, non_factual"),
+    "of an own judge": (CHECK, [OWN_ROW], 1, "verdict", "unknown label 'holt'; use one of: send, hold"),
+    "of a bool judge": (FLAG, [{"message": "m", "rude": "very"}], 1, "rude", "unknown label 'very'"),
+    "of one sentence": (COGNIBENCH, [response("faithful", "true")], 1, "labels[1]", "unknown label 'true'"),
     "labels for other sentences": (
         COGNIBENCH,
-        [{"reference": "r", "sentences": ["a", "b"], "labels": ["faithful"]}],
+        [{**response("faithful"), "sentences": ["a", "b"]}],
         1,
         "",
         "1 entries for 2 sentences",
     ),
-    "no labels": (
-        FECT,
-        [fect("c", "d", None), fect("c", "e", None)],
-        None,
-        "factual",
-        "none of the 2 rows has a",
-    ),
-    "only positive": (
-        FECT,
-        [fect("c", "d", False)],
-        None,
-        "",
-        "there is no negative one; add rows labelled factual",
-    ),
+    "no labels": (FECT, [fect("c", "d", None), fect("c", "e", None)], None, "factual", "none of the 2 rows"),
+    "only positive": (FECT, [fect("c", "d", False)], None, "", "no negative one; add rows labelled factual"),
     "only negative": (FECT, [fect("c", "d"), fect("c", "e")], None, "", "there is no positive one; add rows"),
     "ratings of a wrong kind": (FECT, [fect("c", "d", ratings=["x"])], 1, "ratings", "must be an object"),
     "rating of a wrong kind": (
         FECT,
-        [fect("c", "d", ratings={"ann": "hm"})],
+        [fect("c", "d", ratings={"a": "hm"})],
         1,
-        "ratings.ann",
+        "ratings.a",
         "'hm' does not fit",
     ),
     "rating too short": (
         COGNIBENCH,
-        [{"reference": "r", "sentences": ["a"], "labels": ["faithful"], "ratings": {"ann": []}}],
+        [response("faithful", ratings={"a": []})],
         1,
-        "ratings.ann",
-        "does not fit the row",
+        "ratings.a",
+        "does not fit",
     ),
 }
 
@@ -122,7 +83,7 @@ ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
 @pytest.mark.parametrize("kind", ERRORS)
 def test_an_error_names_file_line_and_field_in_one_line(kind: str, tmp_path: Path) -> None:
     judge, rows, line, field, said = ERRORS[kind]
-    file = _write(tmp_path, rows)
+    file = write(tmp_path, rows)
     with pytest.raises(GoldError) as caught:
         Gold.load(file, judge)
     assert said in str(caught.value)
@@ -142,19 +103,13 @@ def test_equal_rows_of_two_groups_are_one_case_of_the_first_by_name() -> None:
         assert (case.group, sorted(case.ratings)) == ("g", ["ann", "bob"])
 
 
-def test_duplicates_that_agree_are_merged_and_counted() -> None:
-    rows = [
-        fect("c", "d", ratings={"ann": True}),
-        *GOOD,
-        fect("c", "d", ratings={"bob": False, "ann": "factual"}),
-    ]
+def test_duplicates_that_agree_are_merged_and_counted_and_a_label_wins_over_none() -> None:
+    rated = fect("c", "d", ratings={"bob": False, "ann": "factual"})
+    rows = [fect("c", "d", ratings={"ann": True}), *GOOD, rated]
     gold = Gold.of([*rows, *GOOD], FECT)
     assert (len(gold.cases), gold.merged) == (3, 3)
     assert gold.cases[0].ratings == {"ann": ("factual",), "bob": ("non_factual",)}
     assert gold.sha256 == Gold.of(rows[:3], FECT).sha256
-
-
-def test_a_labelled_duplicate_wins_over_an_unlabelled_one() -> None:
     rows = [fect("c", "d", None), fect("c", "d", False)]
     for given in (rows, rows[::-1]):
         (case,) = Gold.of(given, FECT, labelled=False).cases
@@ -178,59 +133,42 @@ def test_no_rows(rows: Any) -> None:
 def test_the_hash_is_of_content_and_not_of_order_or_format(tmp_path: Path) -> None:
     gold = Gold.of(GOOD, FECT)
     assert gold.sha256 == Gold.of(GOOD[::-1], FECT, name="other").sha256
-    assert gold.sha256 == Gold.load(_write(tmp_path, GOOD), FECT).sha256
-    table = tmp_path / "gold.csv"
-    table.write_text("claim,conversation,claim_is_factual\nx,c1,TRUE\ny,c2,FALSE\n", encoding="utf-8-sig")
-    assert gold.sha256 == Gold.load(table, FECT).sha256
+    table = "\ufeffclaim,conversation,claim_is_factual\nx,c1,TRUE\ny,c2,FALSE\n"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(GOOD), tmp_path / "gold.parquet")
-    assert gold.sha256 == Gold.load(tmp_path / "gold.parquet", FECT).sha256
-
-
-@pytest.mark.parametrize(
-    "change", [fect("c2", "y", True), fect("c2", "z", False), fect("c2", "y", False, group="other")]
-)
-def test_the_hash_changes_with_label_input_and_group(change: dict[str, Any]) -> None:
-    rows = [fect("c0", "x", False), fect("c1", "x")]
-    assert Gold.of([*rows, GOOD[1]], FECT).sha256 != Gold.of([*rows, change], FECT).sha256
+    for file in (write(tmp_path, GOOD), write(tmp_path, table, "gold.csv"), tmp_path / "gold.parquet"):
+        assert gold.sha256 == Gold.load(file, FECT).sha256
+    for change in (fect("c2", "y", True), fect("c2", "z", False), fect("c2", "y", False, group="other")):
+        rows = [fect("c0", "x", False), fect("c1", "x")]
+        assert Gold.of([*rows, GOOD[1]], FECT).sha256 != Gold.of([*rows, change], FECT).sha256
 
 
 @pytest.mark.parametrize("given", [True, "true", "TRUE", " True "])
 def test_a_bool_judge_reads_bools_and_their_names(given: Any, tmp_path: Path) -> None:
     gold = Gold.of([{"message": "m", "rude": given}, {"message": "n", "rude": False}], FLAG)
     assert [case.gold for case in gold.cases] == [("true",), ("false",)]
-    table = tmp_path / "x.csv"
-    table.write_text(f"message,rude\nm,{given}\nn,no\n", encoding="utf-8")
     with pytest.raises(GoldError, match="unknown label 'no'"):
-        Gold.load(table, FLAG)
+        Gold.load(write(tmp_path, f"message,rude\nm,{given}\nn,no\n", "x.csv"), FLAG)
 
 
 def test_csv_cells_of_lists_are_json_and_empty_cells_are_absent(tmp_path: Path) -> None:
-    table = tmp_path / "x.csv"
-    table.write_text(
+    table = (
         "reference,question,sentences,labels,group,ratings\n"
         '[r],,"[""a"",""b""]","[""faithful"", null]",,"{""ann"": [null, ""invented""]}"\n'
         's,q,"[""a""]","[""invented""]",g,\n'
-        't,q,"[""a""]",,g,\n',
-        encoding="utf-8",
+        't,q,"[""a""]",,g,\n'
     )
-    gold = Gold.load(table, COGNIBENCH)
+    gold = Gold.load(write(tmp_path, table, "x.csv"), COGNIBENCH)
     one, two = gold.cases
     assert one.inputs == {"reference": "[r]", "dialogue": "", "sentences": ["a", "b"]}
-    assert one.gold == ("faithful", None)
-    assert one.ratings == {"ann": (None, "invented")}
+    assert (one.gold, one.ratings) == (("faithful", None), {"ann": (None, "invented")})
     assert (one.group != "", two.group, two.ratings, gold.skipped) == (True, "g", {}, 1)
 
 
 def test_absent_columns_of_parquet_are_absent(tmp_path: Path) -> None:
+    row = {"policy": "p", "reply": "r", "verdict": "hold", "group": None}
     rows = [
-        {
-            "policy": "p",
-            "reply": "r",
-            "verdict": "hold",
-            "group": None,
-            "ratings": {"ann": "send", "bob": None},
-        },
-        {"policy": "p2", "reply": "r", "verdict": "send", "group": "g", "ratings": None},
+        {**row, "ratings": {"ann": "send", "bob": None}},
+        {**row, "policy": "p2", "verdict": "send", "group": "g", "ratings": None},
     ]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "x")
     one, two = Gold.load(tmp_path / "x", CHECK).cases
@@ -248,9 +186,7 @@ def test_rows_about_one_document_share_a_group_whatever_their_spacing() -> None:
     groups = [case.group for case in Gold.of(rows, CHECK).cases]
     assert groups[0] == groups[1] != groups[2]
     assert groups[3] == "mine"
-
-
-def test_a_judge_with_nothing_but_the_unit_has_a_group_for_each_case() -> None:
+    # a judge with nothing but the unit has a group for each case
     gold = Gold.of([{"message": "a", "rude": True}, {"message": "b", "rude": False}], FLAG)
     assert [case.group for case in gold.cases] == [case_id({"message": "a"}), case_id({"message": "b"})]
 
@@ -277,18 +213,24 @@ def test_a_row_model_that_hides_the_label_keeps_its_own_ratings() -> None:
     assert gold.cases[0].ratings == {"ann": ("false",)}
 
 
-def _folder(place: Path, second: list[Any], gold: list[Any] = GOOD) -> Path:
-    _write(place, gold)
-    _write(place, second, "second.jsonl")
+def folder(place: Path, second: list[Any], gold: list[Any] = GOOD) -> Path:
+    write(place, gold)
+    write(place, second, "second.jsonl")
     return place
 
 
 def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
-    gold = Gold.load(_folder(tmp_path, [{"row": 1, "factual": True}]), FECT)
-    assert gold.cases[0].ratings == {}
-    assert gold.cases[1].ratings == {"first": ("non_factual",), "second": ("factual",)}
-    assert gold.cases[1].gold == ("non_factual",)
-    assert describe(gold)["raters"] == {"first": 1, "second": 1}
+    rows = [GOOD[0], {**GOOD[1], "rater:ann": False}]
+    gold = Gold.load(folder(tmp_path, [{"row": 1, "factual": True}], rows), FECT)
+    one, two = gold.cases
+    assert (one.ratings, two.gold) == ({}, ("non_factual",))
+    assert two.ratings == {"first": ("non_factual",), "second": ("factual",), "ann": ("non_factual",)}
+    assert describe(gold)["raters"] == {"ann": 1, "first": 1, "second": 1}
+    # of another layout it is read for its sentences
+    second = {"row": 0, "labels": ["faithful", "faithful"]}
+    row = response("faithful", "invented", question="q", group="g")
+    gold = Gold.load(folder(tmp_path, [second], [row]), find("factual"))
+    assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -300,56 +242,37 @@ def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
 )
 def test_faults_of_the_second_rater_name_the_row(second: Any, said: str, tmp_path: Path) -> None:
     with pytest.raises(GoldError) as caught:
-        Gold.load(_folder(tmp_path, [second]), FECT)
+        Gold.load(folder(tmp_path, [second]), FECT)
     assert said in str(caught.value)
 
 
-def test_a_second_rater_of_another_layout_is_read_for_its_sentences(tmp_path: Path) -> None:
-    row = {
-        "reference": "r",
-        "question": "q",
-        "sentences": ["a", "b"],
-        "labels": ["faithful", "invented"],
-        "group": "g",
-    }
-    second = {"row": 0, "labels": ["faithful", "faithful"]}
-    gold = Gold.load(_folder(tmp_path, [second], [row]), find("factual"))
-    assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
-
-
-def test_gold_of_another_judge_says_so_before_its_second_rater_is_missed() -> None:
-    for gold, judge, field in (
-        ("fect-mini", COGNIBENCH, "reference"),
-        ("cognibench-mini", FECT, "conversation"),
-    ):
-        with pytest.raises(GoldError, match=rf"{gold}/gold.jsonl:1, field '{field}': the field is missing"):
-            Gold.load(gold, judge)
+@pytest.mark.parametrize(
+    ("gold", "judge", "field"),
+    [("fect-mini", COGNIBENCH, "reference"), ("cognibench-mini", FECT, "conversation")],
+)
+def test_gold_of_another_judge_says_so_before_its_second_rater_is_missed(
+    gold: str, judge: Judge, field: str
+) -> None:
+    with pytest.raises(GoldError, match=rf"{gold}/gold.jsonl:1, field '{field}': the field is missing"):
+        Gold.load(gold, judge)
 
 
 def test_describe_counts_everything() -> None:
     rows = [
-        {"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", None], "group": "g"},
+        response("faithful", None, group="g"),
         {"reference": "r", "sentences": ["c"], "labels": ["invented"], "group": "g"},
         {"reference": "r", "sentences": ["c"], "labels": ["invented"], "group": "g"},
-        {
-            "reference": "s",
-            "sentences": ["d"],
-            "labels": ["faithful"],
-            "group": "h",
-            "ratings": {"x": ["invented"]},
-        },
+        {**response("faithful"), "reference": "s", "group": "h", "ratings": {"x": ["invented"]}},
         {"reference": "s", "sentences": ["e"], "group": "h"},
     ]
-    found = describe(Gold.of(rows, COGNIBENCH, name="tiny"))
-    assert json.loads(json.dumps(found)) == found
-    assert (found["name"], found["judge"]) == ("tiny", "cognibench")
-    assert (found["cases"], found["groups"], found["units"], found["unlabelled"]) == (3, 2, 4, 1)
-    assert {label: count for label, count in found["labels"].items() if count} == {
-        "faithful": 2,
-        "invented": 1,
-    }
-    assert found["positive"] == pytest.approx(1 / 3)
-    assert (found["raters"], found["skipped"], found["merged"]) == ({"x": 1}, 1, 1)
+    facts = describe(Gold.of(rows, COGNIBENCH, name="tiny"))
+    assert json.loads(json.dumps(facts)) == facts
+    assert (facts["name"], facts["judge"]) == ("tiny", "cognibench")
+    assert (facts["cases"], facts["groups"], facts["units"], facts["unlabelled"]) == (3, 2, 4, 1)
+    used = {label: count for label, count in facts["labels"].items() if count}
+    assert used == {"faithful": 2, "invented": 1}
+    assert facts["positive"] == pytest.approx(1 / 3)
+    assert (facts["raters"], facts["skipped"], facts["merged"]) == ({"x": 1}, 1, 1)
     new = describe(Gold.of(rows, COGNIBENCH, labelled=False))
     assert (new["units"], new["unlabelled"]) == (5, 2)
     assert describe(Gold.of([rows[4]], COGNIBENCH, labelled=False))["positive"] is None
@@ -359,3 +282,110 @@ def test_the_gold_modules_import_no_dspy_and_no_datasets() -> None:
     heavy = {"dspy", "datasets", "pyarrow", "numpy", "sklearn"}
     code = f"import sys, jurist.gold.goldset; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+COLUMNS = (
+    "conversation,claim,factual,rater:ann,rater: bob ,rater:cem\n"
+    "c1,x,true,TRUE,factual,\n"
+    "c2,y,false,false, non_factual ,true\n"
+)
+WANTED: list[dict[str, tuple[str, ...]]] = [
+    {"ann": ("factual",), "bob": ("factual",)},
+    {"ann": ("non_factual",), "bob": ("non_factual",), "cem": ("factual",)},
+]
+BESIDE: list[dict[str, Any]] = [
+    {**fect("c1", "x"), "rater:ann": True, "rater:cem": None, "ratings": {"bob": True}},
+    {**fect("c2", "y", False), "rater:ann": False, "rater:cem": True, "ratings": {"bob": False}},
+]
+LONG = (
+    "conversation,claim,factual,rater\n"
+    "c1,x,true,ann\nc2,y,false, ann \nc1,x,TRUE,bob\nc2,y,Non_Factual,bob\nc2,y,true,cem\nc1,x,,cem\n"
+)
+NOBODY = "c1,x,true,\nc2,y,false,\n"
+FORMS: dict[str, Any] = {
+    "columns of CSV": COLUMNS,
+    "columns of JSONL beside the object": BESIDE,
+    "a row for each rater": LONG,
+    "a row for each rater, and rows of nobody": LONG + NOBODY,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ratings_are_the_same_in_every_form(form: str, tmp_path: Path) -> None:
+    gold = Gold.load(write(tmp_path, FORMS[form], "gold"), FECT, labelled=False)
+    assert [case.ratings for case in gold.cases] == WANTED
+    if form.endswith("of nobody"):  # the label of a row without a name is nobody's rating
+        assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",)]
+
+
+def test_columns_of_parquet_beside_the_object(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(BESIDE), tmp_path / "gold")
+    assert [case.ratings for case in Gold.load(tmp_path / "gold", FECT).cases] == WANTED
+
+
+def test_columns_are_imported_as_the_object(tmp_path: Path) -> None:
+    gold = import_gold(write(tmp_path, COLUMNS, "gold.csv"), FECT, tmp_path / "gold.jsonl")
+    first = json.loads((tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert first["ratings"] == {"ann": "TRUE", "bob": "factual"}
+    assert not [key for key in first if key.startswith("rater:")]
+    again = Gold.load(tmp_path / "gold.jsonl", FECT)
+    assert ([case.ratings for case in again.cases], again.sha256) == (WANTED, gold.sha256)
+    table = 'reference,sentences,rater:ann\nr,"[""a"", ""b""]","[""faithful"", null]"\n'
+    (case,) = Gold.load(write(tmp_path, table, "of_sentences.csv"), COGNIBENCH, labelled=False).cases
+    assert (case.gold, case.ratings) == (None, {"ann": ("faithful", None)})
+
+
+HEAD = "conversation,claim,factual,"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "said"),
+    [
+        (COLUMNS + "c3,z,true,true,maybe,\n", 4, "rater: bob", "the rating 'maybe' does not fit the row"),
+        (HEAD + "rater:\nc,d,true,true\n", 2, "rater:", "the column names no rater"),
+        (
+            HEAD + 'rater:a,ratings\nc,d,1,x,"{""a"": ""y""}"\n',
+            2,
+            "rater:a",
+            "'a' has two labels, 'y' and 'x'",
+        ),
+        (HEAD + "rater:a,rater: a\nc,d,1,x,y\n", 2, "rater: a", "rater 'a' has two labels, 'x' and 'y'"),
+    ],
+)
+def test_a_fault_names_file_line_and_column(
+    text: str, line: int, field: str, said: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path, text, "gold.csv")
+    with pytest.raises(GoldError) as caught:
+        Gold.load(file, FECT)
+    assert said in str(caught.value)
+    assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
+
+
+def test_a_row_for_each_rater_under_other_names_and_with_two_labels(tmp_path: Path) -> None:
+    file = write(tmp_path, LONG.replace("rater", "who"), "long.csv")
+    named = Gold.load(file, FECT, labelled=False, mapping=RowMapping(columns={"who": "rater"}))
+    assert [case.ratings for case in named.cases] == WANTED
+    with pytest.raises(GoldError, match="rater 'ann' calls unit 1 both 'factual' and 'non_factual'"):
+        Gold.load(write(tmp_path, LONG + "c1,x,false,ann\n", "long.csv"), FECT)
+
+
+def test_numbers_name_raters_too(tmp_path: Path) -> None:
+    file = write(tmp_path, [fect("c1", "x", rater=who) for who in (1.0, 2.0)])
+    (case,) = Gold.load(file, FECT, labelled=False).cases
+    assert list(case.ratings) == ["1", "2"]
+    with pytest.raises(GoldError, match="what raters said is no gold yet"):
+        Gold.load(file, FECT)
+
+
+def test_a_rater_that_a_judge_reads_is_no_name() -> None:
+    class Who(dspy.Signature):
+        """Say whether a rater may say that."""
+
+        text: str = dspy.InputField()
+        rater: str = dspy.InputField()
+        label: Literal["yes", "no"] = dspy.OutputField()
+
+    judge = Judge(name="who", signature=Who, positive=frozenset({"yes"}))
+    rows = [{"text": "a", "rater": "ann", "label": "yes"}, {"text": "b", "rater": "bob", "label": "no"}]
+    assert [case.gold for case in Gold.of(rows, judge).cases] == [("yes",), ("no",)]

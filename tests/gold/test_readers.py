@@ -1,7 +1,8 @@
-"""Readers: every format, told apart by content, and every way in which a file can be broken."""
+"""Readers: every format, told apart by content, every way in which a file can be broken, and traps."""
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from small import claims, cli, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold import sources
+from jurist.gold import files, sources
 from jurist.gold.files import parse
 from jurist.gold.sources import bundled_names, read, stream
 
@@ -24,10 +26,13 @@ def _csv(mark: str = ",") -> str:
     return f'a{mark}b\r\n"one, two"{mark}"said ""no"""\r\n"第一行\nsecond line"{mark}–\r\n'
 
 
-def _parquet() -> bytes:
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), sink)
-    return bytes(sink.getvalue().to_pybytes())
+def parquet(**columns: Any) -> bytes:
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), file, compression="zstd")
+    return file.getvalue()
+
+
+WHOLE = parquet(**{name: [row[name] for row in ROWS] for name in ("a", "b")})
 
 
 CONTENT = {
@@ -42,7 +47,7 @@ CONTENT = {
     "csv, BOM": (_csv().encode("utf-8-sig"), [2, 3]),
     "csv, semicolons": (_csv(";").encode(), [2, 3]),
     "csv, tabs": (_csv("\t").encode(), [2, 3]),
-    "parquet": (_parquet(), [1, 2]),
+    "parquet": (WHOLE, [1, 2]),
 }
 
 
@@ -109,7 +114,7 @@ BROKEN = {
     "one cell too few": (b'a,b\n"x\ny",2\n1\n', 4, "1 cells, the header has 2"),
     "open quote": (b'a,b\n1,2\n1,"2\n', 3, "broken CSV"),
     "two columns of one name": (b"a,b,a\n1,2,3\n", 1, "two columns"),
-    "cut parquet": (_parquet()[:-20], None, "broken Parquet"),
+    "cut parquet": (WHOLE[:-20], None, "broken Parquet"),
 }
 
 
@@ -230,6 +235,8 @@ def test_a_broken_card_or_second_rater(files: dict[str, str], said: str, tmp_pat
 
 
 def test_a_folder_with_one_data_file_is_that_file(tmp_path: Path) -> None:
+    with pytest.raises(GoldError, match="cannot be loaded"):  # nothing in it
+        read(tmp_path)
     folder = _folder(tmp_path, rows__csv="a,b\nx,y\n", README__md="hello")
     assert read(folder).rows == [(2, {"a": "x", "b": "y"})]
 
@@ -319,7 +326,65 @@ def test_a_dataset_without_a_name(name: str) -> None:
         read(name)
 
 
-def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
-    pytest.importorskip("datasets")
-    with pytest.raises(GoldError, match="cannot be loaded"):
-        read(tmp_path)
+def repeated(text: str, times: int) -> pyarrow.DictionaryArray:
+    """Return a column that holds a text many times, and takes its bytes once."""
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * times, pyarrow.int32()), [text])
+
+
+def nested(depth: int) -> str:
+    return json.dumps({"text": "t"})[:-1] + ', "x": ' + "[" * depth + "]" * depth + "}\n"
+
+
+TRAPS = {
+    "a key twice": (b'{"a": 1}\n{"a": 1, "a": 2}\n', "x:2, field 'a': an object gives this key twice"),
+    "a key twice inside": (b'[{"a": {"b": 1, "b": 1}}]', "field 'b': an object gives this key twice"),
+    "a key twice, laid out": (b'{\n "a": 1,\n "a": 2\n}', "an object gives this key twice"),
+    "deeper than can be read": (nested(100_000).encode(), "x:1: the JSON is nested too deeply"),
+    "a text repeated": (
+        parquet(text=repeated("a" * 2**21, 2000)),
+        "it expands to 512 MiB in the first 256 rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_trap_is_refused_in_one_line(trap: str) -> None:
+    data, said = TRAPS[trap]
+    with pytest.raises(GoldError) as caught:
+        parse(data, "x")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_many_rows_in_few_bytes_are_refused_where_they_are_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = parquet(number=[7] * 100_000)
+    monkeypatch.setattr(files, "_WHOLE", 2**20)
+    with pytest.raises(GoldError, match="it expands to 1 MiB"):
+        parse(data, "x")
+    assert sum(1 for _ in files.scan(io.BytesIO(data), "x")[1]) == 100_000
+
+
+def test_what_is_no_trap_is_read() -> None:
+    texts = ["short", None, "long " * 1000]
+    rows = parse(parquet(text=texts, number=[1, 2, 3]), "x").rows
+    assert [row for _, row in rows] == [{"text": text, "number": n} for n, text in enumerate(texts, 1)]
+    assert parse(nested(90).encode(), "x").rows[0][1]["text"] == "t"
+
+
+def test_a_wide_header_takes_no_more_than_its_cells() -> None:
+    # the duplicates were looked for in every pair of names: ten thousand million comparisons here
+    names = [f"c{number}" for number in range(100_000)]
+    row = parse(f"{','.join(names)}\n{','.join('1' for _ in names)}\n".encode(), "x").rows[0][1]
+    assert (len(row), row["c99999"]) == (100_000, "1")
+
+
+def test_an_output_with_another_name_is_refused() -> None:
+    write_jsonl(Path("rows.jsonl"), claims(2))
+    Path("out.jsonl").touch()
+    os.link("out.jsonl", "other.jsonl")
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+    assert done.code == 2
+    assert "out.jsonl has 2 names (hard links)" in done.lines[0]
+    assert Path("out.jsonl").read_text() == ""

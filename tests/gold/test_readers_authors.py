@@ -88,11 +88,8 @@ def test_cognibench_labels_sentences_and_dialogue(tmp_path: Path) -> None:
     gold = Gold.load(folder, COGNIBENCH)
     one, two = gold.cases
     assert one.gold == ("invented", "speculative", "irrelevant")
-    assert one.inputs["sentences"] == [
-        "Ada Byron Was A Mathematician.",
-        "She may have liked tea.",
-        "Ask me more!",
-    ]
+    whole = ["Ada Byron Was A Mathematician.", "She may have liked tea.", "Ask me more!"]
+    assert one.inputs["sentences"] == whole
     assert one.inputs["dialogue"] == "user: Who was Ada Byron?"
     assert two.gold == ("faithful", "reliable", "misleading", "irrefutable")
     assert two.inputs["sentences"][0] == "Her Notes describe an engine."
@@ -107,21 +104,17 @@ def test_cognibench_labels_sentences_and_dialogue(tmp_path: Path) -> None:
 
 def test_cognibench_turns_without_labels(tmp_path: Path) -> None:
     labelled = {"she may have liked tea.": [[], 1], "ada byron was a mathematician.": [["faithful"], 0]}
-    labels = {"77_en_0": {"sentence_label_dict": labelled}}
-    folder = _folder(tmp_path, labels)
-    with pytest.raises(GoldError, match="no positive one"):
-        Gold.load(folder, COGNIBENCH)
-    gold = Gold.load(folder, COGNIBENCH, labelled=False)
-    assert [case.gold for case in gold.cases] == [("faithful", None), None]
+    for labels, said in (
+        (None, "none of the 2 rows has a label"),
+        ({"77_en_0": {"sentence_label_dict": labelled}}, "no positive one"),
+    ):
+        folder = _folder(tmp_path, labels)
+        with pytest.raises(GoldError, match=said):
+            Gold.load(folder, COGNIBENCH)
+        gold = Gold.load(folder, COGNIBENCH, labelled=False)
+        assert [case.gold for case in gold.cases] == [("faithful", None) if labels else None, None]
     assert gold.cases[1].inputs["sentences"][1] == "It follows that she could compute."
     assert describe(gold)["unlabelled"] == 4
-
-
-def test_cognibench_without_labels_at_all(tmp_path: Path) -> None:
-    folder = _folder(tmp_path, None)
-    with pytest.raises(GoldError, match="none of the 2 rows has a label"):
-        Gold.load(folder, COGNIBENCH)
-    assert len(Gold.load(folder, COGNIBENCH, labelled=False).cases) == 2
 
 
 def test_a_letter_whose_lower_case_is_longer_leaves_the_sentence_as_labelled(tmp_path: Path) -> None:

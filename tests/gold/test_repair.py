@@ -149,18 +149,14 @@ def test_nothing_but_bad_rows_is_an_error_even_where_they_are_set_aside() -> Non
         Gold.of([{**row, "verdict": "no"} for row in GOOD], CHECK, rejects=Rejects())
 
 
+SENTENCES = {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]}
 LABELS: list[tuple[Judge, dict[str, Any], dict[str, str], tuple[Any, ...]]] = [
     (CHECK, {"policy": "p", "reply": "r", "verdict": " Hold "}, {}, ("hold",)),
     (CHECK, {"policy": "p", "reply": "r", "verdict": 1}, {"1": "hold"}, ("hold",)),
     (FLAG, {"message": "m", "rude": "Yes"}, {"yes": "true"}, ("true",)),
     (FECT, {"conversation": "c", "claim": "d", "claim_is_factual": "OK"}, {"ok": "factual"}, ("factual",)),
     (FECT, {"conversation": "c", "claim": "d", "factual": "Non_Factual"}, {}, ("non_factual",)),
-    (
-        COGNIBENCH,
-        {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]},
-        {"made up": "invented"},
-        ("faithful", "invented"),
-    ),
+    (COGNIBENCH, SENTENCES, {"made up": "invented"}, ("faithful", "invented")),
 ]
 
 
@@ -172,14 +168,14 @@ def test_labels_are_read_whatever_their_capitals_and_as_the_user_says(
     assert found.cases[0].gold == gold
 
 
-WRONG: list[tuple[type[JuristError], RowMapping, str]] = [
-    (UsageError, RowMapping(columns={"reply": "replly"}), "did you mean reply?"),
-    (UsageError, RowMapping(labels={"no": "holt"}), "'holt' is no answer of check"),
-    (GoldError, RowMapping(columns={"anwser": "reply"}), "no row has this column"),
-]
-
-
-@pytest.mark.parametrize(("kind", "mapping", "said"), WRONG)
+@pytest.mark.parametrize(
+    ("kind", "mapping", "said"),
+    [
+        (UsageError, RowMapping(columns={"reply": "replly"}), "did you mean reply?"),
+        (UsageError, RowMapping(labels={"no": "holt"}), "'holt' is no answer of check"),
+        (GoldError, RowMapping(columns={"anwser": "reply"}), "no row has this column"),
+    ],
+)
 def test_a_name_that_is_not_there_is_said(kind: type[JuristError], mapping: RowMapping, said: str) -> None:
     with pytest.raises(kind, match=r"one of|did you mean") as caught:
         Gold.of(GOOD, CHECK, mapping=mapping)

@@ -11,101 +11,47 @@ from small import cli, ok
 
 from jurist.gold.sources import read
 
-FILES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
+FILES: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "inspect": (
-        {
-            "eval": {},
-            "samples": [
-                {
-                    "input": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}],
-                    "target": "yes",
-                    "output": {"completion": "c"},
-                    "metadata": {"claim": "x"},
-                    "scores": {
-                        "graded": {"value": "C", "history": []},
-                        "ours": {
-                            "value": "I",
-                            "history": [{"value": "C"}, {"provenance": {"author": "ann"}}],
-                        },
-                        "lost": {"value": float("nan")},
-                    },
-                }
-            ],
-        },
+        """{"eval": {}, "samples": [{
+            "input": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}],
+            "target": "yes", "output": {"completion": "c"}, "metadata": {"claim": "x"},
+            "scores": {
+                "graded": {"value": "C", "history": []},
+                "ours": {"value": "I", "history": [{"value": "C"}, {"provenance": {"author": "ann"}}]},
+                "lost": {"value": NaN}}}]}""",
         [
-            {
-                "input": "user: q\nassistant: a",
-                "output": "c",
-                "expected": "yes",
-                "claim": "x",
-                "machine:graded": "C",
-                "ours": "I",
-            }
+            {"input": "user: q\nassistant: a", "output": "c", "expected": "yes"}
+            | {"claim": "x", "machine:graded": "C", "ours": "I"}
         ],
     ),
     "promptfoo": (
-        {
-            "evalId": "e",
-            "results": {
-                "results": [
-                    {"vars": {"claim": "x"}, "response": {"output": "o"}, "success": False},
-                    {
-                        "vars": {"claim": "y"},
-                        "success": True,
-                        "gradingResult": {
-                            "componentResults": [
-                                {"pass": False, "assertion": {"type": "equals"}},
-                                {"pass": True, "assertion": {"type": "human"}},
-                            ]
-                        },
-                    },
-                ]
-            },
-        },
+        """{"evalId": "e", "results": {"results": [
+            {"vars": {"claim": "x"}, "response": {"output": "o"}, "success": false},
+            {"vars": {"claim": "y"}, "success": true, "gradingResult": {"componentResults": [
+                {"pass": false, "assertion": {"type": "equals"}},
+                {"pass": true, "assertion": {"type": "human"}}]}}]}}""",
         [{"output": "o", "claim": "x", "machine:pass": False}, {"claim": "y", "human": True}],
     ),
     "deepeval": (
-        {
-            "testCases": [
-                {
-                    "input": "q",
-                    "actualOutput": "a",
-                    "expectedOutput": "e",
-                    "context": ["c"],
-                    "metadata": {"label": "yes"},
-                    "metricsData": [{"name": "M", "score": 0.5}, {"name": "N"}],
-                }
-            ],
-            "metricsScores": [],
-        },
+        """{"testCases": [{
+            "input": "q", "actualOutput": "a", "expectedOutput": "e", "context": ["c"],
+            "metadata": {"label": "yes"}, "metricsData": [{"name": "M", "score": 0.5}, {"name": "N"}]}],
+            "metricsScores": []}""",
         [{"input": "q", "output": "a", "expected": "e", "context": ["c"], "label": "yes", "machine:M": 0.5}],
     ),
     "phoenix": (
-        [
-            {
-                "claim": "x",
-                "a_score": {"name": "a", "label": "yes", "score": 1.0, "kind": "human"},
-                "b_score": {"name": "b", "score": 3, "kind": "llm"},
-                "b_execution_details": {"status": "COMPLETED"},
-            }
-        ],
+        """[{"claim": "x",
+            "a_score": {"name": "a", "label": "yes", "score": 1.0, "kind": "human"},
+            "b_score": {"name": "b", "score": 3, "kind": "llm"},
+            "b_execution_details": {"status": "COMPLETED"}}]""",
         [{"claim": "x", "a": "yes", "machine:b": 3}],
     ),
     "langfuse": (
-        {
-            "data": [
-                {
-                    "input": {"claim": "x"},
-                    "output": "o",
-                    "sessionId": "s",
-                    "metadata": {"m": 1},
-                    "scores": [
-                        {"name": "label", "value": 1, "stringValue": "yes", "source": "ANNOTATION"},
-                        {"name": "label", "value": 0, "stringValue": "no", "source": "EVAL"},
-                    ],
-                }
-            ]
-        },
+        """{"data": [{
+            "input": {"claim": "x"}, "output": "o", "sessionId": "s", "metadata": {"m": 1}, "scores": [
+                {"name": "label", "value": 1, "stringValue": "yes", "source": "ANNOTATION"},
+                {"name": "label", "value": 0, "stringValue": "no", "source": "EVAL"}]}]}""",
         [{"output": "o", "group": "s", "m": 1, "claim": "x", "machine:label": "no", "label": "yes"}],
     ),
 }
@@ -114,7 +60,7 @@ FILES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
 @pytest.mark.parametrize("tool", sorted(FILES))
 def test_rows_of_a_tool_tell_people_from_machines(tool: str, tmp_path: Path) -> None:
     given, wanted = FILES[tool]
-    (tmp_path / "results.json").write_text(json.dumps(given, indent=1), "utf-8")
+    (tmp_path / "results.json").write_text(json.dumps(json.loads(given), indent=1), "utf-8")
     assert [row for _, row in read(tmp_path / "results.json").rows] == wanted
 
 
@@ -268,16 +214,7 @@ def test_what_promptfoo_itself_writes_is_read(tmp_path: Path) -> None:
         "tests": [{"vars": {"claim": "c1", "label": "yes"}, "assert": [{"type": "contains", "value": "c"}]}],
     }
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-    command = [
-        "promptfoo",
-        "eval",
-        "-c",
-        "config.json",
-        "--no-table",
-        "--no-write",
-        "--output",
-        "results.json",
-    ]
+    command = ["promptfoo", "eval", "-c", "config.json", "--no-table", "--no-write", "--output", "results.json"]
     quiet = {
         "PROMPTFOO_CONFIG_DIR": str(tmp_path),
         "PROMPTFOO_DISABLE_TELEMETRY": "1",
