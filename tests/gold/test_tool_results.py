@@ -214,7 +214,16 @@ def test_what_promptfoo_itself_writes_is_read(tmp_path: Path) -> None:
         "tests": [{"vars": {"claim": "c1", "label": "yes"}, "assert": [{"type": "contains", "value": "c"}]}],
     }
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-    command = ["promptfoo", "eval", "-c", "config.json", "--no-table", "--no-write", "--output", "results.json"]
+    command = [
+        "promptfoo",
+        "eval",
+        "-c",
+        "config.json",
+        "--no-table",
+        "--no-write",
+        "--output",
+        "results.json",
+    ]
     quiet = {
         "PROMPTFOO_CONFIG_DIR": str(tmp_path),
         "PROMPTFOO_DISABLE_TELEMETRY": "1",
