@@ -115,25 +115,10 @@ def response_format(prompt: Prompt) -> dict[str, Any]:
 
 
 def reply_schema(prompt: Prompt) -> dict[str, Any]:
-    """Return the JSON Schema of a reply: every output field, and no other key anywhere, as strict endpoints demand."""
-    from pydantic import create_model
+    """Return the JSON Schema of a reply, as jurist sends it to strict endpoints."""
+    from ..engines.structure import schema_of
 
-    fields: dict[str, Any] = {
-        name: (info.annotation, ...) for name, info in prompt.signature.output_fields.items()
-    }
-
-    def closed(schema: Any) -> Any:
-        if isinstance(schema, list):
-            return [closed(one) for one in schema]
-        if not isinstance(schema, Mapping):
-            return schema
-        whole = {key: closed(value) for key, value in schema.items()}
-        if whole.get("type") == "object" and "properties" in whole:
-            whole |= {"additionalProperties": False, "required": list(whole["properties"])}
-        return whole
-
-    schema: dict[str, Any] = closed(create_model("Reply", **fields).model_json_schema())
-    return schema
+    return schema_of(prompt.signature)
 
 
 class MessagesExporter(Target):

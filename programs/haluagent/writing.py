@@ -10,6 +10,7 @@ away, all texts are in the document's language, and no two answers say the same 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Literal
 
 import dspy
@@ -34,7 +35,7 @@ from ...text.terms import content_terms, numbers
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
 from ..generator import Generator
-from ..stepwise import Steps, Stepwise
+from ..stepwise import Making, Steps, Stepwise
 
 ALIKE = 0.8
 """The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
@@ -172,22 +173,15 @@ def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "hal
     """Return the generator with another context limit or instructions in Chinese, under a name of its own."""
     if words < 20:
         raise UsageError(f"a context of {words} words is too short", hint="give at least 20")
-
-    def program() -> HaluAgent:
-        return HaluAgent(language)
-
-    def expand(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        return _cut(row, words)
-
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
         signature=WriteQuestion,
-        program=program,
+        program=Making(HaluAgent, (language,)),
         checks=CHECKS,
         items=ANSWERS,
         document="knowledge",
-        expand=expand,
+        expand=partial(_cut, words=words),
         to_row=_row,
         most_groups=(60, 20),
         bundled="haluagent-docs",
