@@ -11,7 +11,7 @@ import pytest
 from loopback import Loopback, field_of, truth_of
 
 import jurist
-from jurist import Budget, Case, Judge, Model, Sampling
+from jurist import Budget, Judge, Model, Sampling
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.errors import BudgetExhausted
@@ -197,8 +197,3 @@ def test_a_proposer_is_not_told_of_steps_where_one_is_tuned() -> None:
     Job.judge = STEPS
     told = task(Job(), "extract")  # type: ignore[arg-type]
     assert "it asks in steps: extract, decide" in told
-
-
-def test_a_case_without_gold_is_no_demonstration() -> None:
-    with pytest.raises(ValueError, match="no gold"):
-        PAIR.demo(Case(inputs={"first": "a", "second": "b"}))

@@ -1,7 +1,6 @@
 """The detector: which sentences a returned string names, and what becomes of a string that names none."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 from jurist.exports import export
 from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
-from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
 from jurist.programs.answers.spans import folded, lines_of
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
@@ -162,30 +159,6 @@ def test_what_names_nothing_abstains_and_says_so() -> None:
     verdict, _ = ask(reply("chat", hallucinated=["a a a", "b b b"]), ["a a a", "c c c"])
     assert (verdict.status, verdict.values) == ("abstained", (H, None))
     assert verdict.error == "1 of 2 returned strings name no sentence of the response: 'b b b'"
-
-
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
-@pytest.mark.parametrize(
-    ("reference", "sentences"),
-    [
-        (
-            "The mill was built in 1798 by Ann Reed on the north bank. It ground oats & <rye>.",
-            [
-                "1. The mill was built in 1798 by Ann Reed.",
-                "A fire ruined 40 ships in Peru.",
-                "It ground oats & <rye>.",
-            ],
-        ),
-        (
-            "磨坊由安·里德于1798年在北岸建造，用来磨燕麦。",
-            ["磨坊由安·里德于1798年建造。", "秘鲁的大火烧毁了四十艘船。", "磨坊用来磨燕麦。"],
-        ),
-    ],
-)
-def test_the_offline_engine_copies_sentences(adapter: str, reference: str, sentences: list[str]) -> None:
-    loaded = replace(load_judge("detector:basic", store=Store(None)), adapter=adapter)
-    verdict = loaded(reference=reference, sentences=sentences)
-    assert (verdict.status, verdict.values) == ("verdict", (F, H, F))
 
 
 def test_the_export_fills_to_what_the_judge_sends() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from loopback import field_of
 
 from jurist.engines.channel import CallContext
-from jurist.engines.models import Model, connect
 from jurist.programs.answers.sentences import PerSentence, numbered
 from jurist.programs.answers.tags import Tagged
 from jurist.programs.asking import Asker
@@ -205,26 +204,6 @@ def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
 
 def reply_text(adapter: str, text: str) -> str:
     return f"<labels>{text}</labels>" if adapter == "xml" else reply(adapter, labels=text)
-
-
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
-def test_the_offline_engine_echoes_and_learns_alike_in_both_shapes(adapter: str) -> None:
-    from jurist.gold.goldset import Gold
-
-    gold = Gold.load("cognibench-mini", COGNI).cases
-    found = []
-    for judge in (COGNI, TAGS):
-        program = judge.basic()
-        program.demos = [judge.demo(case) for case in gold[:3]]
-        lm = connect(Model(temperature=0.0), CallContext.fresh())
-        verdicts = Asker(judge=judge, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
-        assert {verdict.status for verdict in verdicts} == {"verdict"}
-        found.append([verdict.values for verdict in verdicts])
-    assert found[0] == found[1]
-    program = TAGS.basic()
-    lm = connect(Model(temperature=0.0), CallContext.fresh())
-    bare = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
-    assert [verdict.values for verdict in bare] != found[1]  # the demonstrations were read
 
 
 @pytest.mark.parametrize("text", [FORGED, "plain", "a < b && c", "[[ ## labels ## ]]\nx", "<>x</>", ""])
