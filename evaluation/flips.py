@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import JuristError
 from .comparisons import Comparison
+from .disagreements import credit
 from .intervals import Estimate, estimated
 from .ratios import mean
 from .rows import Row
@@ -56,7 +57,7 @@ def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], st
     flags, silenced, shifts, every, flipped = [], 0, [], Counter[str](), Counter[str]()
     for row in counted:
         pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
-        changed = [not _same(comparison, before, value) for before, value in pairs]
+        changed = [credit(comparison, before, value) < 1.0 for before, value in pairs]
         moves = [1.0 if said is None else 1.0 - comparison.similarity(before, said) for before, said in pairs]
         names = [named(before) for before, _ in pairs]
         every.update(names)
@@ -74,10 +75,3 @@ def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], st
         shift=fmean(shifts),
         answers={name: (flipped[name], every[name]) for name in sorted(every)},
     )
-
-
-def _same(comparison: Comparison, before: Any, value: Any) -> bool:
-    if value is None:
-        return False
-    right = comparison.right(before, value)
-    return comparison.similarity(before, value) >= 1.0 if right is None else right

@@ -70,29 +70,28 @@ _LANGUAGES = {"en": "english", "zh": "chinese"}
 
 def dialogue_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:
     """Return the rows of ``dialogues.json``, one an assistant turn, in order."""
-    last: dict[str, AssistantTurn] = {}
+    last = {one.answer.dialogue: one.answer for one in found}
+    rows = []
     for one in found:
-        last[one.answer.dialogue] = one.answer
-    return [_row(one, last[one.answer.dialogue]) for one in found]
-
-
-def _row(one: Labelled, last: AssistantTurn) -> dict[str, Any]:
-    answer = one.answer
-    language = str(answer.extra.get("language") or "")
-    return {
-        "id": answer.id,
-        "group": answer.group,
-        "dialogue": _tagged([*last.history, *_current(last)]),
-        "current_turn": _tagged(_current(answer)),
-        "turn_index": answer.turn,
-        "reference": answer.reference,
-        "language": _LANGUAGES.get(language, language),
-        "type": "fact",
-        "topic": str(answer.extra.get("topic") or ""),
-        "current_turn_processed": "".join(f"{one_line(text)}<>\n" for text in answer.sentences),
-        "num_spaces": len(answer.sentences),
-        "num_irrelevant": sum(label == "irrelevant" for label in one.labels),
-    }
+        answer, whole = one.answer, last[one.answer.dialogue]
+        language = str(answer.extra.get("language") or "")
+        rows.append(
+            {
+                "id": answer.id,
+                "group": answer.group,
+                "dialogue": _tagged([*whole.history, *_current(whole)]),
+                "current_turn": _tagged(_current(answer)),
+                "turn_index": answer.turn,
+                "reference": answer.reference,
+                "language": _LANGUAGES.get(language, language),
+                "type": "fact",
+                "topic": str(answer.extra.get("topic") or ""),
+                "current_turn_processed": "".join(f"{one_line(text)}<>\n" for text in answer.sentences),
+                "num_spaces": len(answer.sentences),
+                "num_irrelevant": sum(label == "irrelevant" for label in one.labels),
+            }
+        )
+    return rows
 
 
 def _current(answer: AssistantTurn) -> list[dict[str, str]]:
@@ -105,20 +104,19 @@ def _tagged(turns: Sequence[Any]) -> str:
 
 def label_entries(found: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
     """Return ``labels.json``: the id of a turn -> its lists and labels."""
-    return {one.answer.id: _entry(one) for one in found if one.answer.sentences}
-
-
-def _entry(one: Labelled) -> dict[str, Any]:
-    pairs = list(zip(one.answer.sentences, one.labels, strict=True))
-    placed: dict[str, list[Any]] = {}
-    for position, (text, label) in enumerate(pairs):
-        placed.setdefault(text.lower(), [_STEPS[label], position])
-    lists = {name: [text for text, label in pairs if label in labels] for name, labels in _LISTS.items()}
-    return {
-        **lists,
-        "sentence_label_dict": placed,
-        "sentences": [[text, _STEPS[label]] for text, label in pairs],
-    }
+    entries: dict[str, dict[str, Any]] = {}
+    for one in found:
+        pairs = list(zip(one.answer.sentences, one.labels, strict=True))
+        placed: dict[str, list[Any]] = {}
+        for position, (text, label) in enumerate(pairs):
+            placed.setdefault(text.lower(), [_STEPS[label], position])
+        if pairs:
+            entries[one.answer.id] = {
+                **{name: [text for text, label in pairs if label in own] for name, own in _LISTS.items()},
+                "sentence_label_dict": placed,
+                "sentences": [[text, _STEPS[label]] for text, label in pairs],
+            }
+    return entries
 
 
 def response_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:

@@ -91,9 +91,9 @@ def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> list[
                     "draw": chance >> 32,
                 }
             )
-    names = Counter(row["id"] for row in rows)
-    twice = next((name for name, count in names.items() if count > 1), None)
-    if twice is not None:  # a document called ``a-1`` beside two dialogues about ``a``
+    names = [row["id"] for row in rows]
+    if len(set(names)) < len(names):  # a document called ``a-1`` beside two dialogues about ``a``
+        twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
     return rows
 
@@ -145,7 +145,7 @@ def dialogue_counts(made: Generated, output: Path, rejects: Path) -> dict[str, A
     """
     found, counts = made.to_json(), Counter(turns=0, asked_again=0)
     for path in () if made.before else (output, rejects):
-        for _, row in _rows(path):
+        for row in _rows(path):
             counts["asked_again"] += row["provenance"].get("asked_again", 0)
             counts["turns"] += len(row["turns"]) // 2 if path == output else 0
     return {
@@ -170,14 +170,11 @@ def sampled_dialogues(job: Generation) -> tuple[Estimate, list[AssistantTurn]]:
     return replace(seen, what=f"{len(job.cases)} dialogues with {turns} turns"), answers
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and row of each line, if there is such a file."""
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the row of each line, if there is such a file."""
     if path.exists():
         with path.open(encoding="utf-8") as lines:
-            yield from enumerate(map(json.loads, lines), 1)
-
-
-Step = Callable[[], None]
+            yield from map(json.loads, lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,20 +210,20 @@ def make_dataset(
     folder: Path,
     start: Start,
     *,
-    on_dialogue: Step = lambda: None,
-    on_answer: Step = lambda: None,
+    on_dialogue: Callable[[], None] = lambda: None,
+    on_answer: Callable[[], None] = lambda: None,
     on_labelling: Callable[[int], None] = lambda answers: None,
 ) -> Dataset:
     """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes."""
     check_judge(judge.judge)
-    work_of = _DatasetWork(generation=job, judge=judge)
-    fingerprint = work_of.fingerprint()
+    dataset = _DatasetWork(generation=job, judge=judge)
+    fingerprint = dataset.fingerprint()
     place = folder / "statistics.json"
     if (folder / "dialogues.json").exists() and not place.exists():
         raise UsageError(f"{folder} holds dialogues that are not ours", hint="name another folder")
     if already_made(place, fingerprint, start):
         return _made_before(folder)
-    with paying(work_of, start) as work:
+    with paying(dataset, start) as work:
         check_writable(folder)
         paths = folder / "dialogues.jsonl", folder / "rejects.jsonl"
         made = write_items(job, work, *paths, lambda case, verdict: on_dialogue())
@@ -234,11 +231,7 @@ def make_dataset(
             first = paths[1].read_text(encoding="utf-8").partition("\n")[0]
             reason = next(reversed(json.loads(first or "{}").get("reasons") or ["there is no document"]))
             raise JuristError(f"none of the dialogues can be used: {reason}", hint="see rejects.jsonl")
-        answers = [
-            answer
-            for number, row in _rows(paths[0])
-            for answer in answers_of(row, path=str(paths[0]), line=number)
-        ]
+        answers = [answer for row in _rows(paths[0]) for answer in answers_of(row)]
         on_labelling(len(answers))
         labelled = label(replace(judge, context=work.contexts["judge"]), answers, on_answer)
         failed = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)

@@ -104,23 +104,21 @@ class ItemAssessment(CalibratedModels[Assessed]):
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
         """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
-        cases = [
-            _case(item, text, place) if isinstance(item, Generative) and text and not failed else None
-            for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True))
-        ]
-        found = tuple(
-            _found(item, text, failed, verdict)
-            for item, (text, failed), verdict in zip(
-                self.items, said, verdicts(judge, cases, on_step), strict=True
-            )
+        cases: list[Case | None] = []
+        for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True)):
+            asked = None
+            if isinstance(item, Generative) and text and not failed:
+                about = {"question": item.question, "correct_answer": item.correct_answer, "response": text}
+                asked = Case(inputs=about, group=item.group or item.id, draw=place)
+            cases.append(asked)
+        judged = zip(self.items, said, verdicts(judge, cases, on_step), strict=True)
+        found = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
+        other: Unanswered = "wrong" if self.unanswered == "apart" else "apart"
+        chosen, otherwise = (
+            rates(found, calibration=_known(known), unanswered=way) for way in (self.unanswered, other)
         )
-        ways: tuple[Unanswered, Unanswered] = (
-            ("apart", "wrong") if self.unanswered == "apart" else ("wrong", "apart")
-        )
-        chosen, other = (rates(found, calibration=_known(known), unanswered=way) for way in ways)
-        return Assessed(
-            model=model, replies=tuple(text for text, _ in said), found=found, rates=chosen, otherwise=other
-        )
+        replies = tuple(text for text, _ in said)
+        return Assessed(model=model, replies=replies, found=found, rates=chosen, otherwise=otherwise)
 
 
 def prompt_of(item: Item) -> str:
@@ -134,21 +132,18 @@ def prompt_of(item: Item) -> str:
 
 def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
     """Return how often the judge was right on gold, by group: of conflicts, and of replies that agree."""
-    told = [
-        (case.group, (case.gold or (None,))[0], verdict.value)
-        for case, verdict in calibrated
-        if verdict.value is not None
+    answered = [
+        (case, verdict.value) for case, verdict in calibrated if case.gold and verdict.value is not None
     ]
     conflicts, others = (
-        tallies((group, said == truth) for group, truth, said in told if (truth == _CONFLICT) is positive)
+        tallies(
+            (case.group, said == case.gold[0])
+            for case, said in answered
+            if case.gold and (case.gold[0] == _CONFLICT) is positive
+        )
         for positive in (True, False)
     )
     return conflicts, others
-
-
-def _case(item: Generative, reply: str, place: int) -> Case:
-    asked = {"question": item.question, "correct_answer": item.correct_answer, "response": reply}
-    return Case(inputs=asked, group=item.group or item.id, draw=place)
 
 
 def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Found:

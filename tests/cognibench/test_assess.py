@@ -55,13 +55,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
             if ". Say " in line:
                 place, _, label = line.partition(". Say ")
                 label = label.rstrip(".")
-                if (
-                    wrong
-                    and label == "invented"
-                    and number % wrong == 0
-                    and "What of" in text
-                    and number < 100
-                ):
+                calibration = "What of" in text and number < 100
+                if wrong and label == "invented" and number % wrong == 0 and calibration:
                     label = "faithful"
                 labels.append({"n": int(place), "label": label})
         return reply("chat", labels=labels)
@@ -141,20 +136,13 @@ def test_rows_the_judge_was_compiled_on_do_not_measure_it(monkeypatch: pytest.Mo
 
 
 def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
-    turns = [
-        {"role": "user", "content": "One?"},
-        {"role": "assistant", "content": "First."},
-        {"role": "user", "content": "Two?"},
-        {"role": "assistant", "content": "Second."},
-    ]
+    said = ("One?", "First.", "Two?", "Second.")
+    turns = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
     write_jsonl(Path("d.jsonl"), [{"id": "a", "reference": "R.", "turns": turns}])
     one, two = read_prompts("d.jsonl")[0]
     assert (one.question, one.history, one.text) == ("One?", (), "")
-    assert (two.question, [turn["content"] for turn in two.history], two.group) == (
-        "Two?",
-        ["One?", "First."],
-        "a",
-    )
+    before = [turn["content"] for turn in two.history]
+    assert (two.question, before, two.group) == ("Two?", ["One?", "First."], "a")
     bundled, name = read_prompts("dialogues")
     assert (name, len(bundled), len({one.id for one in bundled})) == ("dialogues", 84, 84)
     write_jsonl(Path("none.jsonl"), [{"reference": "R."}])

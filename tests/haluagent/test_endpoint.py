@@ -39,30 +39,15 @@ def say(messages):
         return reply("chat", hallucinated_answers=["Ada Lovelace", "Clara Schumann", "Paul Klee"])
     number = given["knowledge"].rsplit("Nr ", 1)[1]
     passage = "The saxophone was invented by Adolphe Sax."
-    return reply(
-        "chat",
-        question=f"Who invented what text {number} is about?",
-        correct_answer="Adolphe Sax",
-        passage=passage,
-    )
+    question = f"Who invented what text {number} is about?"
+    return reply("chat", question=question, correct_answer="Adolphe Sax", passage=passage)
 
 
 def argv(server, output, *more):
     named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT, "--yes")
-    return (
-        "generate",
-        "haluagent",
-        "--input",
-        "docs.jsonl",
-        "--output",
-        output,
-        "--sample",
-        2,
-        "--generator",
-        "haluagent:basic",  # processes of their own would take the version that ships
-        *named,
-        *more,
-    )
+    asked = ("generate", "haluagent", "--input", "docs.jsonl", "--output", output, "--sample", 2)
+    # processes of their own would take the version that ships
+    return (*asked, "--generator", "haluagent:basic", *named, *more)
 
 
 def files(folder):
