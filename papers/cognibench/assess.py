@@ -8,7 +8,7 @@ tells that type from the others; the rate of hallucination *of a type* is over t
 for that type, and corrected by how well it tells hallucinations among such statements.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,7 +112,7 @@ class Assessment(CalibratedModels[Assessed]):
                     "length": self.length,
                 },
                 group=prompt.group,
-                draw=_draw(prompt, self.seed),
+                draw=int(job_id({"prompt": prompt.id, "seed": self.seed})[:7], 16),
             )
             for prompt in self.prompts
         ]
@@ -158,33 +158,28 @@ def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
     return prompts, source
 
 
-def _draw(prompt: AssistantTurn, seed: int) -> int:
-    return int(job_id({"prompt": prompt.id, "seed": seed})[:7], 16)
-
-
 def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated) -> dict[str, Measure]:
-    known_sets = label_sets(closed(judge.judge.answer).positive)
-    sets = {name: known_sets[name] for name in MEASURES}
+    positive = closed(judge.judge.answer).positive
+    sets, raw = label_sets(positive), label_shares(answers, positive)
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
-    raw = label_shares(answers, closed(judge.judge.answer).positive)
-    return {
-        name: Measure(
-            raw=raw[name],
-            corrected=prevalence(
-                tallies((group, label in hit) for group, label in said if label in among),
-                tallies(_calibrated(known, hit, among, truly=True)),
-                tallies(_calibrated(known, hit, among, truly=False)),
-            ),
+    units = [
+        (case.group, truth, answer)
+        for case, verdict in known
+        for truth, answer in zip(case.gold or (), verdict.values, strict=True)
+        if truth is not None
+    ]
+    measures = {}
+    for name in MEASURES:
+        hit, among = sets[name]
+        apparent = tallies((group, label in hit) for group, label in said if label in among)
+        # of the units that are truly so, and truly not, among the judge's answers: whether it says it
+        right, spared = (
+            tallies(
+                (group, (answer in hit) == truly)
+                for group, truth, answer in units
+                if answer in among and (truth in hit) == truly
+            )
+            for truly in (True, False)
         )
-        for name, (hit, among) in sets.items()
-    }
-
-
-def _calibrated(
-    known: Calibrated, hit: Collection[str], among: Collection[str], *, truly: bool
-) -> Iterator[tuple[str, bool]]:
-    """Yield (group, right) of the units that are truly positive, or truly negative, among the judge's answers."""
-    for case, verdict in known:
-        for truth, answer in zip(case.gold or (), verdict.values, strict=True):
-            if truth is not None and answer in among and (truth in hit) == truly:
-                yield case.group, (answer in hit) == truly
+        measures[name] = Measure(raw=raw[name], corrected=prevalence(apparent, right, spared))
+    return measures

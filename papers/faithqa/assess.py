@@ -142,12 +142,15 @@ class Assessment(AssessedModels[Assessed]):
             for (one, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
         ]
         facts = replace(self.facts, context=judge.context)
-        checks = verdicts(facts, [_fact_case(facts, one) for one in given])
-        found = (
-            replace(one, facts=check.value) if check else one
-            for one, check in zip(given, checks, strict=True)
-        )
-        return Assessed(model=model, responses=tuple(found))
+        # what is hallucinated about facts, and nothing else
+        wrong = [one.question.task == "fact" and one.score not in (None, TOP) for one in given]
+        about = [
+            {"query": one.question.query, "response": one.text, "group": one.question.id} for one in given
+        ]
+        asked = [facts.judge.case(row) if bad else None for row, bad in zip(about, wrong, strict=True)]
+        checked = zip(given, verdicts(facts, asked), strict=True)
+        responses = tuple(replace(one, facts=check.value) if check else one for one, check in checked)
+        return Assessed(model=model, responses=responses)
 
     def _case(self, one: Question, text: str) -> Case:
         row = {"query": one.query, "constraints": one.lines, "response": text}
@@ -165,10 +168,3 @@ def read_questions(source: str) -> tuple[Question, ...]:
     return read_typed(
         source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
     )
-
-
-def _fact_case(facts: LoadedJudge, one: Response) -> Case | None:
-    """Return what is asked about the facts of a hallucinated response to a fact query; nothing of others."""
-    if one.question.task != "fact" or one.score is None or one.score == TOP:
-        return None
-    return facts.judge.case({"query": one.question.query, "response": one.text, "group": one.question.id})
