@@ -1,12 +1,4 @@
-"""DSPy's prompt formats, with what was asked travelling beside the messages.
-
-The prompt is what DSPy's adapter writes, byte for byte. Beside it, signature, demonstrations and inputs are kept
-as they are for as long as the call lasts, for an engine that does not read prompts (:mod:`jurist.engines.draws`).
-
-The prompt of a predictor is rendered once by DSPy, with marks in the place of the inputs, and what it would send is
-kept. For every further case only the case is filled in, and the request goes to the channel at once: byte for byte
-what DSPy would send for it (a law in the tests). Whatever does not fit takes DSPy's own path.
-"""
+"""DSPy's prompt formats, byte for byte, with what is asked beside the prompt."""
 
 from __future__ import annotations
 
@@ -47,7 +39,7 @@ _MARKER = "CUSTOM-TYPE"  # DSPy makes other parts than text of what stands betwe
 
 @dataclass(frozen=True, kw_only=True)
 class _Prompt:
-    """What is sent for any case."""
+    """What is sent for any case: DSPy renders it once, with marks in the place of the inputs."""
 
     request: Request  # for some case
     pieces: tuple[str, ...]  # the text of its last message around the inputs: one more than there are inputs

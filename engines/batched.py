@@ -1,9 +1,4 @@
-"""An endpoint that is asked in batches: what is sent waits there, and its reply comes later.
-
-The same provider of DSPy's writes the request and reads the reply as where the endpoint is asked at once; here a store
-of replies stands in the place of the connection. A request without a reply there is left there, and whoever asked is
-told that the answer is pending.
-"""
+"""An endpoint that is asked in batches: a store of replies stands in the place of the connection."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,12 +1,4 @@
-"""The one path a call takes: journal, meter, engine, retries, ledger.
-
-A :class:`Channel` is a DSPy engine (``complete(Request) -> Response``, sync and
-async) around the engine that really answers. Retries happen here and not in
-DSPy, because every attempt has to be reserved and counted. The sample number
-travels as ``config.seed``, so that no program has to pass it on: it makes repeated
-draws distinct requests, seeds the offline engine, and is taken off before a
-request leaves for an endpoint.
-"""
+"""The one path of a call: journal, meter, engine, retries (none are DSPy's: each is reserved), ledger."""
 
 from __future__ import annotations
 

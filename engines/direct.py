@@ -1,10 +1,4 @@
-"""Requests to an endpoint over connections of our own, one a request in flight.
-
-DSPy's client does a good deal around each request and holds at most 100 connections. Here the same provider of DSPy's
-writes the request and reads the reply, byte for byte, and aiohttp carries it. From case to case only the last text of
-a request differs: what stands around it is written once, with a mark in its place. What this cannot carry (models that
-DSPy reaches through LiteLLM, and requests that take several) takes DSPy's own path.
-"""
+"""Requests over connections of our own: DSPy's providers write and read them, aiohttp carries them."""
 
 from __future__ import annotations
 
@@ -281,7 +275,7 @@ class Direct:
 
 @dataclass(frozen=True, kw_only=True)
 class _Form:
-    """What is sent whatever the last text is."""
+    """What is sent whatever the last text is, which alone differs from case to case."""
 
     request: Request  # for some text
     sent: Any  # what DSPy writes for it

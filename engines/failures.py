@@ -1,9 +1,4 @@
-"""Which failures of an endpoint are worth another try, which end the job, and how to say them.
-
-An authentication or quota error would repeat for every row, so it ends the work
-with one line instead of turning rows into wrong answers. Messages are redacted:
-providers like to echo parts of keys.
-"""
+"""Which failures of an endpoint are worth another try, which end the job, and how to say them."""
 
 import os
 import re

@@ -1,15 +1,4 @@
-"""Every attempt to call a model, kept as it is made, so that no answer is ever paid twice.
-
-A journal is a table of attempts. A row is written before a call leaves, and says later what came of it: an answer, or
-how it failed. What still says ``sent`` when the table is opened was in flight when its process was killed; like every
-attempt it took its part of the budget. A request is looked up by the hash of all that is sent, and by how often this
-run has sent it: a seeded job that is started again asks the same questions in the same order, is answered from the
-table as far as that goes, and then goes on for real. Keys and addresses are never part of a request.
-
-Each row is handed to the operating system before the work goes on, so that a killed process loses none. It is not
-forced onto the disk each time, which would cost milliseconds a call: a machine that loses its power may lose the last
-seconds, and no more. Memory stays flat however many rows there are.
-"""
+"""Every attempt to call a model, written down before it leaves, so that no answer is paid twice."""
 
 from __future__ import annotations
 
@@ -66,7 +55,7 @@ class Past:
 _ANSWER: Final = tuple(item.name for item in fields(Answer))
 _TABLE: Final = f"""
 PRAGMA locking_mode=EXCLUSIVE;
-PRAGMA synchronous=NORMAL;
+PRAGMA synchronous=NORMAL;  -- a killed process loses nothing, a machine that loses its power seconds
 PRAGMA wal_autocheckpoint=16384;
 CREATE TABLE IF NOT EXISTS attempts (
     id INTEGER PRIMARY KEY, key TEXT, n INTEGER, phase INTEGER, asker TEXT, size INTEGER, state TEXT, error TEXT,

@@ -1,8 +1,4 @@
-"""What was spent, counted where each call is made.
-
-DSPy's own usage tracking loses calls made in other threads, and its history is
-off in long runs; a ledger counts under a lock, by purpose.
-"""
+"""What was spent, by purpose, counted where a call is made: DSPy loses the calls of other threads."""
 
 import threading
 from collections.abc import Iterable

@@ -1,16 +1,4 @@
-"""Classifiers that run here, behind the channel as endpoints are: counted, limited and kept in journals alike.
-
-One call is one response, without tokens and without cost. Question and answer are JSON texts.
-
-``lettuce:MODEL`` is one of LettuceDetect's token classifiers (extra ``detectors``): it marks the spans of a response
-that its context does not bear out. It reads a context in passages, as many at once as the model takes, and a token
-counts as borne out only if every group of passages says so.
-
-``nli:MODEL`` is a sequence classifier that names a class *entailment* (extra ``nli``; CogniBench, Table 3). A premise
-that is longer than the model takes is read in overlapping pieces, and a sentence is entailed if one of them entails it:
-the piece whose entailment is most probable decides. If there is none, it is contradicted if one piece contradicts it,
-and neutral otherwise.
-"""
+"""Classifiers that run here, behind the channel as endpoints are: one call, no tokens, no cost."""
 
 import asyncio
 import json
@@ -113,7 +101,10 @@ _ROOM = 2  # of so many parts of the window, a response may fill one
 
 
 class LettuceEngine(LocalEngine):
-    """Answers with the spans, or ``null``."""
+    """Marks the spans of a response that its context does not bear out (LettuceDetect), or says ``null``."""
+
+    # A context is read in passages, as many at once as the model takes: a token counts as borne out only if
+    # every group of passages says so.
 
     kind, extra, needs = "lettuce", "detectors", ("lettucedetect", "torch", "transformers")
 
@@ -167,7 +158,8 @@ _BATCH = 16
 
 
 def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
-    """Return what the pieces of a premise say together, and the highest probability of entailment."""
+    """Return what overlapping pieces of a premise say together, and the highest probability of entailment."""
+    # One that entails is enough, then one that contradicts (CogniBench, Table 3).
     tops = {max(sorted(chunk), key=lambda name: chunk[name]) for chunk in chunks}
     best = max((chunk.get("entailment", 0.0) for chunk in chunks), default=0.0)
     if "entailment" in tops:

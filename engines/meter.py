@@ -1,29 +1,4 @@
-"""Hard limits on what a job may spend.
-
-A call is reserved before it is made. What holds, with any concurrency:
-
-- *calls*: never one more than the limit.
-- *tokens* and *cost*: a call is made only if its estimate fits into what is left
-  beside the estimates of all calls in flight. The estimate is the input, counted
-  in bytes at the most tokens per byte seen so far, plus the limit on a reply
-  (``max_tokens``), or the longest reply so far where there is none; the price is
-  the dearest per token so far. A call that does not fit waits until those in
-  flight have arrived, and ends the work if it still does not fit. So a limit is
-  passed only by what a call takes beyond its estimate; the first call of a model,
-  of which nothing is known, goes alone.
-- *seconds*: no call is begun after the limit; calls in flight are paid for, and
-  may arrive within their time-out.
-
-Answers replayed from a journal count as if paid now: a resumed job stops where
-an uninterrupted one would. What the journal holds and nobody has asked for yet is
-*outstanding*. It is no part of what was spent, so that an optimizer that shares out what
-is left shares it out as before; but no new call is made that the limit would not
-allow beside it, whatever the order in which the answers are asked for again.
-:class:`~jurist.errors.BudgetExhausted` is a
-``BaseException``, and once the calls or the seconds are spent every further call
-raises it again, so that nothing an optimizer catches lets the work go on; of tokens
-and cost a smaller call may still fit into what is left.
-"""
+"""Hard limits on what a job may spend: a call is reserved before it is made (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -115,14 +90,9 @@ class Meter:
             self._prior[phase] = self._prior.get(phase, Amount()) + prior
 
     def hold(self, calls: int, *, spare: int | None = None) -> None:
-        """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
-
-        ``spare`` calls are kept back too (default: as before), for work that does with whatever is left: of
-        calls only.
-
-        Cost, tokens and seconds are kept back in proportion: cost and tokens at the mean of the calls made so far,
-        seconds at the pace of those really sent, once there are enough of them to have one.
-        """
+        """Keep ``calls`` back for later work, ``spare`` for what does with whatever is left (default: as before)."""
+        # Of spare ones calls alone are kept back. For the others cost and tokens are too, at the mean of the
+        # calls so far, and seconds at the pace of those really sent, once there are enough of them to have one.
         with self._lock:
             self.held, self._spare = calls, self._spare if spare is None else spare
             self.phase += 1
@@ -244,12 +214,7 @@ class Meter:
 
 
 class Estimate:
-    """Learns from each answer; thread-safe.
-
-    The input is counted in bytes of UTF-8 and taken at the most tokens per byte seen so far. The reply is
-    taken at the request's own limit, or where it has none at the longest reply so far; the price at the
-    dearest per token so far.
-    """
+    """What a request takes at most, by the most of all answers: a byte, a reply, a token. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock, self._known = threading.Lock(), False

@@ -1,9 +1,4 @@
-"""From a model string to a DSPy language model that goes through a channel.
-
-``offline`` is the built-in text-overlap scorer; every other string is DSPy's own
-(``openai/gpt-4.1-mini``, ``ollama_chat/llama3.1``), with ``--api-base`` for
-OpenAI-compatible servers. Nothing is sent before the first call.
-"""
+"""From a model string to a DSPy language model that goes through a channel."""
 
 import asyncio
 import functools

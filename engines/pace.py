@@ -20,13 +20,10 @@ _log = logging.getLogger("jurist")
 
 
 class Pace:
-    """What is known of one endpoint. Thread-safe.
+    """How one endpoint is asked. Thread-safe."""
 
-    As many requests are in flight as are begun, until the endpoint refuses one because they come too fast: then half
-    as many, and one more after each round of answers (additive increase, multiplicative decrease), and none as long as
-    it asked to wait. Requests and tokens a minute are spread evenly; the tokens of a request are estimated by its
-    size and by what others took.
-    """
+    # Half as many are in flight after a refusal, one more after each round of answers (additive increase,
+    # multiplicative decrease). Requests and tokens a minute are spread evenly.
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
         self._request, self._token = (60 / limit if limit else 0.0 for limit in (requests, tokens))

@@ -1,10 +1,4 @@
-"""OpenTelemetry spans of jobs, cases and calls, where the user's process has tracing on.
-
-Tracing is on once somebody has set a tracer provider (``opentelemetry-instrument``, or code of the user's); until
-then nothing of OpenTelemetry is imported, and a span is nothing. Names are those of the semantic conventions for
-generative AI. What is judged, prompts, replies, keys and messages of errors, which may quote any of them, are in no
-span.
-"""
+"""OpenTelemetry spans of jobs, cases and calls, where tracing is on; no texts and no keys are in them."""
 
 import sys
 from collections.abc import Iterator, Mapping

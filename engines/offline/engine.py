@@ -1,10 +1,4 @@
-"""The engine: ``complete(request) -> response``, synchronous and asynchronous, for ``dspy.LM``.
-
-It is a text-overlap scorer, not an LLM; docs/offline.md says what it does and what not. It reads no prompt:
-what is asked comes beside the messages, from our adapters, and the answer is written by the same adapter.
-Fields that decide come first, because what explains a decision is written after it. Where nothing is to be decided,
-the filler writes (:mod:`.filler`).
-"""
+"""The engine: ``complete(request) -> response`` by how texts overlap (docs/offline.md)."""
 
 from __future__ import annotations
 

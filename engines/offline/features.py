@@ -1,8 +1,4 @@
-"""What is measured about one unit (a sentence or a claim) against the evidence.
-
-Every feature is roughly in [0, 1], so that hand-set weights are comparable. ``GROUPS`` names
-them all; the order is the order of the columns. Nothing here looks at labels.
-"""
+"""What is measured about one unit (a sentence or a claim) against the evidence."""
 
 import math
 import re

@@ -1,12 +1,4 @@
-"""The filler: what this engine writes, few and right: sentences of the longest input, gaps in them, other figures.
-
-It states nothing of its own. A question is a sentence of the document with a year or a number left out; its answer is
-what stood there, and a wrong one has another figure in the same place. A conversation tells the document's own
-sentences. Queries are set phrases around what was given. Where this gives nothing, the field stays empty, which whoever
-asked counts. Fields are known by their names; instructions and demonstrations change nothing. What a query sets and
-what it lacks is read where its words leave little doubt, in English and Chinese (data/filler.toml); conditions put in
-other words are not found.
-"""
+"""What the engine writes, few and right: sentences of the longest input, gaps in them, other figures."""
 
 import json
 import random

@@ -1,18 +1,4 @@
-"""What a label's name and an instruction say: prior weights, before any demonstration.
-
-A label lies at a place on a few axes, from which its prior weights follow:
-``support``   +1 the evidence supports it, -1 it does not;
-``cognitive`` +1 an inference, opinion or suggestion, -1 a plain statement of fact;
-``offtopic``  +1 not a statement to judge at all (greeting, filler, question);
-``clash``     +1 the evidence says the opposite;
-``bar``       +1 less support is enough;
-``loose``     +1 evaluative, hedged or sweeping wording leaves other readings open.
-The names are in data/labels.toml. An unknown name lies at the origin unless the instruction defines it; only
-demonstrations can teach such a label. How much one unit of a feature speaks for the positive end of an axis is set by
-hand in round numbers (data/prior.toml), and moved by what the instruction asks for: each criterion of
-data/criteria.toml is recognised by cue patterns in any instruction, sentence by sentence, in English and Chinese.
-A negation in front of the cue in its sentence flips the shift. A criterion counts once however often it is said.
-"""
+"""What a label's name and an instruction say: prior weights, before any demonstration."""
 
 import re
 from collections.abc import Mapping
@@ -83,13 +69,13 @@ AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "
 class Meaning:
     """A label's place on the axes, each in [-2, 2]; ``known`` is false when nothing said so."""
 
-    support: float = 0.0
-    cognitive: float = 0.0
-    offtopic: float = 0.0
-    clash: float = 0.0
+    support: float = 0.0  # +1 the evidence supports it, -1 it does not
+    cognitive: float = 0.0  # +1 an inference, opinion or suggestion, -1 a plain statement of fact
+    offtopic: float = 0.0  # +1 not a statement to judge at all (greeting, filler, question)
+    clash: float = 0.0  # +1 the evidence says the opposite
     strength: float = 0.0
-    bar: float = 0.0
-    loose: float = 0.0
+    bar: float = 0.0  # +1 less support is enough
+    loose: float = 0.0  # +1 evaluative, hedged or sweeping wording leaves other readings open
     known: bool = True
 
     @property

@@ -1,10 +1,4 @@
-"""What demonstrations teach: logistic regression whose penalty pulls towards the prior, not towards zero.
-
-Without demonstrations a fit is the prior, and few of them change little. :func:`fit` tells labels apart;
-:func:`learn` reads one share between 0 and 1 (Papke and Wooldridge 1996), which scores, sets of labels, preferences and
-objects rest on. How hard the pull is there, and whether words that several demonstrations share are columns too, is
-chosen by the loss on demonstrations that are left out (Rad and Maleki 2020); the prior alone is one of the choices.
-"""
+"""What demonstrations teach: logistic regression whose penalty pulls towards the prior, not zero."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -74,7 +68,7 @@ def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: t
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Readout:
-    """A learned share: weights, log odds of each demonstration by a fit to the others, and how far those miss."""
+    """A learned share (Papke and Wooldridge 1996): weights, log odds when left out, how far those miss."""
 
     weights: Array
     left_out: Array
@@ -116,6 +110,7 @@ def design(features: Array, texts: Sequence[str], words: Sequence[str], extra: A
 
 def learn(rows: Sequence[Array], target: Sequence[float], prior: Array, words: Sequence[str] = ()) -> Readout:
     """Learn a readout of demonstrations' rows (see :func:`design`); the columns of words have no prior."""
+    # How hard the pull is and whether words count is chosen by the loss on rows left out (Rad and Maleki 2020).
     start = np.concatenate([prior, np.zeros(len(words))])
     x = np.vstack([np.zeros((0, len(start))), *rows])
     wanted, base = np.array(target, dtype=np.float64), x @ start

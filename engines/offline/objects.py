@@ -1,8 +1,4 @@
-"""A set of objects: which spans of the judged text are asked for, and what is said of each.
-
-Candidates are sentences, clauses or phrases of the text, whichever the objects of the demonstrations are most like.
-One readout tells which are chosen; further ones fill the labels, flags and scores beside the text.
-"""
+"""A set of objects: which spans of the judged text are asked for, and what is said of each."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,4 @@
-"""Propose an instruction: recombine scored ones and state the criteria that answer the reported errors.
-
-The best instruction shown (or the current one) is kept, with every sentence that is not one of the bank's; criteria of
-the bank are added, dropped, swapped, or taken over from other scored instructions. What was shown is never proposed
-again, and nothing from examples is copied. Scores and errors are read as our optimizers write them; of another
-program's request only the current instruction is.
-"""
+"""Propose an instruction: recombine scored ones, state what answers the reported errors."""
 
 import itertools
 import math

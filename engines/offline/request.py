@@ -1,12 +1,4 @@
-"""A request as the engine reads it: typed fields, instruction, demonstrations, inputs, and who is who among these.
-
-Made from what our adapters were asked to render (:class:`~jurist.engines.draws.TypedRequest`). Inputs are the
-texts that the prompt shows; the outputs of demonstrations are kept as JSON, so that equal ones are equal and what
-was learned from them is found again. What values an output field takes is its shape: types are read as their JSON
-schema, so that ``Literal``, enums, optional and bounded types, dataclasses and pydantic models are all read alike.
-Where a ``str`` stands for a label, the labels come from the description, written as ``one of: a; b; c``.
-Names tell the evidence, the thing judged and the context, then descriptions, then documented fallbacks.
-"""
+"""A request as the engine reads it: fields, instruction, demonstrations, inputs, and their roles."""
 
 import json
 import re

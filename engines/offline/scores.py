@@ -1,9 +1,4 @@
-"""Answers that rest on one readout each: a score, several labels at once, a preference between two candidates.
-
-A score is how far a claim is supported, on a scale that demonstrations teach. Several labels are as many yes-or-no
-decisions. A preference comes from the difference of what is measured about the candidates: exchanging them exchanges
-the odds, whatever was learned, for there is no weight for a place. A tie is a small difference; how small is learned.
-"""
+"""Answers that rest on one readout each: a score, several labels at once, a preference of two."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -134,6 +129,7 @@ def _definition(label: str, instruction: str) -> frozenset[str]:
 
 def decide_preference(task: Task, field: Field) -> list[Decision]:
     """Decide between the two candidates; without two inputs that can be compared, as for any label."""
+    # What is learned is of their difference: exchanging them exchanges the odds, for no weight is of a place.
     pair = _candidates(task.ask.inputs)
     if pair is None:
         return decide(task, replace(field, shape=Shape(kind="label", labels=field.shape.labels)))
