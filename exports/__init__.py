@@ -1,8 +1,4 @@
-"""Where a compiled judge goes: each target system is a class.
-
-Every export is stamped with the artifact's hash. Imports DSPy only when
-something is exported.
-"""
+"""Where a compiled judge goes: each target system is a class, and every export is stamped with the artifact's hash."""
 
 from __future__ import annotations
 

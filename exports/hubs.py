@@ -1,8 +1,4 @@
-"""The judge as a prompt of a prompt store: LangChain and LangSmith, MLflow, Langfuse.
-
-Each keeps messages with variables in a syntax of its own. Labels, parser and vote travel as metadata, where the store
-has any: it reads no reply by them.
-"""
+"""The judge as a prompt of a prompt store: LangChain and LangSmith, MLflow, Langfuse."""
 
 import json
 import re

@@ -1,11 +1,4 @@
-"""A prompt that somebody has, read from its file and written as the Python file of a judge.
-
-What is read: text and Markdown; JSON messages with ``role`` and ``content``, alone or as ``messages`` or ``template``
-of an object (MLflow's prompt, exports of jurist); a prompt of LangChain, alone or as the ``manifest`` that LangSmith
-keeps, also one that is followed by a model; a promptfoo configuration in YAML or JSON, in which a ``rubricPrompt`` is
-the judge and else the one prompt, and jurist's own in CommonJS. Its variables are ``{{name}}`` or, where there are none
-of these, ``{name}``; templates with logic are refused.
-"""
+"""A prompt that somebody has, read from its file and written as the Python file of a judge."""
 
 import json
 import keyword
@@ -313,10 +306,7 @@ def _quoted(text: str) -> str:
 
 
 def _docstring(text: str) -> str:
-    """Return a text for a docstring of a class: dedenting it gives the text back.
-
-    Line ends become newlines, tabs spaces, and lines of spaces empty, as they would be in any instruction.
-    """
+    """Return a text for a docstring of a class, whose dedenting gives it back; tabs are spaces."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs()
     safe = plain.replace("\\", "\\\\")
     safe = re.sub(r'"{3,}|"+\Z', lambda found: found[0].replace('"', '\\"'), safe)

@@ -1,9 +1,4 @@
-"""The judge as chat messages with placeholders, what every export holds besides, and how to fill them in.
-
-The messages are what the adapter formats with which the judge was proven (chat, JSON or XML), so a filled export is
-byte for byte what the judge itself would send. The parser and the labels travel with them: without those, two systems
-with one prompt are still two judges.
-"""
+"""The judge as chat messages with placeholders, what every export holds besides, and how to fill them in."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""One Python file with a whole judge, that needs no jurist: the prompt, the reader of replies and the vote.
-
-What such a file adds to :class:`~jurist.exports.portable_judge.PortableJudge` is a few lines for who calls it: a plain
-function, or a scorer of an evaluation framework (:mod:`jurist.exports.scorers`).
-"""
+"""One Python file with a whole judge, that needs no jurist: the prompt, the reader of replies and the vote."""
 
 from __future__ import annotations
 
@@ -123,10 +119,7 @@ def portable_source() -> str:
 
 
 def bundle(*parts: ModuleType | Callable[..., object]) -> str:
-    """Return one source of modules and functions, with every import of the standard library at its top.
-
-    Docstrings of modules go, and imports of our own.
-    """
+    """Return one source of modules and functions, without docstrings and imports of ours; others stand at its top."""
     imports, defined, bodies = set[str](), set[str](), []
     for part in parts:
         source = inspect.getsource(part)

@@ -1,10 +1,4 @@
-"""A training file for fine-tuning a judge: chat messages with the answer that people, or auto-labelling, gave.
-
-Each example is what the judge's program would send for the case, byte for byte, through the same adapter, and as
-the last message the reply that says the labels. So the fine-tuned model stands in for any other one
-(``jurist run detector:basic --model ...``). The lines have the one key ``messages``: the chat format of OpenAI's
-fine-tuning and of TRL's supervised fine-tuning. It knows nothing of either.
-"""
+"""A training file for fine-tuning a judge: chat messages with the answer that people, or auto-labelling, gave."""
 
 from __future__ import annotations
 
@@ -100,12 +94,7 @@ def make_training(
     selection: Selection | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
-    """Turn labelled cases into a training file.
-
-    Left out, and counted: cases of other parts, cases with an unlabelled unit (their reply would say that it was
-    not found), equal prompts after the first, all examples of prompts that have several answers, those over the
-    limit, and those whose reply the judge itself does not read back as the same labels.
-    """
+    """Turn labelled cases into a training file; what is left out is counted, as a reply that is not read back."""
     from ..engines.adapters import adapter as adapter_named
 
     predictor, adapter = _predictor(loaded), adapter_named(loaded.adapter)

@@ -1,12 +1,4 @@
-"""The one interface of optimizers: a job in, a result out.
-
-An optimizer only proposes prompts and asks the board to score them. What it
-never has to care about: budgets (the meter ends it by ``BudgetExhausted``),
-Ctrl-C, resumption (the journal replays), and the record (the board keeps every
-candidate with every score). However it ends, the result is the candidate with
-the highest lower bound among those scored on some of dev, and the basic prompt
-unless another's gain is above its error (:meth:`Board.best`).
-"""
+"""The one interface of optimizers: a job in, a result out, however a budget, Ctrl-C or a crash ends it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The board: every candidate, every case it was scored on, and what that gives.
-
-The candidate x case matrix is complete whatever an optimizer forgets, and no pair is ever asked twice; candidates
-that differ only in the vote threshold share their answers. The choice is made among candidates scored on dev, by a
-lower bound on the value that all their outcomes give, on dev and on train (:mod:`jurist.optimizers.standing`): the
-best of many noisy means is mostly luck.
-"""
+"""The board: every candidate, every case it was scored on, and what that gives; no pair is ever asked twice."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -73,11 +67,7 @@ class Board:
         params: Mapping[str, Any] | None = None,
         crossed: Mapping[str, float] | None = None,
     ) -> Candidate:
-        """Enter a prompt; one that is already known, under the same setting, keeps its first entry.
-
-        Setting and demonstrations are the parent's unless others are given; so is what its threshold was fitted
-        without (``crossed``), if the threshold is the parent's too.
-        """
+        """Enter a prompt; one that is known under its setting stays. What is not said of it is as the parent's."""
         used = setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING)
         if crossed is None and parent is not None and used.threshold == parent.setting.threshold:
             crossed = parent.crossed
@@ -161,12 +151,7 @@ class Board:
         return spent(usages) if usages else None
 
     def standings(self, around: Candidate | None = None, over: Candidate | None = None) -> list[Standing]:
-        """Return where every candidate stands by all that is known, see :mod:`jurist.optimizers.standing`.
-
-        The metric is taken to first order around the basic prompt, and as much ``around`` another; gains are
-        ``over`` the basic prompt or another one, the first of what is returned. A candidate's own demonstrations
-        say nothing of it.
-        """
+        """Return where all stand, the metric to first order ``around`` one, with gains ``over`` one: the first."""
         known = []
         for one in self.candidates.copy().values():  # whoever watches reads this while others write
             outcomes = self.outcomes(one).items()
@@ -194,13 +179,8 @@ class Board:
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``.
 
-        All that is known of a candidate counts, on whatever cases but its own demonstrations; see
-        :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
-        the permutation of groups agrees, on ``dev`` alone and on all. Where the basic prompt under another
-        threshold passes, all other prompts must do the same over that: it changes least, and is not the best of many.
-        One that has met less than half of the cases that another of those which pass has is left out: the best of
-        many hasty estimates is mostly luck, and shows that with the next block. Those ``without`` may not be chosen;
-        what is known of them still counts for the others.
+        Where the basic prompt under another threshold passes, all others must pass over that: it changes least, and is
+        not the best of many. Those ``without`` may not be chosen; what is known of them still counts for the others.
         """
         open_ = (one for one in self.candidates.copy().values() if one.id not in without)
         met = [one for one in open_ if self.met(one, dev)]
@@ -270,13 +250,7 @@ class Board:
         return rows
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return one JSON-ready row per candidate, in the order they were tried.
-
-        ``estimate`` is where it stood in the end by all that is known of all of them, see
-        :mod:`jurist.optimizers.standing`, and ``gain`` what that is above the basic prompt's, for those scored on
-        all of dev; ``train`` and ``dev`` are its plain values on the cases it was scored on. Tokens and dollars are per
-        case: on dev, where every choice is made, else on train.
-        """
+        """Return one JSON-ready row per candidate, in the order they were tried; values are of the cases it met."""
         standings_ = {one.id: one for one in self.standings(self.best(dev)) if one.cases}
 
         def part(candidate: Candidate, cases: Sequence[Case]) -> dict[str, Any]:

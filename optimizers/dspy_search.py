@@ -1,10 +1,4 @@
-"""Any optimizer of DSPy behind our interface: ``dspy:NAME``, and short names for six of them.
-
-DSPy's class is given a student whose every run a recorder answers (:mod:`jurist.optimizers.recorder`), and what its
-parameters are for by their names; whatever else its constructor and ``compile`` take are settings. The meter ends it,
-with calls kept back for the end. Then, however the search ended, the best few prompts by the record are scored on the
-whole of dev, and the board decides; DSPy's own choice, which some of its optimizers get wrong or lose, is one of them.
-"""
+"""Any optimizer of DSPy behind our interface: ``dspy:NAME``, and short names for six of them."""
 
 from __future__ import annotations
 
@@ -219,10 +213,7 @@ class Stopped(BaseException):
 
 
 class _Proposer:
-    """The proposer's engine: its fatal and repeated failures end the work, whoever would swallow them.
-
-    It counts the proposals that cannot be used: DSPy goes on without them and says so nowhere.
-    """
+    """The proposer's engine: DSPy would swallow its failures, and says nowhere which proposals it lost."""
 
     def __init__(self, job: Job, name: str) -> None:
         self._inner, self._job, self._name = job.proposer_lm.engine, job, name
@@ -260,10 +251,7 @@ class _Proposer:
 
 
 class _Lenient(ChatAdapter):
-    """An adapter for proposals in words: an unusable reply is an empty proposal, and the others are kept.
-
-    DSPy asks for several proposals at once and loses all of them, and the search, if one cannot be parsed.
-    """
+    """An adapter for proposals in words: one that cannot be read is empty, and DSPy does not lose the others."""
 
     def __init__(self, proposer: _Proposer) -> None:
         super().__init__()
@@ -286,10 +274,7 @@ class _Lenient(ChatAdapter):
 
 
 class _BeforeEvaluation(BaseCallback):
-    """Gives back what the finalists need no more, and asks all cases of an evaluation at once.
-
-    DSPy's own threads may pay a slow call twice.
-    """
+    """Asks all cases of an evaluation at once: DSPy's own threads may pay a slow call twice."""
 
     def __init__(self, recorder: Recorder, finalists: Finalists) -> None:
         self._recorder, self._finalists = recorder, finalists

@@ -1,25 +1,4 @@
-"""``fewshot`` (also called ``demos``): which labelled training cases serve best as demonstrations.
-
-Draws demonstration sets of several sizes from train, stratified so that the
-positive labels are well represented, every other one with half of its cases from those that
-the leader gets wrong. The sets race (:mod:`jurist.optimizers.raced`); once every size was tried, every other
-step draws of the size that serves best so far. No set is larger than what its bound on tokens allows: the
-prompt must fit the model's context, and demonstrations are paid with every call.
-
-A program with several predictors gets demonstrations for all of them, by what
-gold says about each: jointly (the same cases for all) or in turn (one predictor
-after the other). Every candidate records which.
-
-``contrastive``: demonstrations mined from the judge's own errors (CogniBench section 3.1).
-CogniBench puts examples of incorrect annotations with the right tag into its
-prompt, taken from errors the labelling model keeps making. Here: train is judged with the prompt as it
-is; the errors are grouped into recurring confusions (the label people gave -> the label judged);
-for each, corrected cases are added in pairs that mark the boundary: one that was
-confused, with the label people gave, and one that people did give the label it was
-confused with. Confusions are added in the order of their frequency, and each stays only
-if dev gets better by it. An example has the shape of the task: of a judge of whole responses it is a
-whole response with every sentence tagged, of a program with several predictors what gold says of each.
-"""
+"""Optimizers and arms that choose demonstrations: by chance, and from the judge's errors (CogniBench section 3.1)."""
 
 import random
 from collections import Counter, defaultdict
@@ -161,7 +140,7 @@ class Confusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrastive(Raced):
-    """Settings, beside those of the race."""
+    """Pairs that mark the boundary of recurring confusions, the most frequent first, each kept if dev gets better."""
 
     steps: int = 6  # confusions that are tried
     sample: int = 120  # train cases that are judged to find the confusions
@@ -203,10 +182,7 @@ class Contrastive(Raced):
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
-    """Return the recurring confusions of a candidate on ``cases``, the most frequent first.
-
-    An unusable answer is no confusion. Equal frequencies go by the categories' names.
-    """
+    """Return a candidate's recurring confusions, the most frequent first; an unusable answer is none."""
     category = board.judge.answer.scale.category
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     by_gold: dict[str, list[Case]] = defaultdict(list)

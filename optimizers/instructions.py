@@ -1,17 +1,7 @@
 """Optimizers and arms that have instructions written.
 
-``opro``: optimisation by prompting (Yang et al., 2023), for judges, with racing. A proposer model sees the
-instructions tried so far with their scores, in ascending order, and exemplars of the leader's errors on train, and
-writes several new instructions a step. Unlike the paper's loop (``opro-paper``) it does not score every instruction on
-every case, shows scores shrunken towards the parent's, takes errors and not random rows as exemplars, and
-deduplicates on normalised Unicode text, so that Chinese works.
-
-``causes`` and ``cfaith`` are after HaluAgent (C-FAITH section 3.2, Table 3), for any judge: errors on train are
-grouped by their cause, with feedback in words, and an instruction is rewritten several times from them and from the
-scored history, each rewrite from other errors; for a judge, the verifiers' place is taken by the gold labels.
-
-``crossing`` is after the merge of GEPA (Agrawal et al., 2025, section 3): two prompts that were improved apart may be
-right on different cases.
+``opro`` is after Yang et al. (2023), ``causes`` and ``cfaith`` after HaluAgent (C-FAITH section 3.2, Table 3), and
+``crossing`` after the merge of GEPA (Agrawal et al., 2025, section 3).
 """
 
 import random

@@ -1,10 +1,4 @@
-"""What an optimizer maximises: one definition, two uses.
-
-Per case an :class:`Outcome` gives a score in [0, 1] with feedback in words, for
-error exemplars. Over a set, :meth:`Objective.aggregate` gives the judge's own
-metric, by which every choice is made. A unit without a usable answer counts as
-wrong in both, so that abstaining never pays.
-"""
+"""What an optimizer maximises; a unit without a usable answer counts as wrong, so that abstaining never pays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,9 +55,6 @@ class Objective:
         return Outcome(row=row, score=score, feedback="\n".join(wrong))
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
-        """Return the judge's metric over a set, in its range; an error is negated, so that more is better.
-
-        Without a labelled unit it is 0.
-        """
+        """Return the judge's metric over a set, an error negated, so that more is better; 0 without a labelled unit."""
         rows = [outcome.row for outcome in outcomes if outcome.labelled]
         return objective_score(rows, self.judge.metric, self.judge.comparison) if rows else 0.0

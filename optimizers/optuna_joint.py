@@ -1,20 +1,9 @@
-"""``optuna``: the joint stage, after instructions exist: what goes best with what.
+"""``optuna``: the joint stage, after instructions exist: what goes best with what, by Optuna's TPE.
 
-Searches instruction x demonstration set x order of demonstrations x vote threshold, and where several are given x
-model x temperature x prompt format, with Optuna's TPE. A trial is one candidate, scored block by block on cases that
-all trials meet in one stratified order; after each block a pruner may end it. A pair of candidate and case that was
-asked before, in whatever stage, is never asked again, and thresholds cost nothing: they are counted from stored votes.
-
-Instructions are the distinct ones on the board, the best few by lower bound and the basic one always. Demonstration
-sets are those of the best candidates so far and new ones from train: balanced, and contrastive (half of it cases that
-the start gets wrong). No case of a set is among the training cases on which trials are scored.
-
-The pruner is Optuna's successive halving on the metric of the blocks so far: all trials meet the same cases in the
-same order, so a metric of a set (F1, kappa) is taken as it is, and it needs no complete trials to start from. In a
-simulator (12 worlds, 8 instructions, 9 demonstration sets, 2 temperatures; mean true accuracy after 500 and 1200
-calls): halving 0.899 and 0.928, median 0.842 and 0.924, Wilcoxon at 500 0.853, no pruning 0.842 and 0.908.
-Multi-objective studies cannot prune, so cost is not searched: :mod:`jurist.optimizers.pareto` reads the front of cost
-and score off the board afterwards.
+The pruner is successive halving: it needs no complete trials to start from. In a simulator (12 worlds, 8 instructions,
+9 demonstration sets, 2 temperatures; mean true accuracy after 500 and 1200 calls): halving 0.899 and 0.928, median
+0.842 and 0.924, Wilcoxon at 500 0.853, no pruning 0.842 and 0.908. Multi-objective studies cannot prune, so cost is not
+searched: :mod:`jurist.optimizers.pareto` reads the front of cost and score off the board afterwards.
 """
 
 from __future__ import annotations

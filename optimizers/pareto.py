@@ -1,9 +1,4 @@
-"""What an artifact keeps of a search besides its best: the front of cost and score, and rows of the matrix.
-
-Read off the board after any optimizer: the score on dev, and what asking took per case of dev, both of answers that
-were paid anyway. Cost is in US dollars where the price of every call is known and not nothing; otherwise in tokens, and
-each point says which.
-"""
+"""What an artifact keeps of a search besides its best: the front of cost and score, and rows of the matrix."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -24,10 +19,7 @@ MOST_CELLS = 200_000
 
 
 def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the candidates that cost at most half and are within one error of the chosen one, the best first.
-
-    They have met at least half of the cases of dev that the chosen one has.
-    """
+    """Return those that cost at most half of the chosen one and are within one error of it, the best first."""
     standings = {one.id: one for one in board.standings(chosen)}
     own = board.spent(chosen, job.dev)
     if own is None or not standings:
@@ -54,11 +46,7 @@ def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] 
 
 
 def front(job: Job, board: Board, without: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the candidates scored on the whole of dev that no other beats, the cheapest first, as JSON values.
-
-    One is beaten by another that costs no more and scores no less, and is better in one of the two; of equal
-    ones the first stays.
-    """
+    """Return the candidates scored on all of dev that no other beats in cost and score, the cheapest first, as JSON."""
     able = [one for one in board.candidates.values() if one.id not in without]
     done = [one for one in able if board.scored(one, job.dev)]
     taken = [spent for one in done if (spent := board.spent(one, job.dev)) is not None]

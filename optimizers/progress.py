@@ -1,9 +1,4 @@
-"""Where a running search stands: its best candidates.
-
-Reads a board that other threads are writing to, one pair at a time, and keeps
-what it computed: a candidate's value and its interval are computed again only
-when it was scored on more cases. Draws nothing.
-"""
+"""Where a running search stands: its best candidates, read off a board that other threads are writing to."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,12 +1,6 @@
 """Asking a proposer for instructions: what it is shown, which replies are usable, and what it copied from train.
 
-Several draws are asked at once, inputs are defused, unusable replies left out, and a proposer that is down ends
-the work.
-
-An instruction that quotes training cases is a demonstration in disguise: it fits those cases and leaks them. Measured
-as the share of an instruction's shingles (8 words; 16 characters where the text is Chinese, Japanese or Korean) that
-stand in an input of a training case. What the basic prompt says itself, and what most training cases say alike (a
-policy), belongs to the task.
+An instruction that quotes training cases is a demonstration in disguise: it fits those cases and leaks them.
 """
 
 from __future__ import annotations

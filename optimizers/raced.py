@@ -1,18 +1,4 @@
-"""The search that all racing optimizers share: arms propose prompts, one race scores them, calls go to who gains.
-
-An *arm* is a way to make new prompts: rewrite the instruction from scored
-history or from errors, merge two, draw demonstrations, shift the threshold. Each step
-one arm proposes, its prompts enter the race (:mod:`jurist.optimizers.racing`), and further
-blocks of cases go to whoever could still be best, more of them the longer the search has
-run: at first a new idea is worth more, later to know which one is best. The arm
-of a step is the one whose prompts gained most so far for the calls they took, those of the race
-included: else one whose prompts cost little to make, and are all alike, would take most of them.
-
-What a search leaves are prompts that were scored on different cases, few of
-them on many. Before anything is chosen, the best few and the basic prompt, with
-which they are compared, are scored on the whole of dev, also where the budget
-ended the search (:class:`Finalists`). All optimizers here share this; they differ in how they search.
-"""
+"""The search that all racing optimizers share: arms propose prompts, one race scores them, calls go to who gains."""
 
 import random
 import unicodedata
@@ -133,10 +119,9 @@ class Arm(Protocol):
 
 
 class Bandit:
-    """Chooses the arm of each step: the one whose prompts gained most over what led per call.
+    """Chooses the arm of each step: the one whose prompts gained most over what led per call, those of the race too.
 
-    An arm pays for all calls of its prompts, in the race too. Every arm begins with the same hope, which fades as it
-    takes calls without gaining; so all are tried, in their order, and none is given up for ever.
+    Every arm begins with the same hope, which fades as it takes calls without gaining; none is given up for ever.
     """
 
     def __init__(self, arms: Sequence[Arm], race: Race, least: int) -> None:
@@ -173,8 +158,7 @@ class Bandit:
 class Finalists:
     """The prompts that a search leaves for the choice, and the calls kept back for them.
 
-    At most a third of the calls that are left is kept back, but one pass over dev at least. Calls are given back as
-    the search itself scores prompts on dev; one pass stays, for the prompt that it leaves half scored.
+    At most a third of the calls that are left, but one pass over dev at least, for the prompt that is left half scored.
     """
 
     def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
@@ -193,11 +177,7 @@ class Finalists:
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
     def _first(self) -> list[Candidate]:
-        """Return the prompts that could be best: of the highest gain and its error together.
-
-        Those that were never scored come last: they are paid for, and whatever is left is spent on them. What DSPy
-        returned is the last one of its source, and comes first.
-        """
+        """Return what could be best, by gain and error together, then the never scored; DSPy's own choice first."""
         board, source = self._board, self._source
         able = [one for one in board.candidates.values() if one.id != board.basic.id]
         able = [one for one in able if not source or one.source == source]

@@ -1,14 +1,4 @@
-"""Racing: all prompts tried so far compete for the next block of calls.
-
-Scoring every prompt on the same fixed number of cases spends most calls on
-prompts that are plainly worse. Here each prompt is first scored on one small
-block; the next block always goes to the prompt with the highest upper
-confidence bound, whenever it was proposed. The first block are the cases that tell most of
-a prompt: those which the best so far get right about half the time. From then on
-all meet the cases in one common, stratified order, so that comparisons are paired; where they
-stand is fitted in :mod:`jurist.optimizers.standing`, where a case that is hard for all takes nothing from
-whoever met it.
-"""
+"""Racing: all prompts tried so far compete for the next block of calls; most of them are plainly worse."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +12,7 @@ _BEST = 10  # prompts that say on which cases it is open who is right
 
 
 class Race:
-    """The race of prompts over one order of cases."""
+    """The race of prompts over one order of cases: but for their first block all meet them in it, and are paired."""
 
     def __init__(
         self,
@@ -56,10 +46,7 @@ class Race:
             self._run(candidate.id)
 
     def advance(self, count: int, reach: float) -> None:
-        """Give ``count`` blocks away, each to the prompt with the highest ``mean + reach * error``.
-
-        Prompts that have met every case get none; it ends early when there is no other.
-        """
+        """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``."""
         for _ in range(count):
             open_ = [found for found in self.standings() if self._at[found.id] < len(self._own[found.id])]
             if not open_:
@@ -108,8 +95,7 @@ class Race:
     def _telling_first(self, own: Sequence[Case]) -> list[Case]:
         """Return the cases, a block in front on which it is open whether a good prompt is right, of the usual strata.
 
-        Where all of the best are right, or all wrong, a case says next to nothing of another prompt. The
-        leader's errors alone would mislead: most of a good prompt's are bad luck, which any other seems to mend.
+        The leader's errors alone would mislead: most of a good prompt's are bad luck, which any other seems to mend.
         """
         if not self._arms or not self.telling:
             return list(own)

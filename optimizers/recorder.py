@@ -1,15 +1,4 @@
-"""What DSPy's optimizers try, seen from outside: every prompt, every case, every outcome, on the board.
-
-A DSPy optimizer is given a student of ours. Whatever it does with copies of
-it, each run ends here: the prompt is read off the copy, asked by the job's own
-:class:`Asker` (samples, votes, adapter, errors as everywhere else), and the
-outcome goes to the board. So the record is complete where an optimizer keeps
-none, and what is scored is exactly what an artifact would hold. A pair that was
-asked before is answered from memory, as DSPy's cache would do it. Runs at
-another temperature than the judge's (SIMBA's rollouts) are other questions:
-they are answered, and neither remembered nor recorded. Nor are a teacher's runs recorded,
-whose prompt changes from case to case because no case may see its own label.
-"""
+"""What DSPy's optimizers try, seen from outside: every prompt, every case, every outcome, on the board."""
 
 from __future__ import annotations
 
@@ -202,6 +191,8 @@ class Recorder:
 
     def _answer(self, program: Judging, case: Case) -> _Run:
         lm = next((predictor.lm for predictor in program.predictors() if predictor.lm), dspy.settings.lm)
+        # Rollouts at another temperature are other questions, and a teacher's prompt changes from case to case, because
+        # no case may see its own label: neither is an outcome of a candidate.
         if program.teacher or lm is not self.job.judge_lm:
             state, rollout = self._state(program), None if program.teacher else lm
             known = None if rollout else self._runs.get((state.id, case.id, True))
@@ -248,12 +239,7 @@ class Recorder:
         return runs
 
     def _kept(self, case: Case, verdict: Verdict, runs: Sequence[_Run], candidate: Candidate | None) -> _Run:
-        """Record a verdict; return the sample that says most of what it says, with its outcome.
-
-        No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
-        again. Off the record such a sample has no steps, for they would become a demonstration of another answer than
-        the one that was scored.
-        """
+        """Record a verdict; return the sample that says most of what it says (none need say all), with its outcome."""
         if verdict.status == "failed":
             return _Run(error=verdict.error)
         judge = self.job.judge

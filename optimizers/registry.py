@@ -1,7 +1,4 @@
-"""The optimizers by name, the race of all arms (the default), and chains.
-
-``opro+fewshot`` runs one after the other: the second starts from the first's best.
-"""
+"""The optimizers by name, the race of all arms (the default), and chains such as ``opro+fewshot``."""
 
 import dataclasses
 import json
@@ -30,11 +27,7 @@ _ARMS = ("history", "causes", "demonstrations", "crossing", "order", "threshold"
 
 @dataclass(frozen=True, kw_only=True)
 class AllArms(Opro):
-    """``race``: whatever helps, in one search; the settings of the race, of ``opro``, and of the other arms.
-
-    Instructions from scored history and from errors grouped by cause, crossings of two good prompts, demonstrations,
-    their order, and the decision threshold are arms of one race; calls flow to the arm that gains.
-    """
+    """``race``: whatever helps, in one search; the settings of the race, of ``opro``, and of the other arms."""
 
     arm: tuple[str, ...] = _ARMS  # which arms take part; those that a judge has no use for stay out
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
@@ -102,10 +95,7 @@ class Chain:
         return races(self.parts[0])
 
     def minimum(self, job: Job) -> int:
-        """Return the fewest calls of which the first part's share is what it needs.
-
-        Later parts take what is left, but refuse now what cannot work.
-        """
+        """Return the calls of which the first part's share is what it needs; later parts refuse what cannot work."""
         first, *_ = [part.minimum(job) for part in self.parts]
         # Where the first part does not race, the basic prompt has been scored before anything is shared.
         before = 0 if self.races else len(job.dev) * job.calls_per_case

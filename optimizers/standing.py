@@ -1,11 +1,4 @@
-"""What outcomes on some of the cases say about every prompt: means, paired and shrunken, with their errors.
-
-Prompts are scored on different cases, few of them on all. A score is taken as
-the prompt's own value plus the case's, so that nobody gains by having met the
-easy cases: two prompts need not have met the same ones. Both are shrunken, a
-case's towards nothing and a prompt's towards its parent's: until shown otherwise, a new prompt
-is as good as the one it was made from. The best of many raw means is mostly luck.
-"""
+"""What outcomes on some of the cases say about every prompt: means, paired and shrunken, with their errors."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +35,7 @@ _RANGE = 8.0  # times the guess: how far it can be wrong
 class Credit:
     """What one outcome adds to the judge's metric, so that the mean over cases says what a set would.
 
-    To first order around a reference prompt, for every metric alike: the change of the metric of
-    its outcomes when this one is added to them, times their number. For accuracy it is the case's score
-    less the reference's accuracy.
+    To first order around reference prompts: the change of their metric when it is added, times their number.
     """
 
     def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
@@ -103,9 +94,7 @@ class Standing:
 def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
     """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it.
 
-    Estimated gains are the best of many, some of them found on the cases they are measured on; the one-sided
-    permutation of whole groups looks at how many conversations agree with them. Of four groups or fewer, none may
-    disagree.
+    Estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree.
     """
     labelled = [(other.row, own.row) for other, own in pairs if own.labelled]
     if not labelled:
@@ -162,8 +151,7 @@ def _fitted(
 ) -> tuple[Floats, Floats, Floats]:
     """Fit ``score = prompt + case``, the cases drawn towards nothing, then draw the prompts towards their parents.
 
-    In two stages: were both drawn at once, what all prompts have in common would be taken for easy cases; and
-    what is tried on top of a prompt must say nothing about it.
+    In two stages: at once, what all prompts have in common would be taken for easy cases.
     """
     counts = seen.sum(axis=1)
     inverse = 1.0 / (seen.sum(axis=0) + _CASE)
@@ -189,8 +177,7 @@ def _fitted(
 def _usual(gains: Floats, noise: Floats, shrink: float) -> tuple[float, float]:
     """Return what a prompt usually gains over its parent, and for how many cases the parent's mean counts.
 
-    Empirical Bayes: where rewrites differ little from what they rewrite, a lucky one is drawn down hard; where they
-    differ much, hardly at all. By moments, beside a prior guess of ``shrink`` cases that counts as a few prompts.
+    Empirical Bayes by moments: where rewrites differ little from what they rewrite, a lucky one is drawn down hard.
     """
     guess = 1.0 / max(shrink, 1e-3)
     weights = 1.0 / (noise + guess)

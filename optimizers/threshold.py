@@ -1,14 +1,5 @@
 """The decision threshold: where to cut between the two sides, fitted at no further call.
 
-A judge may rank cases well and cut in the wrong place: too strict, or for another
-share of positives. Under another threshold the probabilities of the labels, or the votes,
-that are stored give other verdicts, so that trying one costs no call. It is fitted on all the cases of
-train and dev that a prompt has met, and then it is a candidate like any other: as an arm of the race, and
-at the end of every search; alone, or after another optimizer (``gepa+threshold``), on all of train and dev.
-
-What it was fitted on says too much of it. So it stands or falls by cross-fitting: each
-case is judged under the threshold that the cases of the other folds, of other groups, gave.
-
 Where few units are positive, the metric is a staircase in the cut, and its highest step is mostly luck: the best of a
 staircase is known far less well than that of a smooth curve (Kim and Pollard 1990, section 6; Horowitz 1992 smooths
 it). So each unit is found, in part, under any cut: by the share above it of a normal distribution around the unit's
@@ -64,11 +55,7 @@ class Threshold:
         return sampling.threshold is None and (several or answer.scale.has_probabilities)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Enter the leader under the threshold that is best for it, if that is another one.
-
-        At first the basic prompt is scored further, with at most a sixth of the calls that are left: under a threshold
-        alone it stays what it is, and this is where it shows what it can do.
-        """
+        """Enter the leader under the threshold that is best for it; at first the basic prompt meets further cases."""
         job, board = track.job, track.board
         if turn == 1:
             met = [case for case in track.race.order if board.outcome(board.basic, case)]
@@ -96,10 +83,7 @@ class Threshold:
 
 
 def with_thresholds(job: Job, result: Result) -> Result:
-    """Return a result in which the best few prompts, and the basic one, are candidates under a fitted threshold too.
-
-    They are known on the cases on which their prompts are, all of dev among them, and the choice is made among all.
-    """
+    """Return a result in which the best few prompts, and the basic one, are candidates under a fitted threshold too."""
     board = result.board
     if not Threshold.fits(job) or not board.met(board.basic, job.dev):
         return result

@@ -1,8 +1,4 @@
-"""The provider's side of batches: files and batches, through the ``openai`` package.
-
-What is paid for is a batch that has begun. It is begun once, whatever happens to the answer that says so: before it is
-asked for again, the provider's batches are searched for one of the same file.
-"""
+"""The provider's side of batches, through the ``openai`` package: a batch is begun once, as it is paid for."""
 
 import os
 import tempfile

@@ -1,8 +1,4 @@
-"""What waits for batches, and what they have brought: a database beside the output, so that a kill loses nothing.
-
-A request is wanted in a round (one pass over the rows), is put into a batch, and stays there until the batch has ended.
-One that comes back without a reply is free for another batch, alone.
-"""
+"""What waits for batches, and what they have brought: a database beside the output, so that a kill loses nothing."""
 
 import json
 import shutil

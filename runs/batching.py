@@ -1,9 +1,4 @@
-"""Running a judge through a Batch API: what a run would ask is sent in batches, and what they bring is read by a run.
-
-A pass is :func:`.runner.run_judge` over the rows with what is there: a row whose answers have come has its line, and
-what the others ask is put into batches. So the steps of a judge, and whatever has to be asked again, are batches one
-after the other. The journal of the calls, the ledger and the output are those of a run.
-"""
+"""A judge through a Batch API: what a run would ask is sent in batches, and what they bring is read by a run."""
 
 import math
 import shutil

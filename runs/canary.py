@@ -1,8 +1,4 @@
-"""The canary of a run: rows of the version's sealed test, asked again before all others: has the model drifted?
-
-They are asked in the order of their ids, which knows nothing of answers, and no longer than until drift is shown.
-Nothing is chosen by what they say, so the test counts as opened no further.
-"""
+"""The canary of a run: rows of the sealed test, asked again before all others: has the model drifted?"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

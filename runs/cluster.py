@@ -1,8 +1,6 @@
 """The shards of a run on the workers of a Ray cluster, each in a process of its own.
 
-Ray starts the workers, and begins a shard anew whose worker has died. Rows, calls and answers never go through it: a
-worker reads the input, and writes its lines and its journal, where all machines see them. So what was paid for outlives
-a worker, the driver and the cluster. There too lies what is said meanwhile: plans, how far each is, go, and stop.
+Rows, calls and answers never go through Ray: what was paid for outlives a worker, the driver and the cluster.
 """
 
 import os
@@ -42,10 +40,7 @@ _GO, _STOP = "go", "stop"
 
 @contextmanager
 def cluster() -> Iterator[int]:
-    """Connect to Ray as its own programs do (RAY_ADDRESS, a cluster of this machine, else a new local one).
-
-    Gives the number of CPUs that it has. A cluster that is begun here tells nobody of its use, and ends with the block.
-    """
+    """Connect to Ray as its own programs do, or begin a local one that tells nobody of its use; give its CPUs."""
     try:
         ray: Any = import_module("ray")
     except ImportError as error:
@@ -80,10 +75,7 @@ def check_address(address: str) -> None:
 def judged_on_ray(
     works: Sequence[Work], folder: Path, *, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
 ) -> list[ShardEnd]:
-    """Judge shards, each on a worker of the cluster that is connected; return how each of them ended.
-
-    Signals stop the workers as they stop a run here: what is in flight may arrive, for a bounded time.
-    """
+    """Judge shards, each on a worker; signals stop them as they stop a run here. Return how each of them ended."""
     with TemporaryDirectory(dir=folder.resolve(), prefix=".said-") as said:
         fleet, meter = _Fleet(works, Path(said), on_row), Meter()
         try:

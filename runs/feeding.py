@@ -16,10 +16,7 @@ _THRESHOLD = (200_000, 20, 100)
 
 
 class Feed(Generic[Item]):
-    """Items of an iterable for the tasks of one event loop, in their order.
-
-    The thread ends with the items, or with the process: a pipe that nobody writes into must not keep it.
-    """
+    """Items of an iterable for the tasks of one event loop; the thread ends with them, or with the process."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._items, self._ready = items, deque[Item]()
@@ -105,10 +102,7 @@ class Feed(Generic[Item]):
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Look for cycles of garbage less often: what is in flight is in use, and finding that again costs time.
-
-    What is gone without a cycle is freed at once, as ever.
-    """
+    """Look for cycles of garbage less often: what is in flight is in use, and finding that again costs time."""
     before = gc.get_threshold()
     gc.freeze()  # modules stay
     gc.set_threshold(*_THRESHOLD)

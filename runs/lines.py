@@ -27,17 +27,9 @@ _NOTHING_PAID = Spend().to_json()
 def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return what a line says of a case, whatever row it is about, as JSON values.
 
-    ``label`` is the verdict of a judge with one unit that gives closed labels or preferences, ``value`` that of
-    others; ``units`` has one entry per unit with its text, label (with whether it is positive) or value, the
-    probabilities of all labels where tokens told them, votes,
-    agreement (how far the votes cast agree with it: of labels the share that went to it), and what else the label
-    says (for CogniBench: verdict, type and tier). ``counts`` is what the kind of answer counts besides.
-    ``drawn`` samples were asked and
-    ``saved`` were not, because no outcome could change; ``identical`` says that all
-    replies of several samples were the same text. ``inconsistent`` is the number of
-    samples whose answer contradicted itself, ``reasked`` of those in which missing
-    units were asked for again; ``extra`` counts labels for nothing that was asked,
-    ``duplicated`` units that a reply gave two labels.
+    Of labels ``agreement`` is the share of the votes that went to the unit's. ``saved`` samples were not asked, because
+    no outcome could change; ``identical``: all replies were the same text. ``reasked`` counts samples in which missing
+    units were asked for again, ``extra`` labels for nothing that was asked, ``duplicated`` units with two labels.
     """
     units, answer = [], judge.answer
     for index, text in enumerate(answer.units(case.inputs)):
@@ -86,13 +78,7 @@ def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:
 def line_of(
     row: NewRow, known: Known, stamp: Mapping[str, Any], keep: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return the JSON-ready line of one row.
-
-    It begins with what the row is: its own ``id`` (else that of its case), its number, which of its cases, the
-    case's id, file and line, and group. Units of a text that the row gave whole have their ``start`` and ``end``
-    there. Its other columns stand at the end, those whose name the line has itself as ``input_NAME``.
-    ``usage`` is that of the row for which the case was asked.
-    """
+    """Return the JSON-ready line of one row: what the row is, what was said, by whom, and its other columns."""
     case, said = row.case, dict(known.said)
     if case.spans:
         places = zip(said["units"], case.spans, strict=True)

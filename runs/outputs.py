@@ -1,8 +1,4 @@
-"""The file that a run writes: JSONL, CSV or Parquet, in the order of the input or as lines come; who may write it.
-
-In JSONL a line is an object. CSV and Parquet have the same names as columns; what is neither text nor a number is
-JSON there, and a text that a spreadsheet would run as a formula has an apostrophe in front in CSV.
-"""
+"""The file that a run writes: JSONL, CSV or Parquet, in the order of the input or as lines come; who may write it."""
 
 import csv
 import json
@@ -92,11 +88,7 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
 
 @contextmanager
 def _alone(output: Path) -> Iterator[None]:
-    """Keep other runs off the output.
-
-    Without it, a second run with ``--resume`` would pay for the same rows, and replace the file while the first
-    still writes its paid lines into the old one. Devices and pipes are nobody's to continue.
-    """
+    """Keep other runs off the output: a second one would pay for the same rows. Devices are nobody's."""
     if output.exists() and not output.is_file():
         yield
         return
@@ -231,10 +223,7 @@ def _typed(name: str, cell: Any) -> Any:
 
 
 class Order:
-    """Writes the line of each row in the order of the input, or as they come.
-
-    In order a line is kept until all before it are written; many that wait are on the disk.
-    """
+    """Writes lines in the order of the input, many that must wait kept on the disk, or as they come."""
 
     def __init__(self, lines: Lines, *, ordered: bool = True) -> None:
         self._lines, self._ordered, self._next = lines, ordered, 0
@@ -285,10 +274,7 @@ class Order:
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
-    """Return number and content of each line of a file; a last line of JSONL that was torn by a kill is left out.
-
-    What is not JSON in JSONL comes as ``None``.
-    """
+    """Return number and content of each line, ``None`` if it is no JSON, but not of one torn by a kill."""
     with path.open("rb") as file:
         if not flat(path):
             for number, data in enumerate(file, 1):

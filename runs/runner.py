@@ -1,9 +1,4 @@
-"""Running a judge on new rows: each is judged once and has its line in the output.
-
-Rows are streamed: one event loop asks about as many at once as the judge's concurrency, whoever is answered takes
-the next one, and memory stays flat however many there are. What is said belongs to what was judged: equal rows are
-judged once, and a run that goes on never gives a verdict to another row.
-"""
+"""Running a judge on new rows: each is judged once and has its line in the output, and memory stays flat."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,11 +80,9 @@ def run_judge(
     on_begin: Callable[[RunPlan], None] = lambda plan: None,
     on_row: Callable[[], None] = lambda: None,
 ) -> Summary:
-    """Judge the rows of a source and write a line for each: the whole life of a run, which is paid for.
+    """Judge the rows of a source and write a line for each; limits hold over all that ``resume`` continues.
 
-    It ends at the first limit or signal: the rows in flight are finished as far as they are paid, and the others are
-    left. What was paid for is kept beside the output until no row is left, and the limits hold over all
-    that ``resume`` continues.
+    At a limit or signal the rows in flight are finished as far as they are paid, and the others are left.
     """
     settings = settings or RunSettings()
     work = _Running(

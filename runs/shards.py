@@ -1,8 +1,4 @@
-"""The rows of one input parted among several runs, and their lines put together again.
-
-Which run judges a row is told by the hash of what is judged, so that each row belongs to exactly one of them, equal
-rows to the same, and rows that are added or moved change nothing for the others.
-"""
+"""The rows of one input parted among several runs by the hash of what is judged, and their lines put together again."""
 
 import heapq
 import re
@@ -49,10 +45,7 @@ WHOLE = Shard(1, 1)
 
 
 def join(shards: Sequence[Path], output: Path) -> int:
-    """Write the lines of all shards into one file, in the order of the input; return how many there are.
-
-    Memory stays flat. CSV and Parquet get the columns of all lines, for which the shards are read twice.
-    """
+    """Write the lines of all shards into one file, in the order of the input; return how many there are."""
     check_name(output)
     _check_all(shards)
     columns = dict.fromkeys(name for line in _merged(shards) for name in line) if flat(output) else {}

@@ -1,8 +1,4 @@
-"""What a run knows besides its output: the verdict of each case, the rows it has seen, and how these have changed.
-
-A database beside the output, so that memory stays flat. A verdict belongs to what was judged and never to a place: rows
-may have been added, removed or changed when the run goes on.
-"""
+"""What a run knows besides its output: the verdict of each case, the rows it has seen, and how these have changed."""
 
 from __future__ import annotations
 
@@ -164,11 +160,7 @@ class RunState(Database):
         return None
 
     def keep(self, case_id: str, known: Known) -> None:
-        """Keep what was said of a case.
-
-        It goes to the disk with some others. What a kill loses of it is in the journal of the calls, or in the output:
-        it is read from there again, and paid for no second time.
-        """
+        """Keep what was said of a case; what a kill loses of it is in the journal of the calls, or in the output."""
         self._kept[case_id] = known
         self._met[hash(case_id) % len(self._met)] = True
         if len(self._kept) >= _AT_ONCE:
