@@ -177,7 +177,7 @@ class Channel:
                 raise
             else:
                 self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
-                self.pace.answered(request, answer.tokens)
+                self.pace.answered(request, answer.tokens, begun)
                 self._over(attempt, _taken(answer), answer)
                 return response if answer.text == response.text else response_of(answer, request)
             finally:

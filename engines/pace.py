@@ -23,12 +23,14 @@ class Pace:
     """How one endpoint is asked. Thread-safe."""
 
     # Half as many are in flight after a refusal, one more after each round of answers (additive increase,
-    # multiplicative decrease). Requests and tokens a minute are spread evenly.
+    # multiplicative decrease). Where what left after that is refused too, and nothing is answered, none leaves as long
+    # as the endpoint asked to wait. Requests and tokens a minute are spread evenly.
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
         self._request, self._token = (60 / limit if limit else 0.0 for limit in (requests, tokens))
         self._next, self._closed, self._cut = 0.0, 0.0, 0.0
         self._limit, self._flying, self._density = math.inf, 0, _DENSITY
+        self._bears = True  # whether anything that left since the last refusal was answered
         self._lock = threading.Lock()
 
     @property
@@ -64,24 +66,27 @@ class Pace:
         with self._lock:
             self._flying -= 1
 
-    def answered(self, request: Request, tokens: int) -> None:
-        """Learn from an answer and from the tokens that it took."""
+    def answered(self, request: Request, tokens: int, begun: float) -> None:
+        """Learn from an answer to what left at ``begun``, and from the tokens that it took."""
         if self._token:
             self._density += _LEARNS * (tokens / max(1, size_of(request)) - self._density)
         if self._limit < math.inf:
             with self._lock:
                 self._limit += 1 / self._limit
+                self._bears = self._bears or begun >= self._cut
 
     def refused(self, begun: float, seconds: float) -> None:
         """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait.
 
-        Those that left before the last time say nothing new.
+        Those that left before the last time say nothing new. The request itself waits in any case.
         """
         with self._lock:
             now = time.monotonic()
-            self._closed = max(self._closed, now + seconds)
             if begun < self._cut:
                 return
+            if not self._bears:
+                self._closed = max(self._closed, now + seconds)
+            self._bears = False
             if self._limit == math.inf:
                 _log.warning("rate limited by the endpoint: reducing concurrency")
             self._limit, self._cut = max(1.0, min(self._limit, self._flying) / 2), now

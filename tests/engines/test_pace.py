@@ -44,7 +44,7 @@ def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
 def test_tokens_are_learned_from_answers(clock: Clock) -> None:
     pace, text = Pace(tokens=6000), "x" * 1000
     for _ in range(200):
-        pace.answered(request(text), 500)
+        pace.answered(request(text), 500, 0)
     assert pace.booked(request(text)) == 0
     assert pace.booked(request(text)) == pytest.approx(5, rel=0.01)  # 500 of 100 a second
 
@@ -58,17 +58,28 @@ def test_a_refusal_halves_and_answers_add(clock: Clock) -> None:
         pace.refused(one, 2.0)
         pace.end()
     assert pace.limit == 8
-    assert pace.busy() == pytest.approx(2)
-    clock.now += 2
     assert pace.busy() == module._LOOK  # 11 are in flight still
     for _ in range(8):
-        pace.answered(request(), 1)
+        pace.answered(request(), 1, clock.now)
         pace.end()
     assert pace.limit == pytest.approx(9, abs=0.1)
     assert pace.busy() == 0
     clock.now += 1
     pace.refused(clock.now, 0)
     assert 1 <= pace.limit <= 2
+
+
+def test_nothing_leaves_only_where_nothing_is_answered(clock: Clock) -> None:
+    pace = Pace()
+    pace.refused(pace.begin(), 30)
+    pace.end()
+    assert pace.busy() == 0  # one refusal holds nobody else
+    pace.answered(request(), 1, pace.begin())
+    pace.refused(pace.begin(), 30)
+    assert pace.busy() in (0, module._LOOK)
+    clock.now += 1
+    pace.refused(clock.now, 30)
+    assert pace.busy() == pytest.approx(30)  # it was asked for less, and refuses that too
 
 
 def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
