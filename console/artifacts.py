@@ -18,7 +18,6 @@ from ..arguments.artifacts import (
 from ..arguments.groups import Printed, StoreOptions
 from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
 from ..evaluation.classes import confused
-from ..evaluation.contrasts import Contrast
 from ..exports import export
 from ..gold.goldset import Gold
 from ..gold.writing import write_whole
@@ -157,7 +156,17 @@ def diff(options: DiffOptions) -> Result:
     store = store_named(options)
     one, two = _sides(store, options.first, options.second)
     changed, settings, scores = prompt_difference(one, two), setting_rows(one, two), score_rows(one, two)
-    test, why = _test(store, one, two)
+    test, why = None, "no paired test: they were proven on other cases"
+    proven = [side for side in (one, two) if side.card.get("decision")]
+    if not (proven and one.proof and two.proof) or one.judge != two.judge:
+        why = "no paired test: these are not two proven versions of one judge"
+    else:
+        try:
+            judge = load_judge(proven[-1].name, store=store).judge
+            metric = proven[-1].card["decision"]["metric"]
+            test = paired_test(one, two, judge, judge.metric if callable(judge.metric) else metric)
+        except JuristError as error:
+            why = f"no paired test: {error}"
     found = {
         "first": one.name,
         "second": two.name,
@@ -189,20 +198,6 @@ def _sides(store: Store, *references: str) -> list[Side]:
             loaded = load_judge(reference, store=store)
             sides.append(Side(name=loaded.name, state=loaded.state))
     return sides
-
-
-def _test(store: Store, one: Side, two: Side) -> tuple[Contrast | None, str]:
-    """Return the paired test of the second against the first, or why there is none."""
-    proven = [side for side in (one, two) if side.card.get("decision")]
-    if not (proven and one.proof and two.proof) or len({side.judge for side in (one, two)}) > 1:
-        return None, "no paired test: these are not two proven versions of one judge"
-    try:
-        judge = load_judge(proven[-1].name, store=store).judge
-    except JuristError as error:
-        return None, f"no paired test: {error}"
-    metric = proven[-1].card["decision"]["metric"]
-    test = paired_test(one, two, judge, judge.metric if callable(judge.metric) else metric)
-    return test, "" if test else "no paired test: they were proven on other cases"
 
 
 def tag(options: TagOptions) -> Result:

@@ -14,11 +14,11 @@ from ..arguments.groups import (
     ModelsOptions,
     NameOptions,
     RowOptions,
-    SamplingOptions,
     StoreOptions,
     VerifierOptions,
     VerifierPromptOptions,
 )
+from ..arguments.scoring import DetectorOptions
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
@@ -107,34 +107,21 @@ def verified(judge: Judge, options: VerifierPromptOptions, model: str, store: St
 
 def judge_of(
     reference: str,
-    options: SamplingOptions | LabellerOptions,
+    options: JudgingOptions | LabellerOptions | DetectorOptions,
     store: Store,
     model: str,
-    *,
-    concurrency: int,
-    strictness: str | None,
-    verifier: Model | None = None,
+    **others: Any,
 ) -> LoadedJudge:
     """Return a judge for a model, with the samples of the options or those it was proven with."""
-    return load_judge(
-        reference,
-        store=store,
-        model=Model(name=model),
-        samples=options.samples,
-        threshold=options.threshold,
-        concurrency=concurrency,
-        strictness=strictness,
-        verifier=verifier,
-    )
+    names = ("samples", "threshold", "concurrency", "strictness")
+    about = {name: getattr(options, name) for name in names} | others
+    return load_judge(reference, store=store, model=Model(name=model), **about)
 
 
 def judge_for(reference: str, options: JudgingOptions, store: Store, model: str) -> LoadedJudge:
     """Return a judge as the options say, for a model whose settings are open yet."""
     verifier = verifier_model(options, options.timeout, options.seed)
-    about: dict[str, Any] = {"concurrency": options.concurrency, "strictness": options.strictness}
-    return judge_of(reference, options, store, model, verifier=verifier, **about).with_adapter(
-        options.adapter
-    )
+    return judge_of(reference, options, store, model, verifier=verifier).with_adapter(options.adapter)
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
@@ -146,14 +133,7 @@ def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudg
 
 def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
     """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
-    loaded = judge_of(
-        options.judge or default,
-        options,
-        store_of(options),
-        options.judge_model,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-    )
+    loaded = judge_of(options.judge or default, options, store_of(options), options.judge_model)
     return loaded.with_model(labelling_model(options))
 
 

@@ -69,10 +69,10 @@ def three(options: DetectorOptions) -> Result:
 
 def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
     """Return a detector with each model; strictness goes to those that have tiers."""
-    (name, *_), concurrency, strictness = options.names, options.concurrency, options.strictness or DEFAULT
-    one = judge_of(reference, options, store, name, concurrency=concurrency, strictness=None)
+    one = judge_of(reference, options, store, options.names[0], strictness=None)
     if one.judge.answer.levels:
-        one = judge_of(reference, options, store, name, concurrency=concurrency, strictness=strictness)
+        strictness = options.strictness or DEFAULT
+        one = judge_of(reference, options, store, options.names[0], strictness=strictness)
     return [one.with_model(model) for model in models_of(options, one)]
 
 
