@@ -58,7 +58,6 @@ def _folder(no_waiting: None) -> None:
 WRONG: list[tuple[int, str, str]] = [
     # judges and artifacts
     (1, "no judge is called 'nobody'; use one of", "compile nobody"),
-    (1, "no judge is called 'nobody'", "run nobody --input rows.jsonl --output out.jsonl"),
     (1, "gone.py: no such file", "compile gone.py:judge"),
     (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
     (1, "'judge' is int", "compile no-judge.py"),
@@ -70,11 +69,9 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "there is no fect@99", "compare fect@99 fect:basic --gold gold.jsonl"),
     (1, "there is no fect@99", "export fect@99 --to markdown"),
     (1, "there is no fect@99", "artifacts show fect@99"),
-    (1, "there is no fect@99", "artifacts tag fect@99 good"),
     (1, "there is no fect@99", "artifacts verify fect@99"),
     (1, "there is no fect@99", "artifacts diff fect@99 fect@1"),
     (1, "fect@2 in compiled is damaged: program.json", "run fect@2 --input rows.jsonl --output o"),
-    (1, "fect@2 in compiled is damaged", "artifacts show fect@2"),
     (1, "fect@2: program.json", "artifacts verify"),
     (1, "no compiled artifact of judge 'cognibench'", "artifacts show cognibench"),
     (2, "does not name an artifact", "artifacts show fect@@1"),
@@ -83,8 +80,6 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "gold.jsonl is not a folder", "artifacts list --store gold.jsonl"),
     (1, "there is no folder typo", "artifacts list --store typo"),
     (1, "there is no folder typo", "artifacts verify --store typo"),
-    (1, "there is no folder typo", "artifacts verify fect@1 --store typo"),
-    (1, "there is no folder typo", "artifacts show fect@1 --store typo"),
     # gold
     (1, "gone.jsonl: there is no such file", "compile fect --gold gone.jsonl"),
     (2, "no gold is bundled for may-go", "compile own.py"),
@@ -105,11 +100,9 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "rows.jsonl", "gold split fect gold.jsonl --output rows.jsonl"),
     # options
     (2, "--split '50/20' is not three numbers", f"{COMPILE} --split 50/20"),
-    (2, "--split 'a/b/c' is not three numbers", f"{COMPILE} --split a/b/c"),
     (2, "--split '0/50/50' leaves a part empty", f"{COMPILE} --split 0/50/50"),
     (2, "'nan/1/1' sum to nan", f"{COMPILE} --split nan/1/1"),
     (2, "the parts of --split '40/20/50' sum to 110; give percentages", f"{COMPILE} --split 40/20/50"),
-    (2, "'40/20/50' sum to 110", "gold split fect gold.jsonl --output parts --split 40/20/50"),
     (2, "--set 'sizes' is not a setting", f"{COMPILE} --set sizes"),
     (1, "fewshot.sizes cannot be 'many'", f"{COMPILE} --set sizes=many"),
     (1, "fewshot.sets cannot be '-1'", f"{COMPILE} --set sets=-1"),
@@ -118,7 +111,6 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "no optimizer is called ''", f"{COMPILE} --optimizer opro+"),
     (2, "no metric of fect is called 'beauty'", f"{COMPILE} --metric beauty"),
     (2, "0 samples give no verdict", f"{COMPILE} --samples 0"),
-    (2, "0 samples give no verdict", f"{RUN} --samples 0"),
     (2, "a threshold of 4 votes does not fit 3 samples", f"{RUN} --samples 3 --threshold 4"),
     (2, "a threshold of 0 votes", f"{COMPILE} --samples 3 --threshold 0"),
     (2, "a threshold of 2 votes does not fit 1 samples", f"{RUN} --threshold 2"),
@@ -126,7 +118,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "temperature nan is out of range", f"{RUN} --temperature nan"),
     (2, "--concurrency: '0' is not possible", f"{RUN} --concurrency 0"),
     (2, "--max-tokens: '0' is not possible", f"{RUN} --max-tokens 0"),
-    (2, "--max-tokens: '0' is not possible", "training --input fect-mini --output t --max-tokens 0"),
     (2, "--max-unusable: '7' is no share", f"{RUN} --max-unusable 7"),
     (2, "--max-unusable: 'nan' is no share", f"{RUN} --max-unusable nan"),
     (2, "a time-out of 0.0 seconds", f"{RUN} --timeout 0"),
@@ -134,18 +125,15 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "'localhost:8000' is not an address", f"{RUN} --model openai/x --api-base localhost:8000"),
     (2, "holds a user name or password", f"{RUN} --model openai/x --api-base http://me:pw@h/v1"),
     (2, "the model has no name", f"{RUN} --model ''"),
-    (2, "the model has no name", f"{COMPILE} --prompt-model ''"),
     *(
         (2, "does not name provider and model", f"{command} {name}")
         for name in ("gpt-4.1-mini", "openai", "openai/", "/", "/x", "'openai/ '", "nlx:org")
         for command in (f"{RUN} --model", f"{COMPILE} --prompt-model")
     ),
-    (2, "'gpt-4.1-mini' does not name provider", f"{COMPARE} --model gpt-4.1-mini"),
     *(
         (2, "is no seed: give a whole number from 0 to 4294967295", f"{RUN} --seed {seed}")
         for seed in ("-1", "4294967296", "one", "9" * 5000)
     ),
-    (2, "is no seed", f"{COMPILE} --seed -1"),
     *(
         (2, "argument --fresh: not allowed with argument --resume", f"{command} --resume --fresh")
         for command in (COMPILE, COMPARE, CHOOSE)
@@ -162,7 +150,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
     (2, "a budget of nan cost", f"{COMPILE} --max-cost nan"),
     (2, "a budget of -3.0 seconds", f"{COMPILE} --max-seconds -3"),
-    (2, "a budget of -4 tokens", f"{COMPILE} --max-tokens-total -4"),
     (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
     (2, "needs two judges", "compare fect:basic --gold gold.jsonl"),
     (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
@@ -173,7 +160,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "rows.jsonl is part of the input rows.jsonl", f"{TO} rows.jsonl --resume"),
     (2, "--resume needs an --output file", f"{TO} - --resume"),
     (2, "compiled is a folder", f"{TO} compiled"),
-    (2, "compiled is a folder", f"{TO} compiled --resume"),
     (2, "rows.jsonl/out.jsonl", f"{TO} rows.jsonl/out.jsonl"),
     (2, "rows.jsonl/x.md", "export fect@1 --to markdown --output rows.jsonl/x.md"),
     (1, "compiled", "run fect:basic --input compiled --output o"),
@@ -185,12 +171,10 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "invalid int value: 'few'", f"{RUN} --samples few"),
     (2, "there is no 'yaml'", f"{COMPILE} --adapter yaml"),
     (2, "unrecognized arguments: --colour; see jurist judges --help", "judges --colour"),
-    (2, "unrecognized arguments: --yes", "serve fect --yes"),
     (2, "unrecognized arguments: --yes", "batch collect out.jsonl --yes"),
     (1, "no judge is called so: compile it first from its file", "report nobody"),
     (1, "did you mean fect?", "evaluate fectt:basic --gold gold.jsonl"),
     (1, "did you mean gold.jsonl?", "evaluate fect:basic --gold golt.jsonl"),
-    (1, "there is no fect@9", "evaluate fect@9 --gold gold.jsonl"),
     (2, "required: --gold", "evaluate fect:basic"),
     (2, "empty.jsonl has no line; name what jurist run has written", "share empty.jsonl"),
     (2, "gold.jsonl:1: not a line of a run; name", "share gold.jsonl"),

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import FAST, claims, cli, ok, write_jsonl
+from small import claims, cli, ok, write_jsonl
 
 import jurist
-from jurist.gold.goldset import Gold
-from jurist.programs.fect import FECT
 
 SCORES = '''
 from typing import Literal
@@ -80,13 +78,6 @@ def test_people_read_tables_and_the_worst_first(serve: Callable[..., Any]) -> No
     assert "difference" not in cli("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 0, *model).out
 
 
-def test_rows_that_it_was_compiled_on_are_left_out() -> None:
-    ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force")
-    test = Gold.load("gold.jsonl", FECT).split(0).test
-    found = evaluated("fect", "--gold", "gold.jsonl")
-    assert (found["cases"], found["left_out"]) == (len(test), 42 - len(test))
-
-
 def test_what_is_not_answered_is_a_column_and_a_disagreement(serve: Callable[..., Any]) -> None:
     server = serve(faults=lambda index, body: "garbage" if index % 6 == 0 else None)
     found = evaluated("fect:basic", "--gold", "gold.jsonl", *asking(server), "--concurrency", 1)
@@ -97,15 +88,6 @@ def test_what_is_not_answered_is_a_column_and_a_disagreement(serve: Callable[...
     assert sum(one["status"] == "abstained" for one in found["disagreements"]) == 7
     f1 = found["scores"]["f1"]
     assert f1["worst"] < f1["best"]
-
-
-def test_a_limit_ends_it_and_resume_pays_nothing_twice(serve: Callable[..., Any]) -> None:
-    server = serve()
-    argv = ("fect:basic", "--gold", "gold.jsonl", *asking(server))
-    stopped = cli("evaluate", *argv, "--max-calls", 10)
-    assert (stopped.code, server.count) == (1, 10)
-    found = evaluated(*argv, "--resume")
-    assert (server.count, found["spend"]["replayed"]) == (42, 10)
 
 
 def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
