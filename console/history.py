@@ -10,7 +10,6 @@ from ..report.history import Curve, basic_state, chosen_candidate, metric_of, si
 from ..report.scores import number_cell
 from ..report.table import Table, records, table
 from .printing import Part
-from .watching import one_line
 
 _WIDE, _HIGH = 64, 10
 
@@ -25,7 +24,7 @@ def history_table(artifact: Artifact) -> Table:
             names[row["candidate"]],
             f"{row['candidate']}{' *' if row['candidate'] == chosen else ''}",
             names.get(row["parent"] or "", "-"),
-            one_line(str(row["source"])),
+            row["source"],
             row["calls"],
             _value(row["train"], sign),
             _value(row["dev"], sign),
@@ -36,19 +35,8 @@ def history_table(artifact: Artifact) -> Table:
         ]
         for row in artifact.history
     ]
-    columns = [
-        "step",
-        "name",
-        "candidate",
-        "parent",
-        "source",
-        "calls before",
-        "train",
-        "dev",
-        "gain on dev",
-        "estimate",
-    ]
-    return table(f"{artifact.ref} (* became the artifact)", columns, rows)
+    columns = "step|name|candidate|parent|source|calls before|train|dev|gain on dev|estimate"
+    return table(f"{artifact.ref} (* became the artifact)", columns.split("|"), rows)
 
 
 def candidate_names_of(artifact: Artifact) -> dict[str, str]:

@@ -28,37 +28,42 @@ from .pages import guideline_of, served
 from .printing import Part, Result, remark
 from .terminal import agree, progress
 
-_SHOWN = "this was decided before: jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
-
 
 def run(options: ProveOptions) -> Result:
     """Ask both about rows, say or do what is next, and decide when all labels are in."""
     store = store_of(options)
     artifact = store.load(options.artifact)
-    judge = load_judge(artifact.ref, store=store).judge
+    judge, ref = load_judge(artifact.ref, store=store).judge, artifact.ref
     before = LabelPlan.find(store, artifact)
     plan = before if before and not options.fresh else None
     if options.rows is not None:
         plan = _plan(options, store, artifact, plan, before)
     if plan is None:
         raise UsageError(
-            f"no labels are planned for {artifact.ref}",
-            hint=f"give rows that nobody labelled: jurist prove {artifact.ref} --rows new.jsonl",
+            f"no labels are planned for {ref}",
+            hint=f"give rows that nobody labelled: jurist prove {ref} --rows new.jsonl",
         )
     if plan.decision is not None:
+        again = f"jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
         if options.answers or options.sheet or options.review:
-            raise UsageError(f"the plan of {artifact.ref} is decided", hint=_SHOWN.format(ref=artifact.ref))
-        return _shown(plan, plan.decision, _SHOWN.format(ref=artifact.ref))
+            raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
+        return _shown(plan, plan.decision, f"this was decided before: {again}")
     if options.answers is not None:
         labels = labels_in(plan, Gold.load(options.answers, judge, labelled=False))
         return _decided(store, artifact, plan, judge, labels)
     if options.sheet is not None:
-        return _sheet(options, plan, judge)
+        path, gold = Path(options.sheet), plan.gold(judge)
+        written = write_sheet(plan.lines(gold), gold, path, rater=options.rater)
+        return Result(
+            data={**plan.to_json(), "sheet": str(path)},
+            body=[f"{written.units} units written to {path}"],
+            notes=[f"when it is filled in: jurist prove {plan.version} --answers {path}"],
+        )
     if options.review:
         return _reviewed(options, store, artifact, plan, judge)
     then = (
-        f"to label them: jurist prove {artifact.ref} --sheet labels.csv, and --answers labels.csv when it is filled "
-        f"in; or jurist prove {artifact.ref} --review, a page on this machine"
+        f"to label them: jurist prove {ref} --sheet labels.csv, and --answers labels.csv when it is filled in; or "
+        f"jurist prove {ref} --review, a page on this machine"
     )
     return Result(data=plan.to_json(), body=[*plan.words, *_offline(plan)], notes=[then])
 
@@ -67,24 +72,7 @@ def _plan(
     options: ProveOptions, store: Store, artifact: Artifact, plan: LabelPlan | None, before: LabelPlan | None
 ) -> LabelPlan:
     """Return the open or decided plan of these rows, else a new one."""
-    work = _work(options, store, artifact)
-    if (known := work.same(plan)) is not None:
-        return known
-    notes = [note for note in (work.left_out_words, work.expected, work.version.note) if note]
 
-    def opened(job: PaidJob) -> None:
-        agree(foresee(work), job.paid, yes=options.yes, notes=notes)
-
-    start = Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
-    with progress(work.rows, "asking both") as step:
-        made = planned(work, store, start, earlier=before, on_paid=opened, on_case=step)
-    if made.surveyed["failed"]:
-        remark(f"the model failed on {made.surveyed['failed']} rows, which are left out")
-    LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
-    return made
-
-
-def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
     def answering(known: ModelCard) -> Model:
         if options.model is not None:
             return Model.of(options, name=options.model)
@@ -95,24 +83,27 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
     contenders = contenders_of(
         artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
     )
-    return Unlabelled(
+    work = Unlabelled(
         contenders=contenders,
         gold=gold_of(str(options.rows), contenders[1].judge, options, labelled=False),
         budget=Budget.of(options),
         labels=options.number,
         seed=options.seed,
     )
+    if (known := work.same(plan)) is not None:
+        return known
 
+    def opened(job: PaidJob) -> None:
+        notes = (work.left_out_words, work.expected, work.version.note)
+        agree(foresee(work), job.paid, yes=options.yes, notes=notes)
 
-def _sheet(options: ProveOptions, plan: LabelPlan, judge: Judge) -> Result:
-    path, gold = Path(str(options.sheet)), plan.gold(judge)
-    written = write_sheet(plan.lines(gold), gold, path, rater=options.rater)
-    then = f"when it is filled in: jurist prove {plan.version} --answers {path}"
-    return Result(
-        data={**plan.to_json(), "sheet": str(path)},
-        body=[f"{written.units} units written to {path}"],
-        notes=[then],
-    )
+    start = Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
+    with progress(work.rows, "asking both") as step:
+        made = planned(work, store, start, earlier=before, on_paid=opened, on_case=step)
+    if made.surveyed["failed"]:
+        remark(f"the model failed on {made.surveyed['failed']} rows, which are left out")
+    LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
+    return made
 
 
 def _reviewed(

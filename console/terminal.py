@@ -117,14 +117,9 @@ class Started(Bar):
         self, options: PaidOptions, models: Collection[Model], foresee: Callable[[], Estimate]
     ) -> None:
         super().__init__()
-        self.estimate: Estimate | None = None
+        self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
         self._options, self._foresee = options, foresee
         self._real = [model for model in models if not free(model)]
-
-    @property
-    def forecast(self) -> dict[str, Any] | None:
-        """The estimate as JSON values."""
-        return self.estimate.to_json() if self.estimate else None
 
     def start(self, text: str, total: int) -> Start:
         """Return how the job is started, with the first bar it will show."""
@@ -132,8 +127,9 @@ class Started(Bar):
 
         def opened(paid: Mapping[str, int]) -> None:
             if self._real:
-                self.estimate = self._foresee()
-                agree(self.estimate, paid, yes=options.yes)
+                estimate = self._foresee()
+                self.forecast = estimate.to_json()
+                agree(estimate, paid, yes=options.yes)
             self.begin(text, total)
 
         return Start(root=root, resume=options.resume, fresh=options.fresh, on_open=opened)
