@@ -139,7 +139,7 @@ def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> 
     ledger = data_file("openings.jsonl")
     assert not ledger.exists()
     first = cli(*argv(server, "--force"))
-    assert f"counted in {ledger}, which is new" in first.err
+    assert f"counted in {ledger}, first use recorded" in first.err
     assert "only " in first.err  # how little so few groups can show is said before
     known = ledger.read_bytes()
     for looking in (
