@@ -127,14 +127,13 @@ def _cell(cell: Score) -> str:
 def _tiers(line: Line) -> Table:
     found = line.tiers
     assert found is not None
-    rows = []
-    for place, label in enumerate(found.labels):
-        right = found.right[place]
-        counts = (str(count) for count in found.counts[place])
-        rows.append([label, *counts, str(found.missing[place]), _cell(right) if right else "-"])
+    rows = [
+        [label, *map(str, (*one.judged.values(), one.unanswered)), _cell(one.right) if one.right else "-"]
+        for label, one in found.items()
+    ]
     return table(
         f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
-        ["tier", *found.judged, "unanswered", "exact [95 %]"],
+        ["tier", *next(iter(found.values())).judged, "unanswered", "exact [95 %]"],
         rows,
     )
 

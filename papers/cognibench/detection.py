@@ -35,7 +35,7 @@ import numpy as np
 
 from ...cases import Label
 from ...engines.ledger import Spend
-from ...evaluation.classes import Confusion, confusion
+from ...evaluation.classes import Taken, confusion
 from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
@@ -140,7 +140,9 @@ class Line:
     model: str  # who answered
     rows: tuple[Row, ...]  # its answers, one row a response
     detection: Detection  # precision, recall and F1 by kind, by sentences and by words
-    tiers: Confusion | None  # what cognitive sentences were taken for; ``None`` for a detector without tiers
+    tiers: (
+        Mapping[str, Taken] | None
+    )  # what cognitive sentences were taken for; ``None`` for a detector without tiers
     spend: Spend  # calls, tokens and cost; lines that share their answers share this too
 
     def to_json(self) -> dict[str, Any]:

@@ -43,6 +43,5 @@ def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> 
 def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
     found = confusion(rows_of([*data, ("a", None)]), ClosedLabels("abc"))
     expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))
-    assert [list(row) for row in found.counts] == expected.tolist()
-    assert found.missing == (1, 0, 0)
-    assert found.to_json()["a"]["unanswered"] == 1
+    assert [list(one.judged.values()) for one in found.values()] == expected.tolist()
+    assert [one.to_json()["unanswered"] for one in found.values()] == [1, 0, 0]
