@@ -33,7 +33,7 @@ from ..errors import JuristError, UsageError
 from .closed_labels import cohen_kappa
 from .comparisons import Comparison
 from .intervals import Estimate, estimated
-from .ratios import Ratio, mean
+from .metrics import Ratio, mean
 from .units import MISSING, Floats, Ints
 
 Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit

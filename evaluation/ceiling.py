@@ -18,8 +18,7 @@ from .agreement import encode_ratings
 from .comparisons import Comparison, MetricLike, shown_metrics
 from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
-from .metrics import Metric
-from .ratios import Counted
+from .metrics import Counted, Metric
 from .rows import Row
 from .units import Units, encode
 

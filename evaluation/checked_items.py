@@ -17,8 +17,7 @@ import pydantic
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
-from .metrics import Metric, pair_sums
-from .ratios import Ratio
+from .metrics import Metric, Ratio, pair_sums
 from .scale import SHOWN, Lack, Scale
 from .units import Floats
 from .votes import Sampling

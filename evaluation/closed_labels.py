@@ -26,8 +26,7 @@ import numpy as np
 
 from ..cases import Case, Label, Value, Values
 from ..errors import UsageError, plural
-from .metrics import Metric, case_means, pair_sums
-from .ratios import Ratio, Ratios, mean_parts
+from .metrics import Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
 from .rows import majority
 from .scale import Lack, Scale
 from .scores import error_metrics

@@ -18,7 +18,7 @@ from ..errors import JuristError
 from .comparisons import Comparison
 from .disagreements import credit
 from .intervals import Estimate, estimated
-from .ratios import mean
+from .metrics import mean
 from .rows import Row
 
 

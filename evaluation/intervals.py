@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
 from ..errors import UsageError
-from .metrics import Metric
-from .ratios import Counted, Ratio, mean
+from .metrics import Counted, Metric, Ratio, mean
 from .units import Floats, Ints, Units
 
 LEVEL = 0.95

@@ -23,9 +23,8 @@ import numpy as np
 
 from ..cases import Label, Value
 from ..errors import UsageError
-from .metrics import Metric, pair_sums
+from .metrics import Metric, Ratios, mean, mean_parts, pair_sums
 from .object_sets import SIDES, f1
-from .ratios import Ratios, mean, mean_parts
 from .scale import Members
 from .units import Floats
 from .votes import Sampling, named_vote

@@ -21,8 +21,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..cases import Value
 from ..errors import JuristError, UsageError
-from .metrics import Metric, pair_sums
-from .ratios import Ratio
+from .metrics import Metric, Ratio, pair_sums
 from .scale import Members
 from .units import Floats
 from .votes import Sampling, majority

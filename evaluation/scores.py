@@ -30,8 +30,7 @@ from scipy.sparse import csr_array
 
 from ..cases import Case, Value
 from ..errors import UsageError
-from .metrics import SLOW_DRAWS, Metric, fill_wrong, pair_counts, pair_sums
-from .ratios import Ratio, mean, quotient
+from .metrics import SLOW_DRAWS, Metric, Ratio, fill_wrong, mean, pair_counts, pair_sums, quotient
 from .scale import SHOWN, Learned, Scale, upper_half
 from .units import Floats, Units
 from .votes import Sampling, majority, median_vote

@@ -15,9 +15,9 @@ from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..evaluation.disagreements import apart
 from ..evaluation.intervals import estimated
+from ..evaluation.metrics import mean
 from ..evaluation.paired import fewest_groups
 from ..evaluation.proof import level_of
-from ..evaluation.ratios import mean
 from ..gold.goldset import Gold
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact, rows_of

@@ -39,8 +39,7 @@ from ...evaluation.classes import Taken, confusion
 from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
-from ...evaluation.metrics import Metric
-from ...evaluation.ratios import Ratio, Ratios
+from ...evaluation.metrics import Metric, Ratio, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Cell, Share, breakdown
-from ...evaluation.metrics import Metric, pair_sums
-from ...evaluation.ratios import mean
+from ...evaluation.metrics import Metric, mean, pair_sums
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
 from ...programs.faithqa.constraints import MARKS, TOP, missing_of

@@ -17,8 +17,8 @@ import numpy as np
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Cell, Share, breakdown, over_groups
+from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...evaluation.ratios import Ratios, mean_parts
 from ...evaluation.rows import Row
 from ...evaluation.units import Floats
 from ...signatures.haluagent import TYPES
