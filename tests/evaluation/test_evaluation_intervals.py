@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measures import NAMES, difference, interval, scores
+from measures import NAMES, difference, interval, rows_of, scores
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -140,7 +140,7 @@ def test_intervals_are_those_computed_row_by_row(name: str) -> None:
 @pytest.mark.parametrize(("said", "value"), [("x", 0.0), ("a", 1.0)])
 def test_no_error_in_few_groups_is_not_no_error(said: str, value: float) -> None:
     """Percentiles of resamples that are all alike would say [0, 0]; Clopper and Pearson do not."""
-    rows = [Row(id=str(n), group=str(n), gold=("a",), predicted=(said,)) for n in range(12)]
+    rows = rows_of([("a", said)] * 12, group_size=1)
     found = interval(rows, "accuracy", ClosedLabels("ax"))
     exact = stats.binomtest(int(12 * value), 12).proportion_ci(0.95, "exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
@@ -150,7 +150,7 @@ def test_no_error_in_few_groups_is_not_no_error(said: str, value: float) -> None
 def test_a_recall_is_no_surer_for_units_with_nothing_to_find(found: int, missed: int) -> None:
     """Three positives among 80 units, all found or none: three trials, not 80; with one there is no interval."""
     said = ["a"] * found + ["x"] * (77 + missed)
-    rows = [Row(id=str(n), group=str(n), gold=("ax"[n > 2],), predicted=(said[n],)) for n in range(80)]
+    rows = rows_of([("ax"[n > 2], answer) for n, answer in enumerate(said)], group_size=1)
     kind = ClosedLabels("ax", {"a"})
     exact = stats.binomtest(found, 3).proportion_ci(0.95, "exact")
     assert ends_of(interval(rows, "recall", kind)) == pytest.approx((exact.low, exact.high), abs=1e-9)
@@ -160,10 +160,7 @@ def test_a_recall_is_no_surer_for_units_with_nothing_to_find(found: int, missed:
 
 def judged(right: Sequence[bool], size: int = 1) -> list[Row]:
     """Units that are all "a", ``size`` neighbours a group, and whether a judge has each right."""
-    return [
-        Row(id=f"{n:03d}", group=f"{n // size:03d}", gold=("a",), predicted=("xa"[one],))
-        for n, one in enumerate(right)
-    ]
+    return rows_of([("a", "xa"[one]) for one in right], group_size=size)
 
 
 @pytest.mark.parametrize("first", [0.5, 0.8, 0.98])
@@ -194,10 +191,8 @@ def test_a_class_without_an_error_is_not_certain() -> None:
     for _ in range(300):
         gold = rng.random(80) < 0.1
         said = gold ^ (rng.random(80) < 0.2)
-        rows = [
-            Row(id=str(n), group=str(n), gold=("xa"[one],), predicted=("xa"[two],))
-            for n, (one, two) in enumerate(zip(gold.tolist(), said.tolist(), strict=True))
-        ]
+        pairs = zip(gold.tolist(), said.tolist(), strict=True)
+        rows = rows_of([("xa"[one], "xa"[two]) for one, two in pairs], group_size=1)
         found = interval(rows, "balanced_accuracy", ClosedLabels("ax"))
         held += found.low <= 0.8 <= found.high
     assert held >= 282
@@ -213,10 +208,7 @@ def test_classes_without_an_error_may_get_theirs_in_the_same_groups() -> None:
 @pytest.mark.parametrize(("second", "value"), [("x", 0.0), ("a", 1.0)])
 def test_what_no_group_contradicts_is_not_certain(second: str, value: float) -> None:
     """Nothing is known of how rows of a group go together: the two units are groups."""
-    one, two = (
-        [Row(id=str(n), group=str(n // 3), gold=("a",), predicted=(said,)) for n in range(36)]
-        for said in "x" + second
-    )
+    one, two = (rows_of([("a", said)] * 36, group_size=3) for said in "x" + second)
     reach = stats.t.ppf(0.975, 11) * np.sqrt(2 / (36 + 2) / (12 + 2))
     found = difference(one, two, "accuracy", ClosedLabels("ax"))
     assert ends_of(found) == pytest.approx((value - reach, min(1.0, value + reach)))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import NAMES, scores
+from measures import rows_of as pairs_of
 from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters
 
@@ -27,15 +28,8 @@ KIND = ClosedLabels(("x", "y"), {"y"})
 
 
 def rows_of(gold: str, answers: str, per_group: int = 1) -> list[Row]:
-    return [
-        Row(
-            id=f"{place:03d}",
-            group=f"{place // per_group:03d}",
-            gold=(truth,),
-            predicted=(None if mark == "-" else mark,),
-        )
-        for place, (truth, mark) in enumerate(zip(gold, answers, strict=True))
-    ]
+    marks = [None if mark == "-" else mark for mark in answers]
+    return pairs_of(list(zip(gold, marks, strict=True)), group_size=per_group)
 
 
 def draw(seed: int, gold: str, right: float, repeats: int, per_group: int = 1) -> list[list[Row]]:
