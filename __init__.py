@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from .gold.rejects import Rejects
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
-    from .jobs.prove import prove
-    from .jobs.running import run
-    from .jobs.share import share
+    from .jobs.public import prove, run, share
     from .keeping.artifact_card import Artifact
     from .keeping.artifacts import Store
     from .keeping.loading import LoadedJudge
@@ -64,9 +62,7 @@ _NAMES = {
     "gold.rejects": "Rejects",
     "jobs.comparing": "Comparison",
     "jobs.compiling": "Compiled",
-    "jobs.prove": "prove",
-    "jobs.running": "run",
-    "jobs.share": "share",
+    "jobs.public": "prove run share",
     "keeping.artifact_card": "Artifact",
     "keeping.artifacts": "Store",
     "keeping.loading": "LoadedJudge",

@@ -10,10 +10,9 @@ from .engines.meter import Budget
 from .engines.models import Model
 from .errors import UsageError
 from .evaluation.votes import Sampling
-from .jobs.comparing import Comparison, Pairs
+from .jobs.comparing import Comparison, Evaluating, Evaluation, Pairs, evaluation_of
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
-from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, against, gate_of, limits_of
 from .jobs.given import (

@@ -22,9 +22,8 @@ from ..gold.raters import strata
 from ..jobs.choosing import choose
 from ..jobs.compiling import Compiled
 from ..jobs.estimate import Estimate
-from ..jobs.foresee import foresee_compilation
 from ..jobs.given import GoldLike
-from ..jobs.plan import Plan
+from ..jobs.plan import Plan, foresee_compilation
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card

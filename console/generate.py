@@ -23,8 +23,7 @@ from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
 from ..jobs.estimate import Estimate
-from ..jobs.foresee import foresee_items
-from ..jobs.generation import Generated, Generation, generate, rejects_path
+from ..jobs.generation import Generated, Generation, foresee_items, generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.resolving import default_temperature
 from ..papers.cognibench.dialogues import (

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sheets_out import write_sheet
 from ..jobs.deciding import decide, settle
-from ..jobs.foresee import foresee
+from ..jobs.experiment import foresee
 from ..jobs.label_plan import LabelPlan, Labels, labels_in
 from ..jobs.unlabelled import Unlabelled, contenders_of, planned
 from ..keeping.artifact_card import Artifact
@@ -129,9 +129,9 @@ def _reviewed(
 
 def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labels: Labels) -> Result:
     decision = decide(plan, artifact, judge, labels)
-    settled = settle(store, artifact, plan, decision)
-    found = _shown(plan, decision, settled.words)
-    return replace(found, data={**found.data, "latest": settled.latest})
+    latest, words = settle(store, artifact, plan, decision)
+    found = _shown(plan, decision, words)
+    return replace(found, data={**found.data, "latest": latest})
 
 
 def _shown(plan: LabelPlan, decision: Any, note: str) -> Result:

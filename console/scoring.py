@@ -17,8 +17,7 @@ from ..evaluation.ceiling import Ceiling
 from ..evaluation.paired import wide
 from ..gold.raters import Strata, ceiling_of, strata
 from ..gold.writing import check_files
-from ..jobs.experiment import Answers, Experiment
-from ..jobs.foresee import foresee
+from ..jobs.experiment import Answers, Experiment, foresee
 from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
 from ..keeping.artifacts import Store

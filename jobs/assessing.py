@@ -22,8 +22,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, some
-from .foresee import judging
+from .estimate import Ask, Estimate, Size, judging, some
 from .generation import job_id
 from .looking import unseen
 

@@ -28,9 +28,8 @@ from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Contest, conclude
-from .foresee import foresee_compilation
 from .looking import proof_of
-from .plan import Plan, check_showable
+from .plan import Plan, check_showable, foresee_compilation
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -101,7 +101,7 @@ def conclude(
 ) -> Concluded:
     """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force."""
     plan, look, chosen = contest.plan, contest.look, contest.chosen
-    shown = proven(
+    proof, counted, answers = proven(
         look.split,
         contest.basic,
         chosen,
@@ -112,7 +112,7 @@ def conclude(
         tick=tick,
     )
     look.done(what)
-    latest = force or shown.proof.decision.verdict == "better"
+    latest = force or proof.decision.verdict == "better"
     held = held_by(contest.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
     artifact = store.save(
         plan.judge,
@@ -125,32 +125,18 @@ def conclude(
             "setting": contest.candidate.setting.to_json(),
             "thresholds": {"samples": chosen.sampling.samples, "threshold": chosen.sampling.needed},
             "spend": work.spend(),
-            **shown.to_card(),
+            **counted,
             **look.to_card(),
         },
         history,
         records={
             **({} if matrix is None else {MATRIX: matrix}),
-            PROOF: shown.answers,
+            PROOF: answers,
             SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev)),
         },
         make_latest=latest,
     )
-    return Concluded(artifact=artifact, proof=shown.proof, latest=latest)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proven:
-    """What the sealed test has shown."""
-
-    proof: Proof  # the scores of both programs, and the decision
-    counted: Mapping[str, Any]  # what the card says about the answers themselves
-    # what both said on each case; see :meth:`~jurist.keeping.artifact_card.Artifact.proof`
-    answers: tuple[Mapping[str, Any], ...]
-
-    def to_card(self) -> dict[str, Any]:
-        """Return what the card says of it."""
-        return {**self.proof.to_card(), **self.counted}
+    return Concluded(artifact=artifact, proof=proof, latest=latest)
 
 
 def proven(
@@ -163,8 +149,8 @@ def proven(
     opened: int = 1,
     people: Ceiling | None = None,
     tick: Callable[[], None] = lambda: None,
-) -> Proven:
-    """Ask both on the sealed test."""
+) -> tuple[Proof, dict[str, Any], list[dict[str, Any]]]:
+    """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
     judge, test = split.judge, split.test
     # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
     twice = same and basic.sampling.needed != compiled.sampling.needed
@@ -194,6 +180,7 @@ def proven(
     asked = verdicts if same else others  # a vote under another threshold takes nothing more
     took = {"basic": spent([one.usage for one in verdicts]), "compiled": spent([one.usage for one in asked])}
     counted: dict[str, Any] = {
+        **proof.to_card(),
         "tokens_per_row": {name: one.per_row() for name, one in took.items()},
         "inconsistent": {name: sum(one.inconsistent for one in said) for name, said in systems.items()},
         "references": beside.to_card(),
@@ -212,7 +199,7 @@ def proven(
     facts = {name: _facts(judge, said) for name, said in systems.items()}
     for name in facts["basic"]:
         counted[name] = {system: told[name] for system, told in facts.items()}
-    answers = tuple(
+    answers = [
         {
             "case": case.id,
             "group": case.group,
@@ -221,8 +208,8 @@ def proven(
             "compiled": _told(judge, two),
         }
         for case, one, two in zip(test, verdicts, others, strict=True)
-    )
-    return Proven(proof=proof, counted=counted, answers=answers)
+    ]
+    return proof, counted, answers
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:

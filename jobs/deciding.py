@@ -8,7 +8,7 @@ must be better than that of any constant.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -169,34 +169,23 @@ def _agreed(judge: Judge, artifact: Artifact) -> list[tuple[Value, Value | None]
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled:
-    """What became of a version after a decision: whether it is the latest now, and why or why not, in words."""
-
-    latest: bool
-    words: str
-
-
-def settle(store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]) -> Settled:
-    """Keep a decision beside the version's card, and make the version the latest by the rule of a compilation."""
+def settle(
+    store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]
+) -> tuple[bool, str]:
+    """Keep a decision beside the version's card; return whether the version is the latest now, and why, in words."""
     plan.decided(decision).keep(store, artifact)
     kept = store.keep_added(artifact, DISAGREEMENTS, decision)
     if not kept:
-        return Settled(
-            latest=False, words=f"{artifact.ref} came with the package and is read-only: kept here only"
-        )
+        return False, f"{artifact.ref} came with the package and is read-only: kept here only"
     if decision["verdict"] != "better":
-        return Settled(latest=False, words=f"kept beside the card of {artifact.ref}")
+        return False, f"kept beside the card of {artifact.ref}"
     if any(one.latest and one.path == artifact.path for one in store.list(artifact.judge)):
-        return Settled(latest=True, words=f"kept beside the card of {artifact.ref}, which is the latest")
+        return True, f"kept beside the card of {artifact.ref}, which is the latest"
     if lack := _lack(artifact, decision):
-        return Settled(
-            latest=False,
-            words=f"kept beside the card of {artifact.ref}, and not promoted: {lack}; "
-            f"jurist artifacts tag {artifact.ref} latest makes it so all the same",
-        )
+        said = f"kept beside the card of {artifact.ref}, and not promoted: {lack}"
+        return False, f"{said}; jurist artifacts tag {artifact.ref} latest makes it so all the same"
     store.tag(artifact.ref, "latest")
-    return Settled(latest=True, words=f"kept beside the card of {artifact.ref}, which is now the latest")
+    return True, f"kept beside the card of {artifact.ref}, which is now the latest"
 
 
 def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:

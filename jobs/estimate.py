@@ -23,6 +23,7 @@ from ..engines.models import Model, connect, shipped_prices
 from ..engines.tracing import untraced
 from ..errors import JuristError
 from ..evaluation.votes import Sampling
+from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
@@ -298,6 +299,14 @@ def ask_of(
         size=basic,
         longest=with_examples(asker, cases, basic, examples, shown),
         who=who,
+    )
+
+
+def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
+    """Return what labelling takes: from votes that are settled at once to incomplete replies in every fourth sample."""
+    number = questions * judge.sampling.fewest, questions * judge.sampling.samples
+    return ask_of(
+        "judge", judge.asker(), judge.models, shown, number, who=f"of the judge ({judge.model.name})"
     )
 
 

@@ -19,9 +19,11 @@ from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
+from ..keeping.resolving import verifier_of
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from .estimate import Ask, Estimate, Size, ask_of, shared_out
 from .looking import Look, look_at, seen_by
 from .references import NAMES, References, references_beside
 
@@ -269,3 +271,19 @@ def _unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
         f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
         for place, name in enumerate(names)
     )
+
+
+def foresee(experiment: Experiment) -> Estimate:
+    """Estimate an experiment: contenders x cases x repeats. Sends nothing."""
+    sizes: dict[tuple[str, str, str], Size] = {}
+    asks: list[Ask] = []
+    for name, one in zip(experiment.names, experiment.contenders, strict=True):
+        key, asker, number = (
+            (one.judge.name, one.state.id, one.adapter),
+            one.asker(),
+            experiment.questions(one),
+        )
+        whole = ask_of(name, asker, one.models, experiment.cases, (number, number), size=sizes.get(key))
+        sizes[key] = whole.size
+        asks += shared_out(whole, asker, verifier_of(one.judge, one.model, one.verifier), experiment.cases)
+    return Estimate(what=experiment.size, asks=tuple(asks), budget=experiment.budget)

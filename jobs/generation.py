@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Case
+from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.meter import Budget
-from ..errors import CheckpointError, UsageError
+from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
 from ..gold.writing import json_text
 from ..keeping.checkpoints import Checkpoint
@@ -25,6 +26,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
+from .estimate import Ask, Estimate, Size, some, tried
 
 Step = Callable[[Case, Verdict], None]
 _BATCH = 1024
@@ -258,3 +260,33 @@ def check_writable(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}", hint="name a folder that can be written") from error
+
+
+def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]]:
+    """Estimate a generation without sending; with the few documents it was measured on, and what was written from them.
+
+    The offline items stand for the real ones, so that prompts grow as they will. Every document is asked about at
+    least once, and at most as often as it may be.
+    """
+    context, shown = CallContext.fresh(), some(job.cases)
+    written = list(zip(shown, tried(job.loaded.asker(), shown, context), strict=False))
+    generator, samples = job.generator, job.loaded.sampling.samples
+    verifying = (generator.verifier_calls, generator.verifier_calls)
+    each = {
+        "generator": [generator.writer_calls(case) for case in job.cases],
+        "judge": [verifying] * len(job.cases),
+    }
+    roles: tuple[Purpose, ...] = ("generator", "judge")
+    asks = tuple(
+        Ask(
+            role=role,
+            models=(model,),
+            least=sum(low for low, _ in each[role]),
+            most=samples * sum(most for _, most in each[role]),
+            size=Size.of(context.ledger.spend(role)),
+            who=f"of the {role} ({model.name})",
+        )
+        for role, model in zip(roles, job.loaded.models, strict=False)
+        if role in job.roles
+    )
+    return Estimate(what=plural(len(job.cases), "document"), asks=asks, budget=job.budget), written

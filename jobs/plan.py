@@ -22,10 +22,11 @@ from ..keeping.card import described
 from ..keeping.resolving import default_temperature, verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
 from ..optimizers.candidate import Setting
-from ..optimizers.registry import DEFAULT, settings_of
+from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from .estimate import Ask, Estimate, shared_out, size_of, with_examples
 
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
@@ -235,3 +236,63 @@ def _enough(split: Split, gold: Gold, needed: int) -> str:
         f"label rows of {lacking} more groups: there are {total}, and about {wanted} do with --split 30/20/50"
     )
     return f"{more}; {hint}" if (hint := shared_hint(gold)) else more
+
+
+def foresee_compilation(plan: Plan) -> Estimate:
+    """Estimate a compilation. Sends nothing.
+
+    The fewest calls are those that the optimizer starts with, the most are what the limit leaves beside the proof;
+    how far an optimizer goes in between depends on what it finds. The longest prompts show as many demonstrations as
+    the optimizer may add.
+    """
+    split, optimizer = plan.split, make(plan.optimizer, plan.options)
+    parts: tuple[Any, ...] = getattr(optimizer, "parts", (optimizer,))
+    context, offline = CallContext.fresh(), Model(temperature=0.0)
+    job = Job.of(
+        plan,
+        train=split.train,
+        dev=split.dev,
+        judge_lm=connect(offline, context, "judge"),
+        proposer_lm=connect(offline, context, "proposer"),
+        context=context,
+    )
+    held, limit = plan.proof_calls, plan.budget.calls
+    asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
+    basic = size_of(asker, cases)
+    # Votes end when they are settled: by more than half of the samples at the earliest.
+    quickest = min(round(len(split.test) * (plan.sampling.samples // 2 + 1) * basic.calls), held // 2)
+    # A chain starts only where every part has a share, and may be done after its first part.
+    least = parts[0].minimum(job)
+    most = None if limit is None else max(least, limit - quickest)
+    tried_too = (name for part in parts for name in getattr(part, "models", ()))
+    others = (model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in tried_too)
+    frozen = () if plan.frozen_model is None else (plan.frozen_model,)
+    common: dict[str, Any] = {
+        "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer, *others))),
+        "size": basic,
+        "longest": with_examples(asker, cases, basic, split.train, _shown(parts)),
+    }
+    asks = (
+        Ask(role="optimizing", least=least, most=most, who="to optimize", **common),
+        Ask(role="proving", least=quickest, most=held, who="for the proof", **common),
+    )
+    return Estimate(
+        what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
+        asks=tuple(part for ask in asks for part in shared_out(ask, asker, plan.frozen_model, cases)),
+        budget=plan.budget,
+        needed=optimizer.minimum(job) + held,
+    )
+
+
+def _shown(parts: tuple[Optimizer, ...]) -> int:
+    """Return the most demonstrations that an optimizer may put into a prompt, by its settings."""
+    most = 0
+    part: Any
+    for part in parts:
+        known = settings_of(part)[part.name]
+        pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
+        theirs = (
+            known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
+        )
+        most = max(most, *known.get("sizes", (0,)), *theirs, pairs)
+    return most

@@ -19,9 +19,16 @@ from ...errors import JuristError, UsageError, why
 from ...evaluation.checked_items import items_of
 from ...evaluation.votes import Sampling
 from ...gold.documents import Document
-from ...jobs.estimate import Estimate
-from ...jobs.foresee import foresee_items, judging
-from ...jobs.generation import Generated, Generation, already_made, check_writable, job_id, write_items
+from ...jobs.estimate import Estimate, judging
+from ...jobs.generation import (
+    Generated,
+    Generation,
+    already_made,
+    check_writable,
+    foresee_items,
+    job_id,
+    write_items,
+)
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed

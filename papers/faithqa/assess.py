@@ -13,8 +13,7 @@ import pydantic
 from ...cases import Case
 from ...gold.sources import read, read_typed
 from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
-from ...jobs.estimate import Ask, some
-from ...jobs.foresee import judging
+from ...jobs.estimate import Ask, judging, some
 from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import TOP, Item, QueryRow, constraint_score, constraints_of, line_of
 from ...programs.faithqa.writing import Task

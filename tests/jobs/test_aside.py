@@ -8,7 +8,7 @@ from small import claims
 from jurist.console.scoring import People
 from jurist.gold.goldset import Gold
 from jurist.jobs import experiment
-from jurist.jobs.evaluating import Evaluating
+from jurist.jobs.comparing import Evaluating
 from jurist.jobs.experiment import Experiment
 from jurist.jobs.gating import Gating
 from jurist.keeping.artifacts import Store

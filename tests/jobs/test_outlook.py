@@ -14,8 +14,7 @@ from jurist.engines.models import Model
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span, size_of
-from jurist.jobs.foresee import foresee_compilation
-from jurist.jobs.plan import Plan
+from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.catalogue import find

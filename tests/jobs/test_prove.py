@@ -133,9 +133,9 @@ def test_a_version_asked_otherwise_than_in_its_proof_is_not_made_latest() -> Non
     plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
     decision = {"verdict": "better", "conditions": ["model other and not offline"], "constant": None}
     shown = {**plan.to_json(), **decision, "decided": "2026-01-01T00:00:00Z"}
-    settled = settle(Store(STORE), artifact, plan, shown)
-    assert not settled.latest
-    assert "asked otherwise than in its proof: model other and not offline" in settled.words
+    latest, words = settle(Store(STORE), artifact, plan, shown)
+    assert not latest
+    assert "asked otherwise than in its proof: model other and not offline" in words
 
 
 # -- the plan -----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
-    card = proven(SPLIT, basic, compiled, same=same, seed=0).to_card()
+    _, card, _ = proven(SPLIT, basic, compiled, same=same, seed=0)
     assert len(inner.requests) == asked
     before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
     assert before == after  # a vote under another threshold takes what the samples took
@@ -58,11 +58,11 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
-    shown = proven(SPLIT, basic, compiled, same=True, seed=0)
-    assert shown.proof.decision.before != shown.proof.decision.after
-    assert [row["case"] for row in shown.answers] == [case.id for case in CASES]
-    assert {tuple(row["basic"]["values"]) for row in shown.answers} != {
-        tuple(row["compiled"]["values"]) for row in shown.answers
+    proof, _, answers = proven(SPLIT, basic, compiled, same=True, seed=0)
+    assert proof.decision.before != proof.decision.after
+    assert [row["case"] for row in answers] == [case.id for case in CASES]
+    assert {tuple(row["basic"]["values"]) for row in answers} != {
+        tuple(row["compiled"]["values"]) for row in answers
     }
 
 
@@ -70,6 +70,6 @@ def test_sealed_cases_that_nearly_repeat_what_was_seen_are_warned_of() -> None:
     inner = Scripted(lambda request: reply("chat", factual=True))
     asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling())
     for seen, said in ((), 0), (SPLIT.test[:2], 1):
-        shown = proven(dataclasses.replace(SPLIT, train=seen), asker, asker, same=True, seed=0)
-        warnings = shown.to_card()["decision"]["warnings"]
+        _, card, _ = proven(dataclasses.replace(SPLIT, train=seen), asker, asker, same=True, seed=0)
+        warnings = card["decision"]["warnings"]
         assert sum("2 of the 6 sealed cases nearly repeat" in one for one in warnings) == said

@@ -13,8 +13,7 @@ from worlds import board_of
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold.goldset import Gold
-from jurist.jobs.foresee import foresee_compilation
-from jurist.jobs.plan import Plan
+from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.registry import Chain, make

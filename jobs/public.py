@@ -1,0 +1,203 @@
+"""Running, proving and correcting shares, for Python: apart from what commands load, as rows may be anything here."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from ..engines.meter import Budget
+from ..engines.models import Model
+from ..errors import StoppedError, UsageError
+from ..gold.mapping import RowMapping
+from ..gold.new_rows import Source
+from ..keeping.card import ModelCard
+from ..keeping.paying import Start
+from ..programs.judge import Judge
+from ..report.progress import counted
+from ..runs.runner import RunSettings, run_judge
+from ..runs.summary import Summary
+from .deciding import decide, settle
+from .given import (
+    GoldLike,
+    JudgeLike,
+    Loading,
+    checked,
+    gold_of,
+    judges_of,
+    loaded_of,
+    model_of,
+    settings_of,
+    store_of,
+    warn,
+)
+from .label_plan import LabelPlan, labels_by, labels_in
+from .sharing import RunShares, run_shares, who_judged
+from .unlabelled import LABELS, Unlabelled, contenders_of, planned
+
+
+@checked
+def run(
+    judge: JudgeLike,
+    rows: str | os.PathLike[str] | Any,
+    output: str | os.PathLike[str],
+    *,
+    model: str | Model | None = None,
+    budget: Budget | None = None,
+    mapping: RowMapping | None = None,
+    keep: Sequence[str] | None = None,
+    ordered: bool = True,
+    resume: bool = False,
+    retry_failed: bool = False,
+    fresh: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    **options: Unpack[Loading],
+) -> Summary:
+    """Judge any number of rows into a file, a line a row, as ``jurist run``: no row is held or paid for twice.
+
+    Args:
+        judge: see :data:`JudgeLike`.
+        rows: what ``jurist run --input`` takes (a file, a folder, ``hf:org/name``); or mappings, DSPy's examples, or a
+            table of pandas, Polars, PyArrow or ``datasets``. A generator is read once, as it is judged.
+        output: ``.jsonl``, ``.csv`` or ``.parquet``. Rows that cannot be used are set aside beside it.
+        model: who answers; default: ``offline``, and of a judge that was loaded its own.
+        budget: hard limits.
+        mapping: the names of columns in the rows, where they are not the judge's.
+        keep: columns that travel into the output; default: all that are not judged.
+        ordered: whether lines stand in the order of the rows, or as they come.
+        resume: continue what an earlier run left; rows that failed are asked again.
+        retry_failed: the same, for rows that failed only.
+        fresh: forget an unfinished run of this output.
+        store, options: as for :func:`compare`.
+
+    Returns:
+        The counts of the run.
+
+    Raises:
+        StoppedError: Ctrl-C or a limit; the lines so far are kept. GoldError: the rows cannot be read, or none can
+        be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
+        JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
+    """
+    (loaded,) = judges_of([judge], model, store_of(store), options)
+    warn(loaded.note)
+    found = mapping or RowMapping()
+    found.check(loaded.judge)
+    named = isinstance(rows, str | os.PathLike)
+    source = Source(
+        name=os.fspath(rows) if named else "<rows>",
+        judge=loaded.judge,
+        mapping=found,
+        given=None if named else rows,
+    )
+    settings = RunSettings(
+        budget=settings_of(budget, Budget),
+        keep=keep,
+        ordered=ordered,
+        resume=resume,
+        retry_failed=retry_failed,
+        fresh=fresh,
+    )
+    with counted(loaded.name, None) as step:
+        summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
+    if summary.stopped:
+        hint = "add resume=True to judge the rows that are left"
+        raise StoppedError(
+            f"{summary.stopped}; what was judged is in {output}", hint=hint, signal=summary.signal
+        )
+    return summary
+
+
+@checked
+def prove(
+    reference: str,
+    rows: GoldLike | None = None,
+    *,
+    labels: int = LABELS,
+    label: Callable[[Mapping[str, Any]], Any] | None = None,
+    answers: GoldLike | None = None,
+    model: str | Model | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+    resume: bool = False,
+    fresh: bool = False,
+) -> LabelPlan:
+    """Show whether a version is better than its basic prompt by labels where the two differ, on rows nobody labelled.
+
+    The first call asks both about ``rows`` and fixes which units are labelled: those of :attr:`LabelPlan.lines`. When
+    all their labels are there, as ``label`` or ``answers``, the plan is decided once and for all; its ``decision`` says
+    what was shown, which is kept beside the version's card, and may make it the latest.
+
+    Args:
+        reference: ``JUDGE@VERSION``.
+        rows: see :data:`GoldLike`; labels in them are not read. Not needed where labels are planned already.
+        labels: how many to plan for each comparison, at most.
+        label: the inputs of a row -> what a gold row holds as its label (for judges of several units a list);
+            ``None`` where it cannot be told.
+        answers: labelled rows, or the sheet that ``jurist prove --sheet`` wrote, filled in.
+        model: who answers both; default: the model that the version was proven with.
+        budget, store, resume: as for :func:`compare`.
+        seed: of the draw.
+        trust: as for :func:`load`.
+        fresh: draw another plan, which counts: its level falls.
+
+    Raises:
+        JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
+        What :func:`compare` raises.
+    """
+    place = store_of(store, trust=trust)
+    artifact = place.load(reference)
+    before = LabelPlan.find(place, artifact)
+    plan = None if fresh else before
+    version = loaded_of(artifact.ref, place)
+    if rows is not None:
+        answering = ModelCard.model if model is None else lambda known: model_of(model)
+        asked = contenders_of(artifact, place, answering=answering)
+        unlabelled = gold_of(rows, version.judge, labelled=False)
+        work = Unlabelled(
+            contenders=asked, gold=unlabelled, budget=settings_of(budget, Budget), labels=labels, seed=seed
+        )
+        plan = work.same(plan)
+        if plan is None:
+            start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
+            with counted(version.name, work.rows) as step:
+                plan = planned(work, place, start, earlier=before, on_case=step)
+    if plan is None:
+        raise UsageError(f"no labels are planned for {artifact.ref}", hint="give rows that nobody labelled")
+    if plan.decision is not None:
+        return plan
+    if answers is not None:
+        told = labels_in(plan, gold_of(answers, version.judge, labelled=False))
+    elif label is not None:
+        told = labels_by(plan, version.judge, label)
+    else:
+        return plan
+    decision = decide(plan, artifact, version.judge, told)
+    settle(place, artifact, plan, decision)
+    return plan.decided(decision)
+
+
+@checked
+def share(
+    output: str | os.PathLike[str],
+    *,
+    gold: GoldLike | None = None,
+    judge: str | Judge = "",
+    store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+) -> RunShares:
+    """Say how prevalent each label is: its share as judged, and corrected for the judge's errors.
+
+    Args:
+        output: what ``jurist run`` has written.
+        gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
+        judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
+        store, trust: as for :func:`jurist.load`.
+
+    Raises:
+        UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
+        be used. JudgeError, ArtifactError: as :func:`jurist.load`.
+    """
+    path = Path(output)
+    loaded = who_judged(path, store_of(store, trust=trust), judge)
+    return run_shares(path, loaded, None if gold is None else gold_of(gold, loaded.judge))
