@@ -148,17 +148,13 @@ def fill(
     Values are defused (see ``jurist.text.escaping``) and inserted in a single pass, so nothing in a
     judged text is taken for a placeholder, a field or an instruction of the format.
     """
-    content = _parsed(exported)
-    missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]
-    if missing:
-        raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
-    values = _values(content, inputs) if judge is None else defuse(judge.values(inputs), content["tags"])
-    return filled(
-        content, {one["name"]: _text(values[one["name"]], one["type"]) for one in content["inputs"]}
-    )
+    from dspy.adapters.utils import format_field_value
+    from pydantic.fields import FieldInfo
 
+    from ..programs.answers.sentences import Numbered, PerSentence
+    from ..programs.answers.spans import Listed
+    from ..programs.answers.tags import Tagged
 
-def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
     content: Any = exported
     if isinstance(exported, str):
         try:
@@ -169,32 +165,20 @@ def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
         raise UsageError(
             f"this is not a {FORMAT} file", hint="make one with: jurist export JUDGE --to messages"
         )
-    return content
-
-
-def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from ..programs.answers.sentences import Numbered, PerSentence
-    from ..programs.answers.spans import Listed
-    from ..programs.answers.tags import Tagged
-
-    safe = defuse(dict(inputs), content["tags"])
-    if any(spec["render"] == "custom" for spec in content["inputs"]):
+    missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]
+    if missing:
+        raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
+    if judge is None and any(spec["render"] == "custom" for spec in content["inputs"]):
         raise UsageError(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
         )
+    values = defuse(dict(inputs) if judge is None else judge.values(inputs), content["tags"])
     forms = {form.rendering: form for form in (Numbered(), Tagged(), Listed())}
-    answer = PerSentence(labels=content["labels"])
-    return {
-        spec["name"]: forms[spec["render"]].show(answer, texts, range(len(texts)))
-        if spec["render"] in forms
-        else texts
-        for spec in content["inputs"]
-        for texts in [safe[spec["name"]]]
-    }
-
-
-def _text(value: Any, kind: str) -> str:
-    from dspy.adapters.utils import format_field_value
-    from pydantic.fields import FieldInfo
-
-    return str(format_field_value(FieldInfo(annotation=str if kind == "text" else object), value))
+    answer, texts = PerSentence(labels=content["labels"]), dict[str, str]()
+    for spec in content["inputs"]:
+        value = values[spec["name"]]
+        if judge is None and spec["render"] in forms:
+            value = forms[spec["render"]].show(answer, value, range(len(value)))
+        kind = FieldInfo(annotation=str if spec["type"] == "text" else object)
+        texts[spec["name"]] = str(format_field_value(kind, value))
+    return filled(content, texts)

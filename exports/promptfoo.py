@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,12 @@ class Promptfoo(Target):
             ref=subject.ref,
             spec=_literal({**whole, **about}),
             providers=_literal([model]),
-            tests=_literal([{"vars": _vars(row)} for row in subject.rows]),
+            tests=_literal(
+                [
+                    {"vars": {**row.variables, **({"expected_label": row.label} if row.label else {})}}
+                    for row in subject.rows
+                ]
+            ),
         )
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
@@ -128,10 +133,6 @@ def _is_json(text: str) -> bool:
         return isinstance(json.loads(text), dict | list)
     except ValueError:
         return False
-
-
-def _vars(row: Row) -> Mapping[str, Any]:
-    return {**row.variables, **({"expected_label": row.label} if row.label else {})}
 
 
 def _literal(value: Any) -> str:

@@ -48,15 +48,14 @@ class Credit:
         """Return the credit of an outcome, in units of the metric; 0 without a labelled unit."""
         key = (outcome.row.gold, outcome.row.predicted)
         if key not in self._known:  # asked for a million times in a search
-            self._known[key] = self._change(outcome) if outcome.labelled else 0.0
+            changes = [0.0]
+            if outcome.labelled:
+                changes = [
+                    (len(reference) + 1) * (self._objective.aggregate([*reference, outcome]) - base)
+                    for reference, base in zip(self._references, self._bases, strict=True)
+                ]
+            self._known[key] = sum(changes) / len(changes)
         return self._known[key]
-
-    def _change(self, outcome: Outcome) -> float:
-        changes = [
-            (len(reference) + 1) * (self._objective.aggregate([*reference, outcome]) - base)
-            for reference, base in zip(self._references, self._bases, strict=True)
-        ]
-        return sum(changes) / len(changes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,10 +34,14 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
     units, answer = [], judge.answer
     for index, text in enumerate(answer.units(case.inputs)):
         value, votes = verdict.values[index], verdict.votes[index] if verdict.votes else {}
+        probabilities = {}
+        if verdict.measured:  # by tokens: else they are shares of the votes
+            shares = verdict.probabilities[index].items()
+            probabilities = {"probabilities": {answer.scale.text(label): share for label, share in shares}}
         unit: dict[str, Any] = {
             "text": text,
             **answer.unit_parts(value),
-            **_probabilities(judge, verdict, index),
+            **probabilities,
             "votes": {answer.scale.text(one): count for one, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
@@ -60,14 +64,6 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
     }
-
-
-def _probabilities(judge: Judge, verdict: Verdict, unit: int) -> dict[str, Any]:
-    """Return those of a unit's labels, where tokens told them: without, they are shares of the votes."""
-    if not verdict.measured:
-        return {}
-    shares = verdict.probabilities[unit]
-    return {"probabilities": {judge.answer.scale.text(label): share for label, share in shares.items()}}
 
 
 def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:
