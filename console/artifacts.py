@@ -22,7 +22,7 @@ from ..exports import export
 from ..gold.goldset import Gold
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact, prompt_text, rows_of
-from ..keeping.artifacts import Problem, Store, VersionSummary
+from ..keeping.artifacts import Problem, Store
 from ..keeping.loading import load_judge
 from ..keeping.moving import pack, unpack
 from ..keeping.naming import judge_of, unfit
@@ -62,12 +62,12 @@ def list_(options: Printed) -> Result:
     found = store_named(options).list()
     rows = [
         [
-            f"{one.judge}@{one.version}",
+            one.ref,
             " ".join(one.names),
             (one.card.get("optimizer") or {}).get("name", "-"),
             one.model or "-",
             _scored(one),
-            (one.about.tokens_words if one.about else "") or "-",
+            one.about.tokens_words or "-",
             one.problem
             or "; ".join(filter(None, (str(_decision(one).get("verdict", "-")), _by_labels(one)))),
         ]
@@ -76,25 +76,25 @@ def list_(options: Printed) -> Result:
     columns = ["artifact", "names", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
     entries = [
         {
-            "artifact": f"{one.judge}@{one.version}",
+            "artifact": one.ref,
             "path": str(one.path),
             "latest": one.latest,
             "tags": list(one.tags),
             "shipped": one.shipped,
             "problem": one.problem,
             "disagreements": list(one.added.get(DISAGREEMENTS, {}).get("measured", ())),
-            "card": dict(one.card),
+            "card": one.card,
         }
         for one in found
     ]
     return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
 
 
-def _decision(one: VersionSummary) -> Mapping[str, Any]:
+def _decision(one: Artifact) -> Mapping[str, Any]:
     return one.card.get("decision") or {}
 
 
-def _by_labels(one: VersionSummary) -> str:
+def _by_labels(one: Artifact) -> str:
     """Return what labels where the prompts differ have shown."""
     return disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
@@ -217,7 +217,7 @@ def verify(options: VerifyOptions) -> Result:
     if reference is not None and "@" in reference:
         found = [] if problems else [store.load(reference)]
     else:
-        found = [one for summary in store.list(reference) if (one := store.read(summary)) is not None]
+        found = [one for one in store.list(reference) if not one.problem]
     broken = {problem.path for problem in problems}
     for artifact in found:
         if artifact.path not in broken and (why := unfit(artifact, store)):
@@ -241,7 +241,7 @@ def verify(options: VerifyOptions) -> Result:
     )
 
 
-def _scored(one: VersionSummary) -> str:
+def _scored(one: Artifact) -> str:
     """Return the metric of an artifact on its test, with its interval."""
     scores, metric = one.card.get("scores"), _decision(one).get("metric")
     if not scores or metric not in scores["compiled"]:
@@ -289,7 +289,7 @@ def lineage(options: LineageOptions) -> Result:
         came += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
         by = (one.card.get("optimizer") or {}).get("name") or "-"
         decided, names = _decision(one).get("verdict") or "-", " ".join(one.names)
-        rows.append([f"{one.judge}@{one.version}", ", ".join(came), made, by, decided, _scored(one), names])
+        rows.append([one.ref, ", ".join(came), made, by, decided, _scored(one), names])
         about = {key: one.card.get(key) for key in ("parent", "origin", "created", "sha256")}
         versions.append({"version": one.version, "names": list(one.names), **about})
     if not rows:

@@ -195,7 +195,7 @@ def earlier_parts(
     """
     parts: dict[str, str] = {}
     for one in reversed(store.list(judge.name)):
-        if one.shipped or one.about is None:
+        if one.shipped:
             continue
         kept = one.about.gold
         same = shares is None or [round(share, 6) for share in kept.shares] == [

@@ -37,11 +37,15 @@ class Artifact:
         judge: the judge's name.
         version: 1 or more.
         path: its folder.
-        card: provenance, labels, thresholds, scores: the content of ``card.json``.
-        sha256: the hash of all of its content, 64 hex digits.
+        card: provenance, labels, thresholds, scores: the content of ``card.json``; empty if that is none.
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: file -> what was measured of it later, whose own seal holds.
+        latest: whether ``JUDGE@latest`` meant it, in its own store, when it was read.
+        tags: its other names there.
+        shipped: whether it came with the package and is read-only.
+        faults: why it cannot be used, a line each; only one that is listed has any.
+        extras: what is wrong with files beside it that are no part of it.
         as_html: what a notebook shows of one; set by :mod:`~jurist.report.views`, which stands above this.
     """
 
@@ -51,10 +55,14 @@ class Artifact:
     version: int
     path: Path
     card: dict[str, Any]
-    sha256: str
     program_state: dict[str, Any]
     history: tuple[dict[str, Any], ...] = ()
     added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    latest: bool = False
+    tags: tuple[str, ...] = ()
+    shipped: bool = False
+    faults: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Name the artifact and where it is: the card alone fills a screen."""
@@ -77,10 +85,30 @@ class Artifact:
         """``JUDGE@VERSION``."""
         return f"{self.judge}@{self.version}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called besides its number: ``latest``, its tags, ``shipped``."""
+        return (*["latest"] * self.latest, *self.tags, *["shipped"] * self.shipped)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, or with what lies beside it, in a line; empty if nothing."""
+        return next(iter((*self.extras, *self.faults)), "")
+
+    @property
+    def model(self) -> str:
+        """The model that it was proven with; empty if its card names none."""
+        return self.about.model.name
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all of its content, 64 hex digits."""
+        return str(self.card["sha256"])
+
     @cached_property
     def about(self) -> Card:
         """Its card, read: each part by its name, with what a card of an older version lacks."""
-        return Card.model_validate(self.card)
+        return Card.model_validate(self.card or {"judge": self.judge, "version": self.version})
 
     @cached_property
     def state(self) -> PromptState:

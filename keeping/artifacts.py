@@ -9,9 +9,9 @@ of optimizers, models or commands, and imports DSPy only when a prompt is read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -21,8 +21,8 @@ from ..errors import ArtifactError
 from .artifact_card import Artifact
 from .card import Card, written_card
 from .redaction import publishable
-from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, pretty, seal
-from .shelves import Shelf, check_tag, parse_ref, store_root
+from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, seal
+from .shelves import LATEST, Shelf, parse_ref
 from .trust import Trust
 
 if TYPE_CHECKING:
@@ -32,36 +32,6 @@ if TYPE_CHECKING:
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 _RESTORE = "restore the folder from a copy, or compile the judge again"
-
-
-@dataclass(frozen=True, kw_only=True)
-class VersionSummary:
-    """One line of the list of artifacts."""
-
-    judge: str
-    version: int
-    path: Path
-    latest: bool  # whether ``JUDGE@latest`` means it, in its own store
-    tags: tuple[str, ...]  # its names besides the number
-    shipped: bool  # whether it came with the package and is read-only
-    card: Mapping[str, Any]  # its card; empty if it is none
-    added: Mapping[str, Mapping[str, Any]]  # file -> what was measured of it later
-    problem: str = ""  # what is wrong with it, or empty
-
-    @cached_property
-    def about(self) -> Card | None:
-        """Its card, read; ``None`` if it is none."""
-        return Card.model_validate(self.card) if self.card else None
-
-    @property
-    def model(self) -> str:
-        """The model that it was proven with; empty if its card names none."""
-        return self.about.model.name if self.about else ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it is called besides its number: ``latest``, its tags, ``shipped``."""
-        return (*["latest"] * self.latest, *self.tags, *["shipped"] * self.shipped)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +66,11 @@ class Store:
     def __init__(
         self, root: Path | str | None = None, *, shipped: Path | None = None, trust: Trust | None = None
     ) -> None:
-        self.root = store_root(root)
+        self.root = Path(root or os.environ.get("JURIST_STORE") or "compiled")
+        if self.root.exists() and not self.root.is_dir():
+            raise ArtifactError(
+                f"{self.root} is not a folder", hint="name a folder with --store or JURIST_STORE"
+            )
         self.trust = trust or Trust()
         self.shipped = shipped_root() if shipped is None else shipped
 
@@ -112,17 +86,6 @@ class Store:
                 if (folder / path).is_file():
                     return folder / path
         return path
-
-    def _judge_file(self, reference: Any) -> Mapping[str, str]:
-        """Return what the card keeps of the file that was executed; who compiled from it trusts it."""
-        from ..programs.catalogue import executed_hashes, file_of
-
-        path, _ = file_of(str(reference or ""))
-        if path is None:
-            return {}
-        hashes = executed_hashes(self.file(path))
-        self.trust.remember(hashes, self.file(path))
-        return hashes
 
     def save(
         self,
@@ -144,20 +107,27 @@ class Store:
             make_latest: whether ``JUDGE`` alone means this version from now on, with the model of its card.
             records: file of :data:`.sealing.OPTIONAL` -> its lines; a file that is not named is not kept.
 
-        Keys and credentials are taken out of the card and the history.
+        Keys and credentials are taken out of the card and the history. Who compiles from a file trusts it.
 
         Raises:
             ArtifactError: something cannot be written as JSON, or the folder cannot be written.
         """
+        from ..programs.catalogue import executed_hashes, file_of
         from .dspy_state import dump
 
         try:
-            program = pretty(dump(judge, state))
+            program = canonical(dump(judge, state), sort=False)
         except ValueError as error:
-            told = f"the prompt of judge {judge.name} cannot be written: {error}"
-            raise ArtifactError(told, hint="correct the instruction") from error
+            raise ArtifactError(
+                f"the prompt of judge {judge.name} cannot be written: {error}", hint="correct the instruction"
+            ) from error
+        hashes: Mapping[str, str] = {}
+        path, _ = file_of(str(card.get("judge_ref") or ""))
+        if path is not None:
+            hashes = executed_hashes(self.file(path))
+            self.trust.remember(hashes, self.file(path))
         try:
-            whole = written_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
+            whole = written_card(judge, {**card, **hashes})
             tried = lines(publishable(list(history)))
             more = {name: lines(rows) for name, rows in records.items()}
             canonical(whole)
@@ -171,8 +141,8 @@ class Store:
             sealed = seal(program, tried, {**whole, "version": version}, more)
             return {PROGRAM: program, HISTORY: tried, CARD: canonical(sealed), **more}
 
-        version = Shelf(self.root, judge.name).add(files, make_latest=make_latest)
-        return self._open(self.root / judge.name / str(version), judge.name, version)
+        shelf = Shelf(self.root, judge.name)
+        return self._usable(shelf, shelf.add(files, make_latest=make_latest))
 
     def load(self, ref: str, judge: Judge | None = None) -> Artifact:
         """Return ``JUDGE`` (the latest), ``JUDGE@3``, ``JUDGE@latest`` or ``JUDGE@TAG``, the user's first.
@@ -185,13 +155,12 @@ class Store:
             ArtifactError: there is none, it is damaged, or it does not fit ``judge``.
             UsageError: ``ref`` is not a reference.
         """
-        shelf, version = self._find(ref)
-        artifact = self._open(shelf.path / str(version), shelf.judge, version)
+        artifact = self._usable(*self._find(ref))
         if judge is not None:
             artifact.check(judge)
         return artifact
 
-    def promoted(self, judge: str) -> list[VersionSummary]:
+    def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, whichever model they are for, the last one first.
 
         Raises:
@@ -199,35 +168,15 @@ class Store:
         """
         for shelf in self._shelves(judge):
             if have := shelf.versions():  # one's own decide, better or not; what was shipped stands behind
-                latest = shelf.number("latest")
-                meant = [] if latest is None else [latest, *reversed(shelf.moves("latest"))]
-                return [self._summary(shelf, one) for one in dict.fromkeys(meant) if one in have]
+                latest = shelf.number(LATEST)
+                meant = [] if latest is None else [latest, *reversed(shelf.moves(LATEST))]
+                return [self._read(shelf, one) for one in dict.fromkeys(meant) if one in have]
         return []
 
-    def list(self, judge: str | None = None) -> list[VersionSummary]:
-        """Return all artifacts (of one judge): the user's before the shipped, by judge and version."""
-        found = [self._summary(shelf, version) for shelf, version in self._reachable(judge)]
+    def list(self, judge: str | None = None) -> list[Artifact]:
+        """Return all artifacts (of one judge), damaged ones too: the user's first, by judge and version."""
+        found = [self._read(shelf, version) for shelf, version in self._reachable(judge)]
         return sorted(found, key=lambda one: (one.shipped, one.judge, one.version))
-
-    def _summary(self, shelf: Shelf, version: int) -> VersionSummary:
-        latest, tags = shelf.pointers()
-        sealed = inspect(shelf.path / str(version))
-        faults = _faults_of(sealed, shelf.judge, version)
-        return VersionSummary(
-            judge=shelf.judge,
-            version=version,
-            path=shelf.path / str(version),
-            latest=version == latest,
-            tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
-            shipped=shelf.root != self.root,
-            card={} if Card.fault(sealed.card) else sealed.card,
-            added=sealed.added,
-            problem=faults[0] if faults else "",
-        )
-
-    def read(self, one: VersionSummary) -> Artifact | None:
-        """Return the artifact of a line of the list; ``None`` if it is damaged."""
-        return None if one.problem else self._open(one.path, one.judge, one.version)
 
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return all that is wrong: with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``.
@@ -238,15 +187,18 @@ class Store:
             ArtifactError: there is no such judge or version.
             UsageError: ``ref`` is not a reference.
         """
-        problems = []
-        if ref is None or "@" not in ref:
-            faults = [(shelf, text) for shelf in self._shelves(ref) for text in shelf.faults()]
-            problems = [Problem(ref=shelf.judge, path=shelf.path, message=text) for shelf, text in faults]
+        if ref is not None and "@" in ref:
+            return _problems_of(self._read(*self._find(ref)))
         name = None if ref is None else parse_ref(ref)[0]
-        if name is not None and not self._shelves(name):
-            raise self._missing(name, "latest")
-        versions = [self._find(ref)] if ref is not None and "@" in ref else self._reachable(name)
-        return problems + [problem for one in versions for problem in _problems_of(*one)]
+        shelves = self._shelves(name)
+        if name is not None and not shelves:
+            raise self._missing(name, LATEST)
+        problems = [
+            Problem(ref=one.judge, path=one.path, message=text) for one in shelves for text in one.faults()
+        ]
+        for shelf, version in self._reachable(name):
+            problems += _problems_of(self._read(shelf, version))
+        return problems
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
         """Write what was measured of an artifact later into a file beside its card, whose seal stays as it is.
@@ -273,7 +225,6 @@ class Store:
             ArtifactError: there is no such artifact, or it is a shipped, read-only one.
             UsageError: ``ref`` or ``tag`` cannot be used.
         """
-        check_tag(tag)
         shelf, version = self._find(ref)
         if shelf.root != self.root:
             raise ArtifactError(
@@ -302,65 +253,69 @@ class Store:
             version = shelf.number(selector)
             if version is not None:
                 return shelf, version
-            if selector == "latest" and shelf.versions():
+            if selector == LATEST and shelf.versions():
                 break
         raise self._missing(judge, selector)
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
         shelves = self._shelves(judge)
         have = sorted({version for shelf in shelves for version in shelf.versions()})
-        tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
+        tags = sorted({name for shelf in shelves for name in shelf.names()} - {LATEST})
         if not have:
             from ..programs.catalogue import first_steps
 
             hint = first_steps(judge, [shelf.judge for shelf in self._shelves()])
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
-        if selector != "latest":
+        if selector != LATEST:
             return ArtifactError(f"there is no {judge}@{selector}; {exist}", hint="name one of these")
         hint = f"name one, as {judge}@{have[-1]}, or make one the latest with the tag 'latest'"
         return ArtifactError(f"no version of {judge} is the latest; {exist}", hint=hint)
 
-    def _open(self, path: Path, judge: str, version: int) -> Artifact:
-        sealed = inspect(path)
-        faults = _faults_of(sealed, judge, version, extra=False)
-        if faults:
+    def _usable(self, shelf: Shelf, version: int) -> Artifact:
+        """Return a version whose seal holds; files that are no part of it do no harm."""
+        artifact = self._read(shelf, version)
+        if artifact.faults:
             raise ArtifactError(
-                f"{judge}@{version} in {path.parent.parent} is damaged: {faults[0]}", hint=_RESTORE
+                f"{artifact.ref} in {shelf.root} is damaged: {artifact.faults[0]}", hint=_RESTORE
             )
+        return artifact
+
+    def _read(self, shelf: Shelf, version: int) -> Artifact:
+        """Return a version with all that is wrong with it."""
+        path, names = shelf.path / str(version), shelf.names()
+        sealed = inspect(path)
         return Artifact(
-            judge=judge,
+            judge=shelf.judge,
             version=version,
             path=path,
-            card=sealed.card,
-            sha256=sealed.card["sha256"],
+            card={} if Card.fault(sealed.card) else sealed.card,
             program_state=sealed.program,
             history=sealed.history,
             added=sealed.added,
+            latest=names.pop(LATEST, None) == version,
+            tags=tuple(sorted(tag for tag, number in names.items() if number == version)),
+            shipped=shelf.root != self.root,
+            faults=_faults_of(sealed, shelf.judge, version),
+            extras=sealed.extras,
         )
 
 
-def _faults_of(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -> Sequence[str]:
-    """The seal's faults, and a sealed folder that was moved to another place."""
-    faults = [str(fault) for fault in sealed.faults if extra or not fault.extra]
-    if not faults and (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
+def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
+    """Return the seal's faults, or that a sealed folder was moved to another place, or what its card cannot say."""
+    if sealed.faults:
+        return sealed.faults
+    if (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
         moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
-        faults.append(f"card.json: says {moved}, but lies in the folder of {judge}@{version}")
-    if not faults and (fault := Card.fault(sealed.card)):
-        faults.append(f"card.json: {fault}")
-    return faults
+        return (f"{CARD}: says {moved}, but lies in the folder of {judge}@{version}",)
+    return (f"{CARD}: {fault}",) if (fault := Card.fault(sealed.card)) else ()
 
 
-def _problems_of(shelf: Shelf, version: int) -> Sequence[Problem]:
-    """Everything that is wrong with a version."""
-    path = shelf.path / str(version)
-    sealed = inspect(path)
-    texts = list(_faults_of(sealed, shelf.judge, version))
+def _problems_of(artifact: Artifact) -> list[Problem]:
+    texts = [*artifact.extras, *artifact.faults]
     if not texts:
-        from .dspy_state import state_of
-
         try:
-            state_of(sealed.program)
+            _ = artifact.state
         except ArtifactError as error:
             texts.append(error.message)
-    return [Problem(ref=f"{shelf.judge}@{version}", path=path, message=text) for text in texts]
+    return [Problem(ref=artifact.ref, path=artifact.path, message=text) for text in texts]

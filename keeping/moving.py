@@ -6,20 +6,17 @@ gets the next one, and its card says as ``origin`` which it was. Nothing that ar
 
 import io
 import re
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from ..engines.models import same_model
 from ..errors import ArtifactError
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import Card
-from .sealing import ADDED, CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, files_in, inspect, seal
-from .shelves import Shelf, parse_ref
+from .sealing import ADDED, CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, checked, files_in, seal
+from .shelves import LATEST, Shelf, parse_ref
 
 _LARGEST = 1 << 28  # bytes that a packed artifact may take when it is read
 _NAME = re.compile(r"([a-z0-9-]+)/([1-9][0-9]{0,8})/([a-z]+\.jsonl?)", re.ASCII)
@@ -82,44 +79,32 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
 
     It becomes the latest if nothing there is for its model, unless it was not shown to be better.
     """
-    card = _checked(files)
+    from .dspy_state import state_of
+
+    sealed = checked(files)
+    card = sealed.card
+    if fault := next(iter((*sealed.extras, *sealed.faults)), "") or Card.fault(card):
+        raise ArtifactError(f"the artifact is damaged: {fault}", hint=_DAMAGED)
+    state_of(sealed.program)
     name, wanted = parse_ref(f"{card['judge']}@{card['version']}")
-    shelf = Shelf(store.root, name)
-    for one in store.list(name):
-        known = (one.about.sha256, one.about.origin.sha256) if one.about else ()
-        if not one.shipped and card["sha256"] in known:
-            return Received(artifact=store.load(f"{name}@{one.version}"), new=False)
+    own = [one for one in store.list(name) if not one.shipped]
+    for one in own:
+        if card["sha256"] in (one.about.sha256, one.about.origin.sha256):
+            return Received(artifact=store.load(one.ref), new=False)
 
     def written(version: int) -> Mapping[str, bytes]:
         if version == card["version"]:
             return files
         origin = {"version": card["version"], "sha256": card["sha256"]}
-        more = {key: files[key] for key in OPTIONAL if key in files}
-        sealed = seal(files[PROGRAM], files[HISTORY], {**card, "version": version, "origin": origin}, more)
-        return {**files, CARD: canonical(sealed)}
+        resealed = seal(files[PROGRAM], files[HISTORY], {**card, "version": version, "origin": origin}, files)
+        return {**files, CARD: canonical(resealed)}
 
     about = Card.model_validate(card)
-    better, made_for = about.decision.verdict in (None, "better"), about.model.name
-    models = [one.model for one in store.list(name) if not one.shipped]
-    first = not any(not model or not made_for or same_model(model, made_for) for model in models)
+    known = any(
+        not (one.model and about.model.name) or same_model(one.model, about.model.name) for one in own
+    )
+    shelf = Shelf(store.root, name)
     version = shelf.add(written, make_latest=False, wanted=int(wanted))
-    if first and better:
-        shelf.point("latest", version)
+    if not known and about.decision.verdict in (None, "better"):
+        shelf.point(LATEST, version)
     return Received(artifact=store.load(f"{name}@{version}"), new=True)
-
-
-def _checked(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the card of files whose seal holds."""
-    from .dspy_state import state_of
-
-    with tempfile.TemporaryDirectory() as folder:
-        for name, data in files.items():
-            (Path(folder) / name).write_bytes(data)
-        sealed = inspect(Path(folder))
-    faults = [str(fault) for fault in sealed.faults] or [
-        fault for fault in [Card.fault(sealed.card)] if fault
-    ]
-    if faults:
-        raise ArtifactError(f"the artifact is damaged: {faults[0]}", hint=_DAMAGED)
-    state_of(sealed.program)
-    return sealed.card

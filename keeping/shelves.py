@@ -30,14 +30,6 @@ _TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _ATTEMPTS = 100
 
 
-def store_root(root: Path | str | None) -> Path:
-    """Return ``root``, else ``$JURIST_STORE``, else ``./compiled``."""
-    path = Path(root or os.environ.get("JURIST_STORE") or "compiled")
-    if path.exists() and not path.is_dir():
-        raise ArtifactError(f"{path} is not a folder", hint="name a folder with --store or JURIST_STORE")
-    return path
-
-
 def parse_ref(ref: str) -> tuple[str, str]:
     """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none)."""
     judge, at, selector = ref.partition("@")
@@ -47,15 +39,6 @@ def parse_ref(ref: str) -> tuple[str, str]:
             f"{ref!r} does not name an artifact", hint="write JUDGE, JUDGE@3, JUDGE@latest or JUDGE@TAG"
         )
     return judge, selector
-
-
-def check_tag(tag: str) -> None:
-    """Raise ``UsageError`` unless ``tag`` can be told from a version number and is safe in a file."""
-    if not _TAG.fullmatch(tag):
-        raise UsageError(
-            f"{tag!r} is not usable as a tag",
-            hint="use letters, digits, '.', '_' and '-', and at least one letter",
-        )
 
 
 @dataclass(frozen=True)
@@ -96,60 +79,56 @@ class Shelf:
 
     def number(self, selector: str) -> int | None:
         """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none."""
+        have = self.versions()
         if _VERSION.fullmatch(selector):
-            return int(selector) if int(selector) in self.versions() else None
-        version = self._latest() if selector == LATEST else self._tags().get(selector)
-        if version is not None and version not in self.versions():
-            have = ", ".join(map(str, self.versions())) or "none"
+            return int(selector) if int(selector) in have else None
+        version = (self._latest() if selector == LATEST else self._tags()).get(selector)
+        if version is not None and version not in have:
             raise ArtifactError(
-                f"{self.judge}@{selector} means version {version}, which is gone; versions: {have}",
+                f"{self.judge}@{selector} means version {version}, which is gone; "
+                f"versions: {', '.join(map(str, have)) or 'none'}",
                 hint=f"set {selector!r} again to a version that exists",
             )
         return version
 
-    def pointers(self) -> tuple[int | None, Mapping[str, int]]:
-        """Return ``latest`` and the tags; what is damaged counts as absent (see :meth:`faults`)."""
-        latest: int | None = None
-        tags: Mapping[str, int] = {}
-        with suppress(ArtifactError):
-            latest = self._latest()
-        with suppress(ArtifactError):
-            tags = self._tags()
-        return latest, tags
+    def names(self, faults: list[str] | None = None) -> dict[str, int]:
+        """Return what ``latest`` and each tag means; what is damaged is left out, and told to ``faults``."""
+        found: dict[str, int] = {}
+        for read in (self._latest, self._tags):
+            try:
+                found = read() | found  # a tag cannot take the place of ``latest``
+            except ArtifactError as error:
+                if faults is not None:
+                    faults.append(error.message)
+        return found
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the names."""
+        faults: list[str] = []
+        have = self.versions()
+        gone = [(name, version) for name, version in self.names(faults).items() if version not in have]
+        return faults + [f"{name!r} means version {version}, which is gone" for name, version in gone]
 
     def put(self, version: int, name: str, data: bytes) -> None:
         """Write a file into the folder of a version that exists, whole or not at all."""
         with self._writing():
             _write(self.path / str(version) / name, data)
 
-    def faults(self) -> list[str]:
-        """Return what is wrong with the pointers."""
-        faults = []
-        for read in (self._latest, self._tags):
-            try:
-                read()
-            except ArtifactError as error:
-                faults.append(error.message)
-        latest, tags = self.pointers()
-        named = [*([(LATEST, latest)] if latest is not None else []), *tags.items()]
-        have = self.versions()
-        return faults + [
-            f"{name!r} means version {version}, which is gone"
-            for name, version in named
-            if version not in have
-        ]
-
     def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool, wanted: int = 0) -> int:
         """Write the next version and return its number."""
         with self._writing():
             version = self._place(files, wanted)
-            latest = self.pointers()[0]
-            if make_latest and (latest is None or latest < version):
+            if make_latest and self.names().get(LATEST, 0) < version:
                 self._move(LATEST, version)
         return version
 
     def point(self, tag: str, version: int) -> None:
-        """Let ``tag``, or ``latest``, mean ``version``."""
+        """Let ``tag``, or ``latest``, mean ``version``; the tag is told from a number and safe in a file."""
+        if not _TAG.fullmatch(tag):
+            raise UsageError(
+                f"{tag!r} is not usable as a tag",
+                hint="use letters, digits, '.', '_' and '-', and at least one letter",
+            )
         with self._writing():
             self._move(tag, version)
 
@@ -170,26 +149,21 @@ class Shelf:
 
     def _move(self, tag: str, version: int) -> None:
         """Write what a name means, and note the move, and what it meant if nothing was noted yet."""
-        latest, tags = self.pointers()
-        old = latest if tag == LATEST else tags.get(tag)
-        if old is not None and not self.moves(tag):
-            self._note(tag, old)
+        old = self.names().get(tag)
+        noted = [old, version] if old is not None and not self.moves(tag) else [version]
         if tag == LATEST:
             _write(self.path / LATEST, f"{version}\n".encode())
         else:
             _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
-        self._note(tag, version)
-
-    def _note(self, tag: str, version: int) -> None:
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        line = json.dumps({"at": when, "name": tag, "version": version})
-        _write(self.path / _MOVES, f"{_read(self.path / _MOVES) or ''}{line}\n".encode())
+        lines = (json.dumps({"at": when, "name": tag, "version": one}) + "\n" for one in noted)
+        _write(self.path / _MOVES, f"{_read(self.path / _MOVES) or ''}{''.join(lines)}".encode())
 
     def _place(self, files: Callable[[int], Mapping[str, bytes]], wanted: int) -> int:
         for _ in range(_ATTEMPTS):
             # A number that a pointer still names is not given again, even if its folder was removed.
-            latest, tags = self.pointers()
-            taken = {latest or 0, *tags.values(), *self._numbers()}
+            entries = (entry.name for entry in self.path.iterdir())
+            taken = {0, *self.names().values(), *(int(name) for name in entries if _VERSION.fullmatch(name))}
             version = wanted if wanted and wanted not in taken else 1 + max(taken)
             staging = self.path / f".{version}.{uuid.uuid4().hex}"
             staging.mkdir()
@@ -207,9 +181,6 @@ class Shelf:
             f"{self.path}: other processes took {_ATTEMPTS} versions in a row", hint="save again later"
         )
 
-    def _numbers(self) -> Iterator[int]:
-        return (int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name))
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
@@ -221,32 +192,26 @@ class Shelf:
                 f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
 
-    def _latest(self) -> int | None:
+    def _latest(self) -> dict[str, int]:
         text = _read(self.path / LATEST)
-        if text is None:
-            return None
-        if not _VERSION.fullmatch(text.strip()):
+        if text is not None and not _VERSION.fullmatch(text.strip()):
             raise ArtifactError(
                 f"{self.path / LATEST} does not hold a version number", hint="set the tag 'latest' again"
             )
-        return int(text)
+        return {} if text is None else {LATEST: int(text)}
 
     def _tags(self) -> dict[str, int]:
-        text = _read(self.path / _TAGS)
-        if text is None:
-            return {}
         try:
-            tags = json.loads(text)
+            tags = json.loads(_read(self.path / _TAGS) or "{}")
         except (ValueError, RecursionError):
             tags = None
-        good = isinstance(tags, dict) and all(
+        if not isinstance(tags, dict) or not all(
             _TAG.fullmatch(tag) and type(version) is int and version > 0 for tag, version in tags.items()
-        )
-        if not good:
+        ):
             raise ArtifactError(
                 f"{self.path / _TAGS} does not hold tags and version numbers", hint="correct or remove it"
             )
-        return dict(tags)
+        return tags
 
 
 def _is_judge(name: str) -> bool:
