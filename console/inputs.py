@@ -53,7 +53,7 @@ def start_of(options: Checkpoints, store: Store) -> Start:
 
 def models_of(options: ModelsOptions, loaded: LoadedJudge) -> list[Model]:
     """Return the models of the options that a judge is asked with; ``offline`` among others has no address."""
-    names = loaded.answered_by(options.names)
+    names = [loaded.model.name] if loaded.named else options.names
     mixed = len(options.names) > 1 or loaded.named
     asked = [replace(options, api_base=None) if mixed and name == OFFLINE else options for name in names]
     return [Model.of(one, name=name) for one, name in zip(asked, names, strict=True)]
@@ -127,7 +127,7 @@ def judge_for(reference: str, options: JudgingOptions, store: Store, model: str)
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
     loaded = judge_for(reference, options, store, options.model)
-    (name,) = loaded.answered_by([options.model])
+    name = loaded.model.name if loaded.named else options.model
     return loaded.with_model(Model.of(options, name=name))
 
 

@@ -185,9 +185,10 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
         probabilities=options.probabilities,
     )
     mapping.check(loaded.judge)
-    if loaded.proven_for not in ("", loaded.judge.answer.strictness):
+    proven = loaded.artifact.about.strictness if loaded.artifact else ""
+    if proven not in ("", loaded.judge.answer.strictness):
         remark(
-            f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
+            f"{loaded.name} was proven for strictness {proven} and runs with "
             f"{loaded.judge.answer.strictness}: its scores do not hold for that"
         )
     remark(loaded.note)

@@ -22,28 +22,26 @@ from ..programs.asking import Asker, check_sampling
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
-from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .artifact_card import Artifact, rows_of
+from .artifact_card import rows_of
 from .artifacts import Store
 from .metric import DSPyMetric, metric_of
-from .naming import ADAPTER, Given, Name, named_prompt
+from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 from .resolving import ResolvedSampling, default_temperature, resolve_sampling, verifier_of
-
-_BASIC = ":basic"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LoadedJudge:
+class LoadedJudge(Prompt):
     """A judge with a prompt and a model: call it with the judge's inputs.
 
     Attributes:
         judge: the judge.
         state: its prompt.
         artifact: the compiled version; ``None`` for the basic prompt.
-        model: who answers.
-        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
         adapter: DSPy's prompt format.
+        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
+        standing: why a name stands for the basic prompt, in one line; empty if it does not.
+        model: who answers.
         concurrency: cases in flight at once.
         context: the ledger of all its calls.
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
@@ -51,17 +49,11 @@ class LoadedJudge:
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
-        standing: why a name stands for the basic prompt, in one line; empty if it does not.
         named: the reference of a detector that is named with its model, which no other model replaces; else empty.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
 
-    judge: Judge
-    state: PromptState
-    artifact: Artifact | None
     model: Model
-    wanted: Sampling
-    adapter: str
     concurrency: int
     context: CallContext
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
@@ -69,7 +61,6 @@ class LoadedJudge:
     stopping: Stopping = "settled"
     probabilities: Probabilities = "votes"
     reach: Reach = reached
-    standing: str = ""
     named: str = ""
     by_name: Name | None = field(default=None, compare=False)
 
@@ -90,7 +81,7 @@ class LoadedJudge:
         """``judge@version``, ``judge:basic``, or a detector with its model, such as ``nli:MODEL``."""
         if self.named:
             return self.named
-        return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
+        return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + BASIC
 
     @cached_property
     def _fit(self) -> ResolvedSampling:
@@ -113,11 +104,6 @@ class LoadedJudge:
         if not proven or same_model(proven, self.model.name):
             return ""
         return f"{self.name} was proven with {proven}, not with {self.model.name}: its scores do not hold for that"
-
-    @property
-    def proven_for(self) -> str:
-        """The strictness that the artifact was proven for; empty without an artifact or without tiers."""
-        return self.artifact.about.strictness if self.artifact else ""
 
     def __call__(self, **inputs: Any) -> Verdict:
         """Judge one row, given by the names its gold uses.
@@ -176,17 +162,18 @@ class LoadedJudge:
         return Asker(
             judge=self.judge,
             program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
-            lm=connect(self.model, self._context(self.judge.role), self.judge.role, self.reach),
-            frozen_lm=connect(frozen, self._context("judge"), reach=self.reach) if frozen else None,
+            lm=connect(
+                self.model, self.contexts.get(self.judge.role, self.context), self.judge.role, self.reach
+            ),
+            frozen_lm=connect(frozen, self.contexts.get("judge", self.context), reach=self.reach)
+            if frozen
+            else None,
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
             stopping=self.stopping,
             probabilities=self.probabilities,
         )
-
-    def _context(self, role: str) -> CallContext:
-        return self.contexts.get(role, self.context)
 
     @property
     def frozen_model(self) -> Model | None:
@@ -198,24 +185,22 @@ class LoadedJudge:
         """All models that are asked: who answers, and who answers the frozen steps."""
         return (self.model,) if self.frozen_model is None else (self.model, self.frozen_model)
 
-    def with_model(self, model: Model, *, draws: int | None = None) -> "LoadedJudge":
+    def with_model(self, model: Model, *, draws: int = 1) -> "LoadedJudge":
         """Return the same judge for another model, with as many samples as can differ there.
 
         A judge that was named without a version is what its name stands for with that model. A temperature that
-        ``model`` leaves open is the one that the artifact's search chose, else the one that
-        suits ``draws`` of each row (default: its samples). A detector that is named with its model takes the
-        settings of ``model`` only.
+        ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each
+        sample ``draws`` times. A detector that is named with its model takes the settings of ``model`` only.
         """
-        found = self._meant_with(model)
+        meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
         model = _own(named(self.named), model)
-        model.check_prompts(found.adapter)
-        model = _at(model, found.artifact)
-        draws = draws or found.wanted.samples
-        return replace(found, model=default_temperature(model, draws, found.judge.temperature))
+        model.check_prompts(meant.adapter)
+        return meant._asking(model, meant.wanted.samples * max(1, draws))
 
-    def _meant_with(self, model: Model) -> "LoadedJudge":
-        """Return what its name stands for with a model; itself if it was named with a version."""
-        return replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
+    def _asking(self, model: Model, draws: int) -> "LoadedJudge":
+        """Return the same prompt for a model, at the temperature that suits it."""
+        chosen = self.artifact.about.setting.temperature if self.artifact else None
+        return replace(self, model=default_temperature(model, draws, chosen, self.judge.temperature))
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
@@ -227,9 +212,8 @@ class LoadedJudge:
             return self
         adapter_named(adapter)
         if self.artifact:
-            hint = f"leave out --adapter, or name {self.judge.name}:basic"
-            raise UsageError(f"{self.name} was proven with {self.adapter} prompts", hint=hint)
-        return replace(self, adapter=adapter, by_name=self.by_name and self.by_name.with_adapter(adapter))
+            raise proven_with(self.artifact, self.adapter)
+        return replace(self, adapter=adapter, by_name=self.by_name and replace(self.by_name, adapter=adapter))
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
         """Return the same judge for each model; once for a detector that is named with its own.
@@ -239,23 +223,17 @@ class LoadedJudge:
             draws: how often everything is asked: repeats need a temperature at which draws differ, as samples do.
                 A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
-        asked = models[:1] if self.named else models
-        samples = [self._meant_with(model).wanted.samples for model in asked]
-        return [self.with_model(one, draws=n * max(1, draws)) for one, n in zip(asked, samples, strict=True)]
-
-    def answered_by(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the names of the models that answer where these are asked for."""
-        return [self.model.name] if self.named else names
+        return [self.with_model(one, draws=draws) for one in (models[:1] if self.named else models)]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
-        frozen = self.frozen_model
-        told = frozen and {
-            "frozen": self.judge.frozen,
-            "frozen_api_base": frozen.api_base,
-            "frozen_temperature": frozen.temperature,
-            "frozen_max_tokens": frozen.max_tokens,
-        }
+        told: dict[str, Any] = {}
+        if frozen := self.frozen_model:
+            names = ("api_base", "temperature", "max_tokens")
+            told = {
+                "frozen": self.judge.frozen,
+                **{f"frozen_{name}": getattr(frozen, name) for name in names},
+            }
         return {
             **self.stamp(),
             "prompt": self.state.id,
@@ -263,7 +241,7 @@ class LoadedJudge:
             "api_base": self.model.api_base,
             "max_tokens": self.model.max_tokens,
             "seed": self.model.seed,
-            **(told or {}),
+            **told,
         }
 
     def is_same(self, other: "LoadedJudge") -> bool:
@@ -343,27 +321,28 @@ def load_judge(
     of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
     """
     own = named(reference) if isinstance(reference, str) else None
-    given = Given(samples=samples, threshold=threshold, strictness=strictness)
+    asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
     if own:
-        prompt, by_name = given.prompt(named_judge(own), samples=SAMPLES.get(own.kind, 1)), None
+        draws = SAMPLES.get(own.kind, 1) if samples is None else samples
+        name = Name(judge=named_judge(own), store=store, version="basic", samples=draws, **asked)
     else:
-        prompt, by_name = named_prompt(reference, version, model.name if model else None, store, given)
+        name = Name.of(reference, version, store, samples=samples, **asked)
+    prompt = name.prompt(model.name if model else None)
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
-    verifier_of(
-        prompt.judge, Model(), verifier
-    )  # that there are no frozen steps is said before anything is asked
+    # that there are no frozen steps is said before anything is asked
+    verifier_of(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.wanted)
-    asked = _at(_own(own, model or Model()), prompt.artifact)
-    return LoadedJudge(
+    loaded = LoadedJudge(
         **vars(prompt),
-        model=default_temperature(asked, prompt.wanted.samples, prompt.judge.temperature),
+        model=_own(own, model or Model()),
         concurrency=concurrency,
         context=CallContext.fresh(),
         verifier=verifier,
         named=str(reference) if own else "",
-        by_name=by_name,
+        by_name=None if name.version else name,
     )
+    return loaded._asking(loaded.model, loaded.wanted.samples)
 
 
 def _own(own: Named | None, model: Model) -> Model:
@@ -378,11 +357,3 @@ def _own(own: Named | None, model: Model) -> Model:
             hint=f"name a language model: {own.kind}:provider/model",
         )
     return replace(model, name=own.model)
-
-
-def _at(model: Model, artifact: Artifact | None) -> Model:
-    """Return a model whose temperature was left open with the one that the search chose, if it chose one."""
-    chosen = artifact.about.setting.temperature if artifact else None
-    if chosen is None or model.temperature is not None or model.fixed_temperature:
-        return model
-    return replace(model, temperature=chosen)

@@ -9,7 +9,8 @@ asked, and without one the basic prompt: what was proven with one model says not
 import difflib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..engines.adapters import ADAPTERS
 from ..engines.channel import CallContext
@@ -24,15 +25,16 @@ from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from .artifact_card import Artifact
 from .artifacts import Store
+from .card import Card
 
-_BASIC = ":basic"
+BASIC = ":basic"
 ADAPTER = "chat"
 """DSPy's prompt format of a basic prompt for which none is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A judge with a prompt; its attributes are those of a :class:`~.loading.LoadedJudge`."""
+    """A judge with a prompt."""
 
     judge: Judge
     state: PromptState
@@ -43,115 +45,103 @@ class Prompt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """How a judge is asked: what is ``None`` is as its version was proven, or its basic prompt is asked."""
+class Name:
+    """A judge as it was named, and how it is asked: what is ``None`` is as its version was proven."""
 
+    judge: Judge
+    store: Store = field(repr=False)  # where its versions are
+    version: str = (
+        ""  # or a tag, or ``basic``; empty for what its name stands for with the model that is asked
+    )
+    file: str = ""  # the file that was named, if one was
+    kept: bool = False  # whether it was found by its name alone, so that each version says what the judge is
     samples: int | None = None
     threshold: float | None = None
     strictness: str | None = None
     adapter: str | None = None
 
-    def prompt(self, judge: Judge, artifact: Artifact | None = None, *, samples: int = 1) -> Prompt:
-        """Return a judge with the prompt of a version, or with its basic one, which is asked ``samples`` times."""
+    @classmethod
+    def of(cls, reference: str | Judge, version: str, store: Store, **asked: Any) -> "Name":
+        """Return what a reference names."""
+        if isinstance(reference, Judge):
+            return cls(judge=reference, store=store, version=version, **asked)
+        if reference.endswith(BASIC):
+            judge = find_judge(reference.removesuffix(BASIC), store)
+            return cls(judge=judge, store=store, version="basic", **asked)
+        named, version = _parted(reference)
+        judge, source = locate(named, store, version)
+        file = named if file_of(named)[0] else ""
+        return cls(judge=judge, store=store, version=version, file=file, kept=source != named, **asked)
+
+    def prompt(self, model: str | None) -> Prompt:
+        """Return what it stands for with a model; with none, whichever it is, the latest."""
+        version, standing = (self.version, "") if self.version else self._meaning(model)
+        if version == "basic":
+            return self._prompt(self.judge, None, standing)
+        artifact = self.store.load(f"{self.judge.name}@{version}")
+        if self.kept and not self.version:
+            return self._prompt(judge_of(artifact, self.store), artifact)
+        return self._prompt(fitting(self.judge, artifact, self.store, self.file), artifact)
+
+    def _prompt(self, judge: Judge, artifact: Artifact | None, standing: str = "") -> Prompt:
+        about = Card(judge=judge.name, version=1)
         if artifact is not None:
-            judge = judge.as_compiled(artifact.card)
+            judge, about = judge.as_compiled(artifact.card), artifact.about
             artifact.check(judge)
-        about = artifact.about if artifact else None
-        adapter = (about and about.adapter) or self.adapter or ADAPTER
+        adapter = about.adapter or self.adapter or ADAPTER
         if artifact is not None and self.adapter not in (None, adapter):
-            hint = f"leave out --adapter, or name {judge.name}{_BASIC}"
-            raise UsageError(f"{artifact.ref} was proven with {adapter} prompts", hint=hint)
-        proven = (about and about.strictness) or judge.answer.strictness
-        kept = about.thresholds if about else None
+            raise proven_with(artifact, adapter)
+        proven, kept = about.strictness or judge.answer.strictness, about.thresholds
         if wanted := self.strictness or proven:
             judge = with_strictness(judge, wanted)
         threshold = self.threshold
-        if kept and self.samples is None and threshold is None and wanted == proven:
+        if self.samples is None and threshold is None and wanted == proven:
             threshold = kept.threshold if judge.answer.scale.uses_threshold else None
-        draws = (kept.samples if kept else samples) if self.samples is None else self.samples
         return Prompt(
             judge=judge,
             state=artifact.state if artifact else PromptState.of(judge.basic()),
             artifact=artifact,
             adapter=adapter,
-            wanted=Sampling(samples=draws, threshold=threshold),
+            wanted=Sampling(
+                samples=kept.samples if self.samples is None else self.samples, threshold=threshold
+            ),
+            standing=standing,
+        )
+
+    def _meaning(self, model: str | None) -> tuple[str, str]:
+        """Return the version that the name stands for, or ``basic`` and why, in one line.
+
+        A version whose card names no model goes with any.
+        """
+        judge = self.judge.name
+        promoted = self.store.promoted(judge)
+        for one in promoted:
+            if model is None or one.problem or not one.model or same_model(one.model, model):
+                return str(one.version), ""
+        proving = f"jurist compile {self.file or judge}"
+        proving += "" if model in (None, OFFLINE) else f" --model {model}"
+        if promoted:
+            ref = promoted[0].ref
+            return "basic", (
+                f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
+                f"{ref} names it all the same; {proving} proves one"
+            )
+        if not (kept := self.store.list(judge)):
+            return (
+                "basic",
+                f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version",
+            )
+        newest = [one for one in kept if one.shipped == kept[0].shipped][-1]  # one's own come first
+        return "basic", (
+            f"no version of {judge} was shown to be better than its basic prompt, which is used; "
+            f"{newest.ref} names a version"
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Name:
-    """A judge that was named without a version: with another model it may stand for another prompt."""
-
-    judge: Judge  # the judge
-    store: Store = field(repr=False)  # where its versions are
-    given: Given  # how it is asked
-    keeps: bool = False  # whether it was found by its name alone, so that each version says what the judge is
-    reference: str = ""  # the file that was named, if one was
-
-    def with_adapter(self, adapter: str) -> "Name":
-        """Return the same, asked with another prompt format."""
-        return replace(self, given=replace(self.given, adapter=adapter))
-
-    def prompt(self, model: str | None) -> Prompt:
-        """Return what it stands for with a model; with none, whichever it is, the latest."""
-        name, store = self.judge.name, self.store
-        version, standing = meaning(name, model, store, self.reference)
-        if not version:
-            return replace(self.given.prompt(self.judge), standing=standing)
-        artifact = store.load(f"{name}@{version}")
-        if self.keeps:
-            return self.given.prompt(judge_of(artifact, store), artifact)
-        return self.given.prompt(fitting(self.judge, artifact, store, self.reference), artifact)
-
-
-def named_prompt(
-    reference: str | Judge, version: str, model: str | None, store: Store, given: Given
-) -> tuple[Prompt, Name | None]:
-    """Return the prompt that a reference means with a model, and the name, if it was one without a version."""
-    found = ""
-    if isinstance(reference, Judge):
-        judge, named = reference, ""
-    elif reference.endswith(_BASIC):
-        judge, version, named = find_judge(reference.removesuffix(_BASIC), store), "basic", ""
-    else:
-        named, version = parted(reference)
-        judge, found = locate(named, store, version)
-    file = named if file_of(named)[0] else ""
-    if not version:
-        keeps = found not in ("", named)
-        name = Name(judge=judge, store=store, given=given, keeps=keeps, reference=file)
-        return name.prompt(model), name
-    if version == "basic":
-        return given.prompt(judge), None
-    artifact = store.load(f"{judge.name}@{version}")
-    return given.prompt(fitting(judge, artifact, store, file), artifact), None
-
-
-def meaning(judge: str, model: str | None, store: Store, reference: str = "") -> tuple[int, str]:
-    """Return the version that a judge's name stands for, or 0 and in one line why it is the basic prompt.
-
-    A version whose card names no model goes with any.
-    """
-    promoted = store.promoted(judge)
-    for one in promoted:
-        if model is None or one.problem or not one.model or same_model(one.model, model):
-            return one.version, ""
-    proving = f"jurist compile {reference or judge}" + (
-        "" if model in (None, OFFLINE) else f" --model {model}"
-    )
-    if promoted:
-        ref = f"{judge}@{promoted[0].version}"
-        return 0, (
-            f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
-            f"{ref} names it all the same; {proving} proves one"
-        )
-    if not (kept := store.list(judge)):
-        return 0, f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version"
-    newest = [one for one in kept if one.shipped == kept[0].shipped][-1]  # one's own come first
-    return 0, (
-        f"no version of {judge} was shown to be better than its basic prompt, which is used; "
-        f"{judge}@{newest.version} names a version"
-    )
+def proven_with(artifact: Artifact, adapter: str) -> UsageError:
+    """Return the refusal of another prompt format than the one that a version was proven with."""
+    hint = f"leave out --adapter, or name {artifact.judge}{BASIC}"
+    return UsageError(f"{artifact.ref} was proven with {adapter} prompts", hint=hint)
 
 
 def find_judge(name: str, store: Store) -> Judge:
@@ -167,12 +157,13 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
     except JudgeError as unknown:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         if not kept:
-            raise _nearest(name, store) or unknown from None
-        named = [
-            one
-            for one in kept
-            if one.problem or (one.about and (one.about.definition or (one.about.judge_ref or name) != name))
-        ]
+            own = {one.judge for one in store.list() if not one.shipped}
+            close = difflib.get_close_matches(name, [*sorted(own), *CATALOGUE, *GENERATORS], n=1)
+            if not own.intersection(close):
+                raise unknown from None
+            hint = f"did you mean {close[0]}? jurist artifacts list has all"
+            raise JudgeError(f"no judge is called {name!r}", hint=hint) from None
+        named = [one for one in kept if one.problem or one.about.definition or one.about.reference != name]
         if not named:
             raise JudgeError(
                 f"{name}@{version or kept[0].version} was compiled from a judge that stands in no file",
@@ -242,18 +233,7 @@ def _goes_on(artifact: Artifact) -> str:
     return f": {artifact.ref} is asked as it was proven; {again}"
 
 
-def _nearest(name: str, store: Store) -> JudgeError | None:
-    """Return what to say if a name is nearly that of a judge of the user's; ``None`` if it is not."""
-    own = {one.judge for one in store.list() if not one.shipped}
-    close = difflib.get_close_matches(name, [*sorted(own), *CATALOGUE, *GENERATORS], n=1)
-    if not own.intersection(close):
-        return None
-    return JudgeError(
-        f"no judge is called {name!r}", hint=f"did you mean {close[0]}? jurist artifacts list has all"
-    )
-
-
-def parted(reference: str) -> tuple[str, str]:
+def _parted(reference: str) -> tuple[str, str]:
     """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither."""
     name, at, version = reference.rpartition("@")
     if not at or "/" in version or ":" in version:
@@ -265,22 +245,17 @@ def parted(reference: str) -> tuple[str, str]:
 
 def unfit(artifact: Artifact, store: Store) -> str:
     """Return why an artifact cannot be used with what is installed, in one line; empty if it can."""
+    about = artifact.about
     try:
-        judge = judge_of(artifact, store).as_compiled(artifact.card)
-        artifact.program(judge)
-        about, adapter = artifact.about, artifact.about.adapter or ADAPTER
-        if adapter not in ADAPTERS:
+        artifact.program(judge_of(artifact, store).as_compiled(artifact.card))
+        if (about.adapter or ADAPTER) not in ADAPTERS:
             made = about.versions.get("jurist")
-            newer = (
-                f"use jurist {made}, with which it was made"
-                if made
-                else "use the version that it was made with"
-            )
             raise ArtifactError(
-                f"it was proven with the prompt format {adapter!r}, which is not here", hint=newer
+                f"it was proven with the prompt format {about.adapter!r}, which is not here",
+                hint=f"use {f'jurist {made}' if made else 'the version'}, with which it was made",
             )
-        for role in ("model", "verifier"):
-            if (known := getattr(about, role)) and known.name:
+        for known in (about.model, about.verifier):
+            if known and known.name:
                 connect(Model(name=known.name), CallContext.fresh())
     except JuristError as error:
         return str(error)

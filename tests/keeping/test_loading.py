@@ -221,10 +221,11 @@ def test_a_judge_that_draws_by_itself_has_a_temperature_of_its_own(
 )
 def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: int, warm: float) -> None:
     for threshold in (None, *range(1, samples + 1)):
-        fit = resolve_sampling(Model(temperature=temperature), Sampling(samples=samples, threshold=threshold))
-        assert (fit.sampling.samples, fit.model.temperature) == (asked, warm)
-        assert bool(fit.note) == (asked < samples)
-        assert fit.sampling.threshold == (threshold if asked == samples else None)
+        wanted = Sampling(samples=samples, threshold=threshold)
+        model, sampling, note = resolve_sampling(Model(temperature=temperature), wanted)
+        assert (sampling.samples, model.temperature) == (asked, warm)
+        assert bool(note) == (asked < samples)
+        assert sampling.threshold == (threshold if asked == samples else None)
 
 
 def test_the_public_functions_take_the_same_names(store: Store) -> None:
@@ -257,14 +258,14 @@ def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
 @pytest.mark.parametrize(
     ("given", "draws", "samples", "temperature"),
     [
-        (None, None, 1, 0.0),  # as the search chose, whatever the samples
+        (None, 1, 1, 0.0),  # as the search chose, whatever the samples
         (None, 5, 1, 0.0),
-        (0.9, None, 3, 0.9),  # the user's wins, and brings the samples back
-        (0.0, None, 1, 0.0),
+        (0.9, 1, 3, 0.9),  # the user's wins, and brings the samples back
+        (0.0, 1, 1, 0.0),
     ],
 )
 def test_the_chosen_temperature_holds_unless_another_is_given(
-    store: Store, given: float | None, draws: int | None, samples: int, temperature: float
+    store: Store, given: float | None, draws: int, samples: int, temperature: float
 ) -> None:
     card = {"thresholds": {"samples": 3, "threshold": 1}, "setting": {"temperature": 0.0}}
     store.save(FECT, changed(FECT, "Cold."), card, [], make_latest=True)

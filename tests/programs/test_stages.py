@@ -128,7 +128,7 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     assert done.json["strictness"] == "irrefutable"
     assert "reliable" in done.json["positive"]
     loaded = load_judge("cognibench", store=Store(store))
-    assert (loaded.judge.answer.strictness, loaded.proven_for) == ("irrefutable", "irrefutable")
+    assert loaded.judge.answer.strictness == "irrefutable"
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"reference": EVIDENCE, "sentences": ["It closed in 1911."]}) + "\n")
 
