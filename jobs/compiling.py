@@ -166,7 +166,7 @@ def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:
     best = result.best
     kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
     if work.checkpoint is not None:
-        work.checkpoint.keep(work.checkpoint.best.name, kept)
+        work.checkpoint.keep("best.json", kept)
     number = len(result.board.candidates)
     return f"{before}best so far: {result.board.name(best)} ({best.id}), of {number} candidates"
 

@@ -21,9 +21,8 @@ from ..engines.meter import Budget
 from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
 from ..gold.writing import json_text
-from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import LoadedJudge
-from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.paying import PaidJob, Start, checkpoint_folder, paying
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, some, tried
@@ -236,7 +235,7 @@ def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> 
         raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another output")
     if _job_of(output) != job_id(fingerprint):
         raise CheckpointError(f"{output} is the output of another job", hint="name another output")
-    unfinished = start.root is not None and Checkpoint.at(start.root, fingerprint).folder.exists()
+    unfinished = start.root is not None and checkpoint_folder(start.root, fingerprint).exists()
     return not start.fresh and not unfinished
 
 

@@ -1,41 +1,16 @@
 """Locks on folders and output files, so that two processes never work on one.
 
-They are held by the operating system and gone with the process, even a killed one. The lock of a folder is the
-process's own: taking it again in the same process succeeds. A file system without locks (some network ones) is worked
-on without.
+They are held by the operating system and gone with the process, even a killed one. A file system without locks (some
+network ones) is worked on without.
 """
 
 import os
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import UsageError
-
-_NAME = "lock"
-_LOCKS: dict[Path, int] = {}
-_GUARD = threading.Lock()
-
-
-def held(folder: Path) -> bool:
-    """Take the lock of an existing folder for this process; return whether it holds it now."""
-    path = folder.resolve() / _NAME
-    with _GUARD:
-        if path in _LOCKS and path.exists():
-            return True
-        _close(path)
-        free, descriptor = _taken(path)
-        if descriptor is not None:
-            _LOCKS[path] = descriptor
-        return free
-
-
-def let_go(folder: Path) -> None:
-    """Give the lock back; nothing happens if this process does not hold it."""
-    with _GUARD:
-        _close(folder.resolve() / _NAME)
 
 
 @contextmanager
@@ -52,7 +27,7 @@ def alone(output: Path) -> Iterator[bool]:
             raise UsageError(said, hint="copy the file, or name another --output")
     path = output.with_name(f".{output.name}.jurist-lock")
     try:
-        free, descriptor = _taken(path)
+        free, descriptor = taken(path)
     except OSError:
         # No file can be made here: whoever opens the output will say so, and nobody can continue it, as
         # that replaces it. A lock file that another user's process holds is the exception.
@@ -61,21 +36,21 @@ def alone(output: Path) -> Iterator[bool]:
         yield free
     finally:
         if free:
-            _removed(path, descriptor)
+            given_back(descriptor, lambda: path.unlink(missing_ok=True))
 
 
-def _removed(path: Path, descriptor: int | None) -> None:
-    """Remove a lock file and give the lock back, in the order that takes nobody else's file away."""
+def given_back(descriptor: int | None, remove: Callable[[], None]) -> None:
+    """Remove a lock file, or its folder, and give the lock back, in the order that takes nobody else's file away."""
     if sys.platform == "win32" and descriptor is not None:  # there, an open file cannot be removed
         os.close(descriptor)
         descriptor = None
     with suppress(OSError):
-        path.unlink()
+        remove()
     if descriptor is not None:
         os.close(descriptor)
 
 
-def _taken(path: Path) -> tuple[bool, int | None]:
+def taken(path: Path) -> tuple[bool, int | None]:
     """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -90,13 +65,6 @@ def _taken(path: Path) -> tuple[bool, int | None]:
         os.close(descriptor)
         return False, None
     return True, descriptor
-
-
-def _close(path: Path) -> None:
-    descriptor = _LOCKS.pop(path, None)
-    if descriptor is not None:
-        with suppress(OSError):
-            os.close(descriptor)
 
 
 if sys.platform == "win32":

@@ -7,6 +7,9 @@ as far as they go; what was sent and never answered counts as spent. The checkpo
 nothing left to ask again.
 """
 
+import hashlib
+import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,9 +23,9 @@ from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
 from ..engines.tracing import span
-from ..errors import BudgetExhausted, StoppedError, StopRequested, signal_name
-from .checkpoints import Checkpoint
-from .stopping import stopping
+from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
+from .locking import given_back, taken
+from .stopping import Stopping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,91 @@ class Work(Protocol):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same work when it is started again, as JSON values."""
+
+
+_LOCK = "lock"
+
+
+def checkpoint_folder(root: Path, fingerprint: Mapping[str, Any]) -> Path:
+    """Return where the checkpoint of some work is or would be."""
+    return root / hashlib.sha256(_text(fingerprint).encode()).hexdigest()[:16]
+
+
+class Checkpoint:
+    """The folder of unfinished work, named by its fingerprint, and held by this process until it is released.
+
+    The budget is no part of the fingerprint, so that work can go on with a larger one. The folder holds the
+    fingerprint and the journals of paid answers, and is removed when the work has ended.
+    """
+
+    def __init__(self, root: Path, work: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> None:
+        self.folder = checkpoint_folder(root, work)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            free, self._lock = taken(self.folder / _LOCK)
+            if not free:
+                raise CheckpointError(
+                    f"another process is working on this job in {self.folder}",
+                    hint="wait until it has ended, or end it first",
+                )
+            for entry in [one for one in self.folder.iterdir() if fresh and one.name != _LOCK]:
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+            self._check(resume=resume)
+            (self.folder / "job.json").write_text(_text(work) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise CheckpointError(
+                f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
+            ) from error
+
+    def _check(self, *, resume: bool) -> None:
+        """Refuse to begin where something was sent, unless it is to be continued, or was of an earlier version.
+
+        A process that was killed before its first call leaves nothing to go on with.
+        """
+        said, hint = "", ""
+        if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
+            said = f"an unfinished run of this job is kept in {self.folder}"
+            hint = "add --resume to continue it without paying again, or --fresh to forget it"
+        elif any(self.folder.rglob("journal-*.jsonl")):
+            said = f"an unfinished run of an earlier version is kept in {self.folder}"
+            hint = "go on with that version, or add --fresh to forget it"
+        if said:
+            self.release()
+            raise CheckpointError(said, hint=hint)
+
+    def journal(self, number: int = 0) -> Path:
+        """Return the file of the paid answers of one role of the job."""
+        return self.folder / f"journal-{number}.sqlite"
+
+    def keep(self, name: str, data: Any) -> None:
+        """Write a JSON file into the checkpoint."""
+        (self.folder / name).write_text(_text(data) + "\n", encoding="utf-8")
+
+    def release(self) -> None:
+        """Let other processes continue the job; one that ends lets them anyway."""
+        given_back(self._lock, lambda: None)
+        self._lock = None
+
+    def remove(self) -> None:
+        """Remove the checkpoint: the job has ended."""
+        given_back(self._lock, lambda: shutil.rmtree(self.folder))
+        self._lock = None
+        with suppress(OSError):  # another job's checkpoint is there, or that job has just removed the folder
+            self.folder.parent.rmdir()
+
+
+def _begun(path: Path) -> bool:
+    journal = Journal(path)
+    begun = journal.begun
+    journal.close()
+    return begun
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=2)
 
 
 class PaidJob:
@@ -105,20 +193,15 @@ class PaidJob:
         """Return the error that says what is kept, and how to go on."""
         limit = "" if signal else "raise the limit and "
         if self.silence:
-            why, limit = (
-                f"{why}; {self.silence}",
-                "check the model's address and its server, raise the limit and ",
-            )
-        if self.checkpoint is None:
-            return StoppedError(f"{why}; nothing is kept", hint=f"{limit}start again", signal=signal)
-        if not self._begun:
-            return StoppedError(f"{why}; nothing was paid", hint=f"{limit}start again", signal=signal)
-        said = "; ".join(part for part in (why, self.on_stop()) if part)
-        return StoppedError(
-            f"{said}; {self.kept} paid answers are kept in {self.checkpoint.folder}",
-            hint=f"{limit}add --resume to go on without paying again",
-            signal=signal,
-        )
+            why = f"{why}; {self.silence}"
+            limit = "check the model's address and its server, raise the limit and "
+        if self.checkpoint and self._begun:
+            why = "; ".join(part for part in (why, self.on_stop()) if part)
+            kept = f"{self.kept} paid answers are kept in {self.checkpoint.folder}"
+            hint = f"{limit}add --resume to go on without paying again"
+        else:
+            kept, hint = f"nothing {'was paid' if self.checkpoint else 'is kept'}", f"{limit}start again"
+        return StoppedError(f"{why}; {kept}", hint=hint, signal=signal)
 
     @property
     def _begun(self) -> bool:
@@ -146,16 +229,22 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     if start.fresh:  # before anything is forgotten, as whoever is asked may say no
         start.on_open(dict.fromkeys(work.roles, 0))
     if start.root is not None:
-        checkpoint = Checkpoint.open(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
+        checkpoint = Checkpoint(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
     job = PaidJob(work, checkpoint)
     ended = stopped = False
     try:
-        with span(f"jurist {type(work).__name__.strip('_').lower()}"), _stops_said(job):
+        with span(f"jurist {type(work).__name__.strip('_').lower()}"):
             if not start.fresh:
                 start.on_open(job.paid)
-            with stopping(job.meter):
+            with Stopping(job.meter):
                 yield job
         ended = not job.unfinished
+    except (StopRequested, BudgetExhausted) as stop:
+        stopped = True
+        raise job._stopped(str(stop), getattr(stop, "signal", None)) from stop
+    except KeyboardInterrupt:
+        stopped, number = True, job.meter.signal or SIGINT
+        raise job._stopped(f"stopped by {signal_name(number)}", number) from None
     except StoppedError:
         stopped = True
         raise
@@ -164,17 +253,3 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         if new and start.root is not None:
             with suppress(OSError):  # the checkpoint is there, or something else was put there meanwhile
                 start.root.parent.rmdir()
-
-
-@contextmanager
-def _stops_said(job: PaidJob) -> Iterator[None]:
-    """Make one error of all the ways in which work is stopped."""
-    try:
-        yield
-    except StopRequested as stop:
-        raise job._stopped(str(stop), stop.signal) from stop
-    except BudgetExhausted as stop:
-        raise job._stopped(str(stop)) from stop
-    except KeyboardInterrupt:
-        number = job.meter.signal or SIGINT
-        raise job._stopped(f"stopped by {signal_name(number)}", number) from None

@@ -11,10 +11,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from ..engines.meter import Meter
 from ..errors import signal_name
@@ -30,7 +29,7 @@ _PAUSE = 0.1  # seconds between two nudges
 
 
 class Stopping:
-    """Whether a signal has stopped some work, and which. Made by :func:`stopping`."""
+    """Lets signals stop the calls of a meter within a ``with`` block; says whether one has, and which."""
 
     def __init__(self, meter: Meter) -> None:
         self.signal: int | None = None
@@ -38,10 +37,10 @@ class Stopping:
         self._asked, self._over = threading.Event(), threading.Event()
         self._before: dict[int, Any] = {}
 
-    def begin(self) -> None:
+    def __enter__(self) -> Self:
         """Install the handlers, where this thread may."""
         if threading.current_thread() is not threading.main_thread():
-            return
+            return self
         for number in _SIGNALS:
             # None is a handler that was not installed from Python: whose it is, nobody knows.
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
@@ -51,8 +50,9 @@ class Stopping:
                 self._before[_NUDGE] = signal.signal(_NUDGE, lambda number, frame: None)
             # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
             threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
+        return self
 
-    def end(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """Put the handlers of before back."""
         self._over.set()
         self._asked.set()
@@ -95,14 +95,3 @@ def _send(number: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
         signal.raise_signal(number)
-
-
-@contextmanager
-def stopping(meter: Meter) -> Iterator[Stopping]:
-    """Let signals stop the calls of a meter within a block."""
-    found = Stopping(meter)
-    found.begin()
-    try:
-        yield found
-    finally:
-        found.end()

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from ..engines.meter import Amount, Meter
 from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
-from ..keeping.stopping import GRACE, stopping
+from ..keeping.stopping import GRACE, Stopping
 from .runner import RunPlan
 from .state import Changes
 from .summary import Summary
@@ -79,14 +79,14 @@ def judged_on_ray(
     with TemporaryDirectory(dir=folder.resolve(), prefix=".said-") as said:
         fleet, meter = _Fleet(works, Path(said), on_row), Meter()
         try:
-            with stopping(meter):
+            with Stopping(meter):
                 fleet.begin(on_begin)
                 fleet.wait()
         except KeyboardInterrupt:
             again = Meter()
             fleet.stop(meter.signal or SIGINT)
             try:
-                with stopping(again):
+                with Stopping(again):
                     fleet.wait(until=monotonic() + GRACE)
             except KeyboardInterrupt:
                 fleet.stop(again.signal or SIGINT)

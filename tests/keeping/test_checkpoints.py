@@ -11,7 +11,9 @@ from attempts import states
 
 from jurist.engines.journal import Journal
 from jurist.errors import CheckpointError
-from jurist.keeping.checkpoints import Checkpoint
+from jurist.keeping.paying import Checkpoint, checkpoint_folder
+
+JOB = {"judge": "fect:basic", "seed": 1, "options": {"steps": "2"}}
 
 
 def pay(path: Path, calls: int = 1) -> None:
@@ -22,91 +24,92 @@ def pay(path: Path, calls: int = 1) -> None:
     journal.close()
 
 
-JOB = {"judge": "fect:basic", "seed": 1, "options": {"steps": "2"}}
+def opened(root: Path, *, resume: bool = False, fresh: bool = False) -> Checkpoint:
+    """Open the checkpoint of the job, and let it go as a process that ends does."""
+    found = Checkpoint(root, JOB, resume=resume, fresh=fresh)
+    found.release()
+    return found
 
 
-def test_the_same_job_is_found_whatever_the_order_of_its_keys(tmp_path: Path) -> None:
-    first = Checkpoint.open(tmp_path, JOB, resume=False)
-    again = Checkpoint.open(tmp_path, dict(reversed(JOB.items())), resume=True)
-    assert first.folder == again.folder
-    assert json.loads((first.folder / "job.json").read_text()) == JOB
-
-
-@pytest.mark.parametrize("change", [{"seed": 2}, {"judge": "fect:3d"}, {"options": {"steps": "3"}}])
-def test_another_job_is_another_folder(tmp_path: Path, change: dict[str, object]) -> None:
-    first = Checkpoint.open(tmp_path, JOB, resume=False)
-    assert Checkpoint.open(tmp_path, {**JOB, **change}, resume=False).folder != first.folder
-
-
-def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
-    kept = Checkpoint.open(tmp_path, JOB, resume=False)
-    pay(kept.journal())
-    with pytest.raises(CheckpointError, match="resume=True"):
-        Checkpoint.open(tmp_path, JOB, resume=False)
-    assert states(kept.journal()) == ["sent"]
-    assert states(Checkpoint.open(tmp_path, JOB, resume=True).journal()) == ["sent"]
-    assert not Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).journal().exists()
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        (dict(reversed(JOB.items())), True),
+        ({"seed": 2}, False),
+        ({"judge": "fect:3d"}, False),
+        ({"options": {"steps": "3"}}, False),
+    ],
+)
+def test_the_same_job_is_found_again_and_no_other(
+    tmp_path: Path, change: dict[str, object], same: bool
+) -> None:
+    folder = opened(tmp_path).folder
+    assert json.loads((folder / "job.json").read_text()) == JOB
+    assert (checkpoint_folder(tmp_path, {**JOB, **change}) == folder) == same
 
 
 @pytest.mark.parametrize(
     ("left", "begun"),
-    [({}, False), ({"journal-0.sqlite": 0}, False), ({"journal-0.sqlite": 0, "journal-1.sqlite": 1}, True)]
-    + [({"a/journal-0.sqlite": 2}, True)],
+    [
+        ({}, False),
+        ({"journal-0.sqlite": 0}, False),
+        ({"journal-0.sqlite": 0, "journal-1.sqlite": 1}, True),
+        ({"a/journal-0.sqlite": 2}, True),
+    ],
 )
-def test_a_run_that_was_killed_before_its_first_answer_is_none(
+def test_what_was_begun_is_not_overwritten_unless_it_is_to_be_forgotten(
     tmp_path: Path, left: dict[str, int], begun: bool
 ) -> None:
-    folder = Checkpoint.open(tmp_path, JOB, resume=False).folder
+    folder = opened(tmp_path).folder
     for name, calls in left.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         pay(folder / name, calls)
-    if begun:
-        with pytest.raises(CheckpointError, match="resume=True"):
-            Checkpoint.open(tmp_path, JOB, resume=False)
-    else:
-        assert Checkpoint.open(tmp_path, JOB, resume=False).folder == folder
+    for _ in range(2):
+        if begun:
+            with pytest.raises(CheckpointError, match="resume=True"):
+                opened(tmp_path)
+        else:
+            opened(tmp_path)
+    opened(tmp_path, resume=True)
+    assert {name: len(states(folder / name)) for name in left} == left
+    opened(tmp_path, fresh=True)
+    assert not any(folder.rglob("journal-*"))
 
 
 def test_a_run_of_an_earlier_version_is_not_paid_again(tmp_path: Path) -> None:
-    folder = Checkpoint.open(tmp_path, JOB, resume=False).folder
+    folder = opened(tmp_path).folder
     (folder / "journal-0.jsonl").write_text("paid\n")
     with pytest.raises(CheckpointError, match="earlier version is kept in"):
-        Checkpoint.open(tmp_path, JOB, resume=True)
-    assert not any(Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).folder.glob("journal-*"))
+        opened(tmp_path, resume=True)
+    assert not any(opened(tmp_path, fresh=True).folder.glob("journal-*"))
 
 
-def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
-    assert Checkpoint.open(tmp_path / "new", JOB, resume=True).folder.is_dir()
-
-
-def test_removed_with_its_empty_parent_only(tmp_path: Path) -> None:
-    root = tmp_path / "all"
-    one, two = (Checkpoint.open(root, {**JOB, "seed": seed}, resume=False) for seed in (1, 2))
+@pytest.mark.parametrize("rival", [False, True])
+def test_removed_with_its_empty_parent_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rival: bool
+) -> None:
+    root, remove = tmp_path / "all", shutil.rmtree
+    one, two = (Checkpoint(root, {**JOB, "seed": seed}, resume=False) for seed in (1, 2))
     one.keep("best.json", {"prompt": "é"})
     assert json.loads((one.folder / "best.json").read_text(encoding="utf-8")) == {"prompt": "é"}
     one.remove()
     assert root.is_dir()
+    if rival:  # another job removes the parent first
+
+        def both(folder: Path) -> None:
+            remove(folder)
+            folder.parent.rmdir()
+
+        monkeypatch.setattr(shutil, "rmtree", both)
     two.remove()
     assert not root.exists()
-
-
-def test_another_job_may_remove_the_parent_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Checkpoint.open(tmp_path / "all", JOB, resume=False)
-    remove = shutil.rmtree
-
-    def both(folder: Path) -> None:
-        remove(folder)
-        folder.parent.rmdir()
-
-    monkeypatch.setattr(shutil, "rmtree", both)
-    one.remove()
-    assert not (tmp_path / "all").exists()
 
 
 HOLDER = """
 import sys
 from pathlib import Path
-from jurist.keeping.checkpoints import Checkpoint
-Checkpoint.open(Path(sys.argv[1]), {"seed": 1}, resume=True)
+from jurist.keeping.paying import Checkpoint
+held = Checkpoint(Path(sys.argv[1]), {"seed": 1}, resume=True)
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -121,22 +124,14 @@ def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
         assert other.stdout.readline() == "held\n"
         for way in ({"resume": True}, {"resume": False}, {"resume": False, "fresh": True}):
             with pytest.raises(CheckpointError, match=r"^another process is working on this job in .*; wait"):
-                Checkpoint.open(tmp_path, job, **way)
-        kept = Checkpoint.at(tmp_path, job)
-        assert (kept.folder / "job.json").exists(), "--fresh took nothing from the one that is at work"
-        Checkpoint.open(tmp_path, {"seed": 2}, resume=False).remove()
+                Checkpoint(tmp_path, job, **way)
+        kept = checkpoint_folder(tmp_path, job) / "job.json"
+        assert kept.exists(), "--fresh took nothing from the one that is at work"
+        Checkpoint(tmp_path, {"seed": 2}, resume=False).remove()
         other.kill()
-    Checkpoint.open(tmp_path, job, resume=True).remove()
-
-
-def test_released_is_free_for_others(tmp_path: Path) -> None:
-    mine = Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
-    pay(mine.journal())
+    mine = Checkpoint(tmp_path, job, resume=True)
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
     assert "another process is working on this job" in refused.stderr
     mine.release()
-    assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"
-    with pytest.raises(CheckpointError, match="resume=True"):
-        Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
     assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"

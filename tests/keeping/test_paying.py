@@ -16,7 +16,7 @@ from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import JuristError, StoppedError
 from jurist.keeping.paying import PaidJob, Start, paying
-from jurist.keeping.stopping import stopping
+from jurist.keeping.stopping import Stopping
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 
@@ -108,7 +108,7 @@ def test_an_ignored_signal_stays_ignored(serve: Callable[..., Any], tmp_path: Pa
 
 def test_handlers_are_those_of_before_again() -> None:
     before = [signal.getsignal(number) for number in CODES]
-    with stopping(Meter()):
+    with Stopping(Meter()):
         assert [signal.getsignal(number) for number in CODES] != before
     assert [signal.getsignal(number) for number in CODES] == before
 
@@ -117,7 +117,7 @@ def test_another_thread_installs_none() -> None:
     before, found = [signal.getsignal(number) for number in CODES], []
 
     def work() -> None:
-        with stopping(Meter()):
+        with Stopping(Meter()):
             found.extend(signal.getsignal(number) for number in CODES)
 
     thread = threading.Thread(target=work)
@@ -130,7 +130,7 @@ def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.Monke
     monkeypatch.setattr("jurist.keeping.stopping.GRACE", 0.05)
     meter = Meter()
     meter.reserve()
-    with stopping(meter) as stop:
+    with Stopping(meter) as stop:
         signal.raise_signal(signal.SIGTERM)  # something is in flight: nothing is raised
         with pytest.raises(KeyboardInterrupt):
             time.sleep(60)
@@ -138,7 +138,7 @@ def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.Monke
 
 
 def test_with_nothing_in_flight_it_ends_at_once() -> None:
-    with stopping(Meter()), pytest.raises(KeyboardInterrupt):
+    with Stopping(Meter()), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 
 
