@@ -36,7 +36,7 @@ from ..report.page import as_page
 from ..report.plotting import draw
 from ..report.saved import saved_report
 from ..report.scores import (
-    confusion_counts,
+    confusion_table,
     disagreement_cell,
     disagreement_words,
     metric_cell,
@@ -135,9 +135,9 @@ def show(options: ShowOptions) -> Result:
         }
         data["confusion"] = counts = {name: one for name, one in counted.items() if one}
         body += [
-            part.table
+            part
             for name, one in counts.items()
-            for part in confusion_counts(f"{name} on the sealed test", one)
+            for part in confusion_table(f"{name} on the sealed test", one)
         ]
         body += [] if counts else [f"{artifact.ref} keeps no classes that could be taken for each other"]
     if not (body or options.json):

@@ -5,8 +5,8 @@ from the gold again, whose cases are known by the hash of their inputs.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,14 +21,14 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from .differing import against_before, prompt_changes
-from .document import Document, Facts, Lines, Part, Section, Tone
+from .document import Document, Part, Section, Tone
 from .history import basic_state, search_parts
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
 from .scores import (
     OFFLINE,
     class_table,
-    confusion_counts,
+    confusion_table,
     counts_line,
     disagreement_words,
     reference_tables,
@@ -41,7 +41,7 @@ from .table import Table, table
 from .views import TAKEN
 from .votes import credit_of, reliability_parts, sure_parts
 
-_HEADLINES: Mapping[str, tuple[str, Tone]] = {
+_HEADLINES: dict[str, tuple[str, Tone]] = {
     "better": ("Compiling made it better", "good"),
     "worse": ("Compiling made it worse", "bad"),
     "not shown to be better": ("Not shown to be better", "open"),
@@ -60,44 +60,81 @@ class ArtifactReport:
     store: Store  # for the basic prompt of artifacts without a history
     gold: Gold | None  # the set that it was proven on, if that could be read
     no_gold: str = ""  # why not, if not
-    _card: dict[str, Any] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse an artifact that was never proven."""
-        object.__setattr__(self, "_card", self.artifact.card)
-        if not (self._card.get("scores") and self._card.get("decision")):
-            raise JuristError(
-                f"{self.artifact.ref} has no proof to report", hint="compile it with jurist compile"
-            )
 
     def document(self) -> Document:
-        """Return the report."""
-        decision = self._card["decision"]
+        """Return the report. Raises ``JuristError`` if the artifact was never proven."""
+        card, artifact, optimizer = self._card, self.artifact, self._card.get("optimizer") or {}
+        decision, spend = card.get("decision"), card.get("spend") or {}
+        if not (card.get("scores") and decision):
+            raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
         headline, tone = _HEADLINES[decision["verdict"]]
+        metric = decision["metric"]
+        succession = against_before(artifact, self.judge, self.store)
+        older = [f"Against the version before it: {succession.words}."] if succession else []
+        sure = sure_parts(self.judge, self._proof, self._sampling.samples) if self._proof else []
+        sections = (
+            Section(
+                "scores",
+                "Scores",
+                [
+                    *score_parts(card["scores"], metric, "the sealed test"),
+                    *reference_tables(card.get("references"), metric),
+                    *(counts_line(system, card["counts"][system]) for system in SYSTEMS),
+                    *older,
+                ],
+                intro="On the sealed test, each with the interval in which it is likely to be over all cases "
+                "of the same kind. The star marks the metric that was compiled for.",
+            ),
+            Section("classes", "What was taken for what", self._classes(), intro=TAKEN),
+            Section(
+                "votes",
+                "How sure it is",
+                [*sure, *reliability_parts(card.get("calibration") or {})],
+                intro=f"Samples a case: {self._sampling.samples}.",
+            ),
+            Section(
+                "search",
+                "The search",
+                search_parts(artifact),
+                intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
+                "The choice was made by a lower bound and not by the highest dot: the best of many noisy means is "
+                "mostly luck.",
+            ),
+            Section(
+                "prompt",
+                "What changed in the prompt",
+                prompt_changes(basic_state(artifact, self.store), artifact.state),
+                intro="Green words were added by compiling, red ones were removed.",
+            ),
+            self._cases(),
+            Section(
+                "people",
+                "Gold, people and groups",
+                list(self._people()),
+                intro="What the judge was held against. The human ceiling is how well each rater does against the "
+                "others: a judge that reaches it agrees with people as well as they agree with each other.",
+            ),
+            Section(
+                "robustness",
+                "Attacks and biases",
+                [robustness_table(one, robustness_about(one)) for one in artifact.robustness],
+                intro="How often the answer changed when the judged text was changed in a way that must not change "
+                "it. The control is the same text asked again: what changes there changes by itself.",
+            ),
+            Section("cost", "What it cost", [*self._spending(), spend_line(spend)]),
+            Section("unmeasured", "Not measured", list(self._unmeasured())),
+            Section("provenance", "Where it comes from", [self._provenance()]),
+        )
         return Document(
-            subject=self.artifact.ref,
-            about=f"compiled {self._card['created'][:10]} on {self._card['gold']['name']}",
+            subject=artifact.ref,
+            about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
             headline=headline,
             tone=tone,
-            lead=tuple(self._lead(decision)),
-            sections=(
-                self._scores(),
-                self._classes(),
-                self._votes(),
-                self._search(),
-                self._prompt(),
-                self._cases(),
-                self._people(),
-                self._robustness(),
-                self._spend(),
-                Section(
-                    name="unmeasured", title="Not measured", parts=(Lines(texts=tuple(self._unmeasured())),)
-                ),
-                self._provenance(),
-            ),
+            lead=list(self._lead(decision)),
+            sections=sections,
         )
 
-    def _lead(self, decision: Mapping[str, Any]) -> Iterator[str]:
+    def _lead(self, decision: dict[str, Any]) -> Iterator[str]:
         level = f"{decision.get('level', 0.95) * 100:.4g} % interval"
         yield (
             f"{decision['metric']} went from {decision['basic']:.3f} to {decision['compiled']:.3f} "
@@ -127,107 +164,58 @@ class ArtifactReport:
             yield OFFLINE[0].upper() + OFFLINE[1:] + "."
 
     @property
+    def _card(self) -> dict[str, Any]:
+        return self.artifact.card
+
+    @property
     def _openings(self) -> int:
-        return int(self._card.get("test_openings") or 1)
+        return self.artifact.about.test_openings
 
     @property
     def _offline(self) -> bool:
-        return (self._card.get("model") or {}).get("name") == "offline"
+        return self.artifact.model == "offline"
 
     @cached_property
     def _proof(self) -> tuple[dict[str, Any], ...]:
         return self.artifact.proof()
 
-    @cached_property
-    def _known(self) -> dict[str, Case]:
-        return {case.id: case for case in self.gold.cases} if self.gold else {}
-
     def _rows(self, system: str) -> list[Row]:
         return rows_of(self.judge.answer, self._proof, system)
 
     @property
-    def _seed(self) -> int:
-        return int((self._card.get("optimizer") or {}).get("seed") or 0)
-
-    @cached_property
     def _sampling(self) -> Sampling:
-        kept = self._card.get("thresholds") or {}
-        return Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
+        kept = self.artifact.about.thresholds
+        return Sampling(samples=kept.samples, threshold=kept.threshold)
 
-    def _scores(self) -> Section:
-        counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in SYSTEMS))
-        metric = self._card["decision"]["metric"]
-        succession = against_before(self.artifact, self.judge, self.store)
-        older = (Lines(texts=(f"Against the version before it: {succession.words}.",)),) if succession else ()
-        return Section(
-            name="scores",
-            title="Scores",
-            intro="On the sealed test, each with the interval in which it is likely to be over all cases "
-            "of the same kind. The star marks the metric that was compiled for.",
-            parts=(
-                *score_parts(self._card["scores"], metric, "the sealed test"),
-                *reference_tables(self._card.get("references"), metric),
-                counted,
-                *older,
-            ),
-        )
-
-    def _classes(self) -> Section:
+    def _classes(self) -> list[Part]:
         rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
         parts: list[Part] = []
         for system, own in rows.items():
-            parts += confusion_counts(system, confused(self.judge.answer.scale, own))
+            parts += confusion_table(system, confused(self.judge.answer.scale, own))
         for system, own in rows.items():
-            found = [one.to_json() for one in class_scores(own, self.judge.comparison)]
-            parts += class_table(f"each class against the rest, {system}", found)
-        return Section(name="classes", title="What was taken for what", intro=TAKEN, parts=tuple(parts))
-
-    def _votes(self) -> Section:
-        samples = self._sampling.samples
-        parts = sure_parts(self.judge, self._proof, samples) if self._proof else ()
-        kept = reliability_parts(self._card.get("calibration") or {})
-        return Section(
-            name="votes", title="How sure it is", intro=f"Samples a case: {samples}.", parts=(*parts, *kept)
-        )
-
-    def _search(self) -> Section:
-        optimizer = self._card["optimizer"]
-        return Section(
-            name="search",
-            title="The search",
-            intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
-            "The choice was made by a lower bound and not by the highest dot: the best of many noisy means is mostly "
-            "luck.",
-            parts=tuple(search_parts(self.artifact)),
-        )
-
-    def _prompt(self) -> Section:
-        parts = prompt_changes(basic_state(self.artifact, self.store), self.artifact.state)
-        return Section(
-            name="prompt",
-            title="What changed in the prompt",
-            intro="Green words were added by compiling, red ones were removed.",
-            parts=parts,
-        )
+            scored = [one.to_json() for one in class_scores(own, self.judge.comparison)]
+            parts += class_table(f"each class against the rest, {system}", scored)
+        return parts
 
     def _cases(self) -> Section:
         if not self._proof:
-            return Section(name="cases", title="The cases")
-        missing = sum(row["case"] not in self._known for row in self._proof)
+            return Section("cases", "The cases")
+        known: dict[str, Case] = {case.id: case for case in self.gold.cases} if self.gold else {}
+        missing = sum(row["case"] not in known for row in self._proof)
         note = ""
         if missing:
             why = self.no_gold or f"{self.gold.source if self.gold else ''} no longer holds them"
             note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
-        found = paired_cases(self.judge.answer, self._proof, self._known, note)
-        told = [f"{found.units[name]} {name}" for name, _, _ in found.kinds if found.units.get(name)]
+        shown = paired_cases(self.judge.answer, self._proof, known, note)
+        told = [f"{shown.units[name]} {name}" for name, _, _ in shown.kinds if shown.units.get(name)]
         means = self.judge.comparison.right_means
-        right = f" (right means: {means})" if means else ""
         return Section(
-            name="cases",
-            title="The cases",
-            intro=f"The sealed test, {len(found.cases)} cases; of their units, {', '.join(told)}{right}. "
+            "cases",
+            "The cases",
+            [shown],
+            intro=f"The sealed test, {len(shown.cases)} cases; of their units, {', '.join(told)}"
+            f"{f' (right means: {means})' if means else ''}. "
             "Whoever changes the judge by what is read here needs new cases to prove it on.",
-            parts=(found,),
         )
 
     @cached_property
@@ -237,7 +225,7 @@ class ArtifactReport:
             return None
         return ceiling_of(self.gold, only=rated_in_test(self.gold, test))
 
-    def _people(self) -> Section:
+    def _people(self) -> Iterator[Part]:
         gold = self._card["gold"]
         rows = [
             ("gold", gold["name"]),
@@ -245,18 +233,11 @@ class ArtifactReport:
         ]
         described = self.gold.card if self.gold else {}
         rows += [(name, value) for name, value in described.items() if isinstance(value, str | int | float)]
-        parts: list[Part] = [Facts(rows=tuple((name, str(value)) for name, value in rows))]
+        yield table("", ["name", "value"], rows, layout="facts")
         if self._ceiling is not None:
-            parts.append(ceiling_table(self._ceiling))
+            yield ceiling_table(self._ceiling)
         if self._proof:
-            parts.append(self._groups())
-        return Section(
-            name="people",
-            title="Gold, people and groups",
-            intro="What the judge was held against. The human ceiling is how well each rater does against the others: "
-            "a judge that reaches it agrees with people as well as they agree with each other.",
-            parts=tuple(parts),
-        )
+            yield self._groups()
 
     def _groups(self) -> Table:
         credits: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -276,48 +257,36 @@ class ArtifactReport:
             f"groups of the sealed test{shown}", ["group", "units", "right, basic", "right, compiled"], rows
         )
 
-    def _robustness(self) -> Section:
-        measured = self.artifact.robustness
-        return Section(
-            name="robustness",
-            title="Attacks and biases",
-            intro="How often the answer changed when the judged text was changed in a way that must not change it. The "
-            "control is the same text asked again: what changes there changes by itself.",
-            parts=tuple(robustness_table(one, robustness_about(one)) for one in measured),
-        )
-
-    def _spend(self) -> Section:
-        spend = self._card["spend"]
+    def _spending(self) -> list[Table]:
         names = {"judge": "asking the judge", "proposer": "writing prompts", "total": "all"}
-        columns = ("calls", "input_tokens", "output_tokens", "cost")
         rows = [
             [
                 names.get(purpose, purpose),
-                *(f"{one[name]:.4f}" if name == "cost" else one[name] for name in columns),
+                *(one[name] for name in ("calls", "input_tokens", "output_tokens")),
+                f"{one['cost']:.4f}",
             ]
-            for purpose, one in (spend.get("by_purpose") or {}).items()
+            for purpose, one in (self._card["spend"].get("by_purpose") or {}).items()
         ]
-        parts = [table("", ["for", "calls", "input tokens", "output tokens", "USD"], rows)] if rows else []
-        return Section(name="cost", title="What it cost", parts=(*parts, Lines(texts=(spend_line(spend),))))
+        return [table("", ["for", "calls", "input tokens", "output tokens", "USD"], rows)] if rows else []
 
-    def _provenance(self) -> Section:
-        card = self._card
-        model = card.get("model") or {}
+    def _provenance(self) -> Table:
+        card, about = self._card, self.artifact.about
+        optimizer = card["optimizer"]
         rows = [
             ("judge", f"{card['judge']}, variant {card['variant']}"),
             (
                 "optimizer",
-                f"{card['optimizer']['name']}, seed {self._seed}, {card['optimizer'].get('ending', '')}",
+                f"{optimizer['name']}, seed {about.optimizer.seed or 0}, {optimizer.get('ending', '')}",
             ),
-            ("model", f"{model.get('name')}, temperature {model.get('temperature')}"),
-            ("prompts written by", str((card.get("prompt_model") or {}).get("name"))),
+            ("model", f"{about.model.name or None}, temperature {about.model.temperature}"),
+            ("prompts written by", str(about.prompt_model.name or None)),
             ("samples", self._sampling.words),
             ("openings of the test", str(self._openings)),
             ("gold sha256", card["gold"]["sha256"]),
             ("artifact sha256", self.artifact.sha256),
-            *((f"version of {name}", version) for name, version in (card.get("versions") or {}).items()),
+            *((f"version of {name}", version) for name, version in about.versions.items()),
         ]
-        return Section(name="provenance", title="Where it comes from", parts=(Facts(rows=tuple(rows)),))
+        return table("", ["name", "value"], rows, layout="facts")
 
     def _unmeasured(self) -> Iterator[str]:
         card, samples = self._card, self._sampling.samples

@@ -1,12 +1,11 @@
 """What differs from one judge to another: words of the prompt, demonstrations, settings, scores, and paired tests."""
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.proof import level_of
@@ -14,7 +13,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge, Metric
 from ..programs.state import PredictorPrompt, PromptState
-from .document import Changes, Word
+from .document import Changes, Word, text_of
 from .scores import metric_cell
 from .table import Table, table
 
@@ -72,54 +71,39 @@ def prompt_difference(one: Side, two: Side) -> str:
     """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
     the demonstrations that went (``-``) and came (``+``); empty if nothing did.
     """
-    lines = list(_changed(one.state, two.state))
-    return "\n".join([f"--- {one.name}", f"+++ {two.name}", *lines]) if lines else ""
-
-
-def _changed(before: PromptState, after: PromptState) -> Iterator[str]:
-    shown = dict(zip(sorted(after.predictors), prompt_changes(before, after), strict=True))
-    gone = prompt_changes(after, before)
-    old = dict(zip(sorted(before.predictors), gone, strict=True))
+    shown = dict(zip(sorted(two.state.predictors), prompt_changes(one.state, two.state), strict=True))
+    old = dict(zip(sorted(one.state.predictors), prompt_changes(two.state, one.state), strict=True))
+    lines: list[str] = []
     for name in sorted({*shown, *old}):
         if name not in shown:
-            yield f"## {name}: gone"
+            lines.append(f"## {name}: gone")
             continue
         words = shown[name].words
         if any(word.change != "same" for word in words):
-            yield f"## {name}: instruction"
-            yield "".join(map(_marked, words))
+            lines += [
+                f"## {name}: instruction",
+                "".join(_MARKS[word.change].format(word.text) for word in words),
+            ]
         demos = Counter(shown[name].examples)
         had = Counter(old[name].examples) if name in old else Counter[str]()
         if demos != had:
-            yield f"## {name}: demonstrations"
-            yield from _listed("-", had - demos)
-            yield from _listed("+", demos - had)
-
-
-def _marked(word: Word) -> str:
-    return _MARKS[word.change].format(word.text)
-
-
-def _listed(mark: str, demos: Counter[str]) -> Iterator[str]:
-    for demo in demos.elements():
-        first, *rest = demo.split("\n")
-        yield f"{mark} {first}"
-        yield from (f"  {line}" for line in rest)
+            lines.append(f"## {name}: demonstrations")
+        for mark, changed in (("-", had - demos), ("+", demos - had)):
+            lines += [f"{mark} {text}".replace("\n", "\n  ") for text in changed.elements()]
+    return "\n".join([f"--- {one.name}", f"+++ {two.name}", *lines]) if lines else ""
 
 
 def setting_rows(one: Side, two: Side) -> list[list[str]]:
     """Return the settings that differ: name, first, second; none where one of the two has no card."""
     if not (one.card and two.card):
         return []
-    found = [[name, str(_at(one.card, path)), str(_at(two.card, path))] for name, path in _SETTINGS.items()]
-    return [row for row in found if row[1] != row[2]]
-
-
-def _at(card: Mapping[str, Any], path: Sequence[str]) -> Any:
-    value: Any = card
-    for name in path:
-        value = (value or {}).get(name)
-    return value
+    rows = []
+    for setting, path in _SETTINGS.items():
+        values: list[Any] = [one.card, two.card]
+        for name in path:
+            values = [(value or {}).get(name) for value in values]
+        rows.append([setting, *map(str, values)])
+    return [row for row in rows if row[1] != row[2]]
 
 
 def score_rows(one: Side, two: Side) -> Table | None:
@@ -154,15 +138,13 @@ _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 def word_changes(before: str, after: str) -> tuple[Word, ...]:
     """Return the runs of words that stayed, were removed or were added: those of ``after`` give it back."""
-    return tuple(_runs(_TOKEN.findall(before), _TOKEN.findall(after)))
-
-
-def _runs(before: list[str], after: list[str]) -> Iterator[Word]:
-    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        sides: list[tuple[Literal["same", "added", "removed"], list[str]]] = (
-            [("same", after[c:d])] if kind == "equal" else [("removed", before[a:b]), ("added", after[c:d])]
-        )
-        yield from (Word(text="".join(tokens), change=change) for change, tokens in sides if tokens)
+    old, new, words = _TOKEN.findall(before), _TOKEN.findall(after), list[Word]()
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            words.append(Word("".join(new[c:d]), "same"))
+        else:
+            words += [Word("".join(old[a:b]), "removed"), Word("".join(new[c:d]), "added")]
+    return tuple(word for word in words if word.text)
 
 
 def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ...]:
@@ -173,7 +155,7 @@ def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ..
             title=f"instruction of {name}" if len(after.predictors) > 1 else "instruction",
             words=word_changes(before.predictors.get(name, empty).instructions, prompt.instructions),
             examples=tuple(
-                "\n".join(f"{field}: {_text(value)}" for field, value in demo.items())
+                "\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items())
                 for demo in prompt.demos
             ),
         )
@@ -201,10 +183,6 @@ def change_words(before: PromptState, after: PromptState) -> str:
     longest = max(added, key=len, default=[])
     quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
     return ", ".join(said) + (f"; new: {quoted}" if longest else "")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,18 @@
-"""A report as a value: sections of tables, plots, counts, changed texts and cases.
+"""A report as a value: sections of tables, plots, lines, changed texts and cases.
 
 :mod:`.page` shows all of it; a terminal and a notebook show the parts of a result, see :func:`flat`."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .plotting import Kind, Series, element
-from .table import Table, table
+from .table import Table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
+Change: TypeAlias = Literal["same", "added", "removed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,34 +34,11 @@ class Plot:
         return element(self.series, name=self.name, x=self.x, y=self.y, kind=self.kind, labels=self.labels)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """A table of counts whose cells are the darker, the more of their row they are."""
-
-    title: str  # above it
-    corner: str  # what rows and columns are
-    columns: tuple[str, ...]  # the names of the columns
-    rows: Mapping[str, tuple[int, ...]]  # name of the row -> counts, one a column
-
-    @property
-    def table(self) -> Table:
-        """The same without colours."""
-        return table(
-            self.title, [self.corner, *self.columns], [[name, *row] for name, row in self.rows.items()]
-        )
-
-    @property
-    def shares(self) -> Mapping[str, tuple[float, ...]]:
-        """The share of its row that each count is, 0 to 1."""
-        return {name: tuple(one / max(1, sum(row)) for one in row) for name, row in self.rows.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Word:
-    """A run of words of a text that was changed: ``same``, ``added`` or ``removed``."""
+class Word(NamedTuple):
+    """A run of words of a text that was changed."""
 
     text: str
-    change: Literal["same", "added", "removed"]
+    change: Change
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,20 +51,6 @@ class Changes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """Names and what they are."""
-
-    rows: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lines:
-    """Statements, one a line."""
-
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Cases:
     """Cases to be read, searched and filtered."""
 
@@ -94,25 +58,22 @@ class Cases:
     # (name, tone, what it means) of what can have become of a case, in the order in which they are read
     kinds: tuple[tuple[str, Tone, str], ...]
     units: Mapping[str, int]  # kind -> units that it happened to; empty where that is not counted
-    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as :func:`.judged.case_json` makes them
+    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as :func:`.judged.case_value` makes them
     note: str = ""  # what has to be said beside them; empty if nothing
 
-    def of_kind(self, kind: str) -> int:
-        """Return how many cases are of a kind."""
-        return sum(kind in case["kinds"] for case in self.cases)
+
+Part: TypeAlias = Table | Plot | Changes | Cases | str
+"""What a section has; texts that follow each other are the lines of one list."""
 
 
-Part: TypeAlias = Table | Plot | Counts | Changes | Facts | Lines | Cases
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
     """A part of a report with a heading."""
 
     name: str  # one word, for the address and the list of sections
     title: str  # the heading
+    parts: Sequence[Part] = ()  # what is in it
     intro: str = ""  # one or two sentences for people who are not statisticians; may be empty
-    parts: tuple[Part, ...] = ()  # what is in it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,23 +84,15 @@ class Document:
     about: str  # one line on where it comes from
     headline: str  # the outcome in a few words
     tone: Tone  # what kind of outcome it is
-    lead: tuple[str, ...]  # what the outcome rests on, and what has to be known of it; one statement each
-    sections: tuple[Section, ...]  # in the order in which they are read; those without a part are left out
+    lead: Sequence[str] = ()  # what the outcome rests on, and what has to be known of it; one statement each
+    sections: Sequence[Section]  # in the order in which they are read; those without a part are left out
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, indent: int | None = 1) -> str:
     """Return a value for people to read: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def flat(sections: Iterable[Section]) -> list[Table | Plot | str]:
     """Return what a terminal and a notebook show of sections, in their order: no cases to browse."""
-    shown: list[Table | Plot | str] = []
-    for part in (part for section in sections for part in section.parts):
-        if isinstance(part, Lines):
-            shown += part.texts
-        elif isinstance(part, Counts):
-            shown.append(part.table)
-        elif isinstance(part, Table | Plot):
-            shown.append(part)
-    return shown
+    return [part for one in sections for part in one.parts if isinstance(part, Table | Plot | str)]

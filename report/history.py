@@ -51,43 +51,43 @@ class Curve:
 
 def curve(artifact: Artifact) -> Curve:
     """Return an artifact's curve."""
-    card = artifact.card
-    done = [row for row in artifact.history if _known(row, card) is not None]
+    done = [(row, value) for row in artifact.history if (value := _known(row, artifact.card)) is not None]
     if not done:
         raise JuristError(
             f"{artifact.ref} has no history of scores", hint="plot an artifact that jurist compile made"
         )
-    tried = tuple(
-        (float(row.get("calls_dev") or row["calls"]), float(_known(row, card) or 0.0)) for row in done
-    )
-    steps: list[tuple[float, float]] = []
+    sign, chosen = sign_of(artifact), chosen_candidate(artifact)
+    tried = [(_calls(row), sign * value) for row, value in done]
+    best: list[tuple[float, float]] = []
     for point in sorted(tried, key=lambda point: point[0]):
-        if not steps or point[1] > steps[-1][1]:
-            steps.append(point)
-    last = max(row.get("calls_dev") or row["calls"] for row in artifact.history)
-    if last > steps[-1][0]:
-        steps.append((float(last), steps[-1][1]))
-    chosen, sign = chosen_candidate(artifact), sign_of(artifact)
-    tried, best = (tuple((calls, sign * value) for calls, value in points) for points in (tried, steps))
+        if not best or sign * point[1] > sign * best[-1][1]:
+            best.append(point)
+    last = max(map(_calls, artifact.history))
+    if last > best[-1][0]:
+        best.append((last, best[-1][1]))
+    places = (point for point, (row, _) in zip(tried, done, strict=True) if row["candidate"] == chosen)
     return Curve(
         metric=metric_of(artifact),
-        tried=tried,
-        best=best,
+        tried=tuple(tried),
+        best=tuple(best),
         basic=tried[0][1],
-        chosen=next((at for at, row in zip(tried, done, strict=True) if row["candidate"] == chosen), None),
+        chosen=next(places, None),
     )
+
+
+def _calls(row: Mapping[str, Any]) -> float:
+    return float(row.get("calls_dev") or row["calls"])
 
 
 def metric_of(artifact: Artifact) -> str:
     """Return the metric that an artifact was compiled for; ``value`` if its card does not say."""
-    return str((artifact.card.get("decision") or {}).get("metric") or "value")
+    return artifact.about.decision.metric or "value"
 
 
 def sign_of(artifact: Artifact) -> float:
     """Return -1 if the metric is an error, of which less is better, else 1: what was maximised, times this, is it."""
-    told = (artifact.card.get("decision") or {}).get("higher_is_better")
-    better = metric_of(artifact) not in _ERRORS if told is None else told
-    return 1.0 if better else -1.0
+    told = artifact.about.decision.higher_is_better
+    return 1.0 if (metric_of(artifact) not in _ERRORS if told is None else told) else -1.0
 
 
 def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:
@@ -100,7 +100,7 @@ def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:
 
 def chosen_candidate(artifact: Artifact) -> str:
     """Return the id of the candidate that became the artifact; empty if it is not known."""
-    return str((artifact.card.get("optimizer") or {}).get("candidate") or "")
+    return artifact.about.optimizer.candidate or ""
 
 
 def basic_state(artifact: Artifact, store: Store) -> PromptState:
@@ -119,22 +119,20 @@ def search_parts(artifact: Artifact) -> list[Plot]:
     """Return score against calls of the search that made an artifact; nothing where no candidate has a score."""
     if not any(row.get("dev", {}).get("value") is not None for row in artifact.history):
         return []
-    found = curve(artifact)
-    chosen = (
-        f"; {found.chosen[1]:.3f} became the artifact, found after {found.chosen[0]:.0f} calls"
-        if found.chosen
-        else ""
-    )
+    shown = curve(artifact)
     words = (
-        f"the basic prompt at {found.basic:.3f}, {len(found.tried)} candidates, "
-        f"the best at {found.best[-1][1]:.3f} after {found.best[-1][0]:.0f} calls{chosen}"
+        f"the basic prompt at {shown.basic:.3f}, {len(shown.tried)} candidates, "
+        f"the best at {shown.best[-1][1]:.3f} after {shown.best[-1][0]:.0f} calls"
     )
-    plot = Plot(
-        title="score against calls",
-        words=words,
-        name="search",
-        kind="step",
-        series=found.series,
-        **found.names,
-    )
-    return [plot]
+    if shown.chosen:
+        words += f"; {shown.chosen[1]:.3f} became the artifact, found after {shown.chosen[0]:.0f} calls"
+    return [
+        Plot(
+            title="score against calls",
+            words=words,
+            name="search",
+            kind="step",
+            series=shown.series,
+            **shown.names,
+        )
+    ]

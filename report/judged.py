@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..cases import Case, Value
-from ..evaluation.rows import Row
 from ..keeping.artifact_card import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
@@ -25,33 +24,52 @@ KINDS: tuple[tuple[str, Tone, str], ...] = (
     ("unlabelled", "open", "nobody labelled it"),
 )
 """All that can have become of a unit or a case; of what can not happen with a kind of answer, nothing is shown."""
+_ORDER = [name for name, _, _ in KINDS]
 
 
 def paired_cases(
     answer: Answer, proof: Sequence[Mapping[str, Any]], known: Mapping[str, Case], note: str = ""
 ) -> Cases:
     """Return the cases of a proof, the most telling first."""
-    pairs = zip(rows_of(answer, proof, "basic"), rows_of(answer, proof, "compiled"), strict=True)
     units: Counter[str] = Counter()
     cases = []
-    for line, (before, after) in zip(proof, pairs, strict=True):
-        kinds = [
+    sides = [rows_of(answer, proof, system) for system in SYSTEMS]
+    for line, before, after in zip(proof, *sides, strict=True):
+        became = [
             _became(answer, *unit)
             for unit in zip(before.gold, before.predicted, after.predicted, strict=True)
         ]
-        units.update(kinds)
+        units.update(became)
+        case = known.get(after.id)
+        texts = answer.units(case.inputs) if case is not None else ("",) * len(after.gold)
+        said = [
+            ["" if value is None else answer.scale.text(value) for value in values]
+            for values in (after.gold, before.predicted, after.predicted)
+        ]
+        kinds = {*became, *(line[system]["status"] for system in SYSTEMS)} - {"right", "verdict"}
+        notes = []
+        for system in SYSTEMS:
+            shares = [share for share in line[system].get("agreement") or () if share is not None]
+            notes.append(note_json(system, line[system], sum(shares) / len(shares) if shares else None))
         cases.append(
-            case_json(
-                answer,
-                after,
-                known.get(after.id),
-                {"basic": (before, line["basic"]), "compiled": (after, line["compiled"])},
-                kinds,
+            case_value(
+                after.id,
+                [name for name in _ORDER if name in kinds] or ["right"],
+                group=after.group,
+                source=case.source if case is not None else "",
+                inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case else (),
+                units=[
+                    # a single unit's text is one of the inputs, and stands there
+                    {"text": text if len(texts) > 1 else "", "gold": gold, "said": answers, "became": kind}
+                    for text, (gold, *answers), kind in zip(
+                        texts, zip(*said, strict=True), became, strict=True
+                    )
+                ],
+                notes=notes,
             )
         )
-    order = [name for name, _, _ in KINDS]
-    cases.sort(key=lambda case: min((order.index(kind) for kind in case["kinds"]), default=len(order)))
-    return Cases(systems=("basic", "compiled"), kinds=KINDS, units=units, cases=cases, note=note)
+    cases.sort(key=lambda case: min(map(_ORDER.index, case["kinds"])))
+    return Cases(systems=SYSTEMS, kinds=KINDS, units=units, cases=cases, note=note)
 
 
 def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
@@ -64,40 +82,6 @@ def _became(answer: Answer, gold: Value | None, before: Value | None, after: Val
     if near == nearer:
         return "right" if near == 1 else "no nearer"
     return "nearer" if nearer > near else "farther"
-
-
-def case_json(
-    answer: Answer,
-    row: Row,
-    case: Case | None,
-    said: Mapping[str, tuple[Row, Mapping[str, Any]]],
-    became: Sequence[str],
-) -> dict[str, Any]:
-    """Return a case as JSON values for :class:`Cases`."""
-    texts = answer.units(case.inputs) if case is not None else ("",) * len(row.gold)
-    found = {*became, *(line["status"] for _, line in said.values())} - {"right", "verdict"}
-    shown = [["" if value is None else answer.scale.text(value) for value in row.gold]]
-    shown += [
-        ["" if value is None else answer.scale.text(value) for value in one.predicted]
-        for one, _ in said.values()
-    ]
-    notes = []
-    for name, (_, line) in said.items():
-        known = [share for share in line.get("agreement") or () if share is not None]
-        notes.append(note_json(name, line, sum(known) / len(known) if known else None))
-    return case_value(
-        row.id,
-        [name for name, _, _ in KINDS if name in found] or ["right"],
-        group=row.group,
-        source=case.source if case is not None else "",
-        inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case is not None else (),
-        units=[
-            # a single unit's text is one of the inputs, and stands there
-            {"text": text if len(texts) > 1 else "", "gold": gold, "said": answers, "became": kind}
-            for text, (gold, *answers), kind in zip(texts, zip(*shown, strict=True), became, strict=True)
-        ],
-        notes=notes,
-    )
 
 
 def case_value(

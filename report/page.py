@@ -8,36 +8,32 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import groupby
 from typing import Any
 
-from .document import Cases, Changes, Counts, Document, Facts, Lines, Plot
+from .document import Cases, Document, Part
 from .table import Table
-
-_MACROS = {
-    Table: "table",
-    Plot: "plot",
-    Counts: "counts",
-    Changes: "changes",
-    Facts: "facts",
-    Lines: "lines",
-    Cases: "cases",
-}
 
 
 def as_page(document: Document) -> str:
     """Return a report as a page."""
     sections = [section for section in document.sections if section.parts]
-    return _rendered(
-        "page",
-        ("page.css",),
-        document=document,
-        sections=sections,
-        macro_of=lambda part: _MACROS[type(part)],
-        pack=pack,
-    )
+    return _rendered("page", ("page.css",), document=document, sections=sections, shown=_shown, pack=pack)
+
+
+def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[str]]]:
+    """Yield the parts of a section with the names of their macros."""
+    for textual, some in groupby(parts, key=lambda part: isinstance(part, str)):
+        if textual:
+            yield "lines", [str(text) for text in some]
+        else:
+            yield from (
+                (part.layout if isinstance(part, Table) else type(part).__name__.lower(), part)
+                for part in some
+            )
 
 
 def review_page(about: Mapping[str, Any], units: Sequence[Mapping[str, Any]], guideline: str) -> str:

@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"([\\|`*<&]|\](?=\())")
 def as_text(table: Table, width: int | None = None) -> str:
     """Return a table as lines, with a line feed at the end."""
     head = [*folded(table.title, width), ""] if table.title else []
-    widths = _widths(table, width) if table.layout == "columns" else None
+    widths = _widths(table, width) if table.layout != "records" else None
     body = _records(table, width) if widths is None else _lines(table, widths)
     return "\n".join([*(line for line in head if line), *body]) + "\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import JuristError, UsageError, why
-from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_of
+from .document import Cases, Document, Part, Section, Tone, text_of
 from .judged import case_value, note_json
 from .scores import counts_line, interval_plot, joint_spend_line, metric_cell
 from .table import table
@@ -31,6 +31,10 @@ _ENDS = ("value", "low", "high")
 
 def saved_report(path: Path) -> Document:
     """Return the report of a file."""
+    refusal = JuristError(
+        f"{path} is no result of a command",
+        hint="give what --json or --output of evaluate, compare or assess wrote, or the JSON lines of a run",
+    )
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -40,24 +44,20 @@ def saved_report(path: Path) -> Document:
     try:
         data = json.loads(text)
     except ValueError:
-        return _run(path, text)
-    if isinstance(data, Mapping) and data.keys() >= _RUN:
-        return _run(path, text)
-    if not isinstance(data, Mapping) or not data:
-        raise _no_result(path)
+        data = None
     try:
+        if data is None or (isinstance(data, Mapping) and data.keys() >= _RUN):
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+            if not rows or not all("id" in row and len(row) > 1 for row in rows):
+                raise refusal
+            return (_run if all(row.keys() >= _RUN for row in rows) else _items)(path, rows)
+        if not isinstance(data, Mapping) or not data:
+            raise refusal
         if "disagreements" in data:
             return _evaluation(path, data)
         return _comparison(path, data) if "tests" in data and "judges" in data else _any(path, data)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise _no_result(path) from error
-
-
-def _no_result(path: Path) -> JuristError:
-    return JuristError(
-        f"{path} is no result of a command",
-        hint="give what --json or --output of evaluate, compare or assess wrote, or the JSON lines of a run",
-    )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise refusal from error
 
 
 def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
@@ -65,21 +65,21 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
     value = data["scores"][metric]
     cases = [_disagreement(judge, one) for one in data["disagreements"]]
     browsed = Section(
-        name="cases",
-        title="The disagreements",
+        "cases",
+        "The disagreements",
+        [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)] if cases else (),
         intro="The worst first; of equals, those that the judge's own samples agreed on most.",
-        parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),) if cases else (),
     )
     return Document(
         subject=judge,
         about=f"on {data['gold']}, answered by {data['model']}; from {path.name}",
         headline=f"{metric} {value['value']:.3f}",
         tone="open",
-        lead=(
+        lead=[
             f"Over all cases of the same kind it is likely to be between {value['low']:.3f} and {value['high']:.3f} "
             "(95 % interval).",
-        ),
-        sections=(*evaluation_sections(data, worst=0), browsed),
+        ],
+        sections=[*evaluation_sections(data, worst=0), browsed],
     )
 
 
@@ -97,7 +97,7 @@ def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
     judges, tests, metric = data["judges"], data["tests"], data["metric"]
-    counted = Lines(texts=tuple(counts_line(one["name"], one["counts"]) for one in judges))
+    counted = [counts_line(one["name"], one["counts"]) for one in judges]
     shown = [one for one in tests if one["verdict"] in ("better", "worse")]
     headline = f"{metric} of {len(judges)} judges"
     if len(tests) == 1:
@@ -110,24 +110,13 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
         about=f"on {data['gold']}, {data['cases']} cases, asked {data['repeats']} time(s); from {path.name}",
         headline=headline,
         tone="good" if shown else "open",
-        lead=tuple(one["words"] for one in tests),
-        sections=(
-            *comparison_sections(data),
-            Section(name="counts", title="What was answered", parts=(counted,)),
-        ),
+        lead=[one["words"] for one in tests],
+        sections=[*comparison_sections(data), Section("counts", "What was answered", counted)],
     )
 
 
-def _run(path: Path, text: str) -> Document:
-    try:
-        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        if not rows or not all(isinstance(row, Mapping) and "id" in row and len(row) > 1 for row in rows):
-            raise _no_result(path)
-        if not all(row.keys() >= _RUN for row in rows):
-            return _items(path, rows)
-        judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _no_result(path) from error
+def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
+    judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
     ended = Counter(str(row["status"]) for row in rows)
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
     usable, spent = ended["verdict"], joint_spend_line([row.get("usage") or {} for row in rows])
@@ -137,22 +126,12 @@ def _run(path: Path, text: str) -> Document:
         about=f"answered by {rows[0].get('model')}; from {path.name}",
         headline=f"{usable} of {len(rows)} rows have a verdict",
         tone="good" if usable == len(rows) else "open",
-        lead=(f"{', '.join(others)}.",) if others else (),
-        sections=(
-            Section(
-                name="verdicts",
-                title="Verdicts",
-                parts=(
-                    table("", ["verdict", "units"], [[name, count] for name, count in said.most_common(30)]),
-                ),
-            ),
-            Section(
-                name="cases",
-                title="The rows",
-                parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),),
-            ),
-            Section(name="cost", title="What it cost", parts=(Lines(texts=(spent,)),)),
-        ),
+        lead=[f"{', '.join(others)}."] if others else (),
+        sections=[
+            Section("verdicts", "Verdicts", [table("", ["verdict", "units"], said.most_common(30))]),
+            Section("cases", "The rows", [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)]),
+            Section("cost", "What it cost", [spent]),
+        ],
     )
 
 
@@ -181,59 +160,50 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _items(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     """Return the report of rows with an ``id`` each."""
-    kinds = tuple(Counter(str(row.get(_KIND, "item")) for row in rows))
+    kinds = [str(row.get(_KIND, "item")) for row in rows]
     cases = Cases(
         systems=(),
-        kinds=tuple((kind, "open", "items of this format") for kind in kinds),
+        kinds=tuple((kind, "open", "items of this format") for kind in dict.fromkeys(kinds)),
         units={},
-        cases=[_item(row) for row in rows],
+        cases=[
+            case_value(
+                str(row["id"]),
+                [kind],
+                group=str(row.get("group") or ""),
+                inputs=[[name, text_of(row[name], None)] for name in row if name not in ("id", "group")],
+            )
+            for row, kind in zip(rows, kinds, strict=True)
+        ],
     )
+    counts: list[Part] = []  # how often each value of a field occurs, of the fields that have few
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = Counter(text_of(row[name], None) for row in rows if name in row)
+        if 1 < len(values) <= min(_FEW, len(rows) // 2):
+            counts.append(table("", [name, "items"], values.most_common()))
     return Document(
         subject=path.name,
         about="a file of items",
         headline=f"{len(rows)} items",
         tone="open",
-        lead=(),
-        sections=(
-            Section(name="content", title="What is in it", parts=tuple(_counts(rows))),
-            Section(name="cases", title="The items", parts=(cases,)),
-        ),
+        sections=[Section("content", "What is in it", counts), Section("cases", "The items", [cases])],
     )
-
-
-def _item(row: Mapping[str, Any]) -> dict[str, Any]:
-    inputs = [[name, _on_a_line(value)] for name, value in row.items() if name not in ("id", "group")]
-    kind = str(row.get(_KIND, "item"))
-    return case_value(str(row["id"]), [kind], group=str(row.get("group") or ""), inputs=inputs)
-
-
-def _counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield how often each value of a field occurs, of the fields that have few."""
-    for name in dict.fromkeys(name for row in rows for name in row):
-        found = Counter(_on_a_line(row[name]) for row in rows if name in row)
-        if 1 < len(found) <= min(_FEW, len(rows) // 2):
-            yield table("", [name, "items"], [[value, count] for value, count in found.most_common()])
-
-
-def _on_a_line(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _any(path: Path, data: Mapping[str, Any]) -> Document:
     """Return what a result of another command holds: estimates with their intervals, every other value by its name."""
-    contenders = {name: found for name, one in _contenders(data) if (found := dict(_estimates("", one)))}
-    sections = {"estimates": Section(name="estimates", title="Estimates", parts=tuple(_compared(contenders)))}
+    contenders = {name: known for name, one in _contenders(data) if (known := dict(_estimates("", one)))}
+    sections = {"estimates": Section("estimates", "Estimates", list(_compared(contenders)))}
     for number, (name, value) in enumerate(data.items()):
-        rows, slug = tuple(_flat("", value)), re.sub(r"[^a-z0-9]+", "-", str(name).lower())
+        rows, slug = list(_flat("", value)), re.sub(r"[^a-z0-9]+", "-", str(name).lower())
         slug = f"part-{number}" if slug in (*sections, "", "-", "content") else slug
-        sections[slug] = Section(name=slug, title=str(name), parts=(Facts(rows=rows),) if rows else ())
+        facts = [table("", ["name", "value"], rows, layout="facts")] if rows else []
+        sections[slug] = Section(slug, str(name), facts)
     return Document(
         subject=path.name,
         about="as the command wrote it",
         headline=f"Estimates of {' and '.join(contenders)}" if contenders else "Saved results",
         tone="open",
-        lead=(),
-        sections=tuple(sections.values()),
+        sections=list(sections.values()),
     )
 
 

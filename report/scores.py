@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import plural
-from .document import Counts, Plot
+from .document import Plot
 from .plotting import Series
 from .table import Table, table
 
@@ -78,13 +78,11 @@ def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) ->
     )
 
 
-def confusion_counts(name: str, counts: Mapping[str, Mapping[str, int]]) -> list[Counts]:
+def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]]) -> list[Table]:
     """Return gold -> judged -> units as a table, by who judged; nothing where there are none."""
-    if not counts:
-        return []
     title = f"{name}: what people said (rows) and what the judge said (columns)"
-    rows = {gold: tuple(judged.values()) for gold, judged in counts.items()}
-    return [Counts(title=title, corner="gold", columns=tuple(next(iter(counts.values()))), rows=rows)]
+    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
+    return [table(title, ["gold", *next(iter(counts.values()))], rows, layout="counts")] if counts else []
 
 
 def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:

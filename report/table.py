@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "number"]
-Layout: TypeAlias = Literal["columns", "records"]
+Layout: TypeAlias = Literal["columns", "records", "counts", "facts"]
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?%?")
 _EMPTY = ("", "-")
@@ -27,7 +27,8 @@ class Table:
     title: str  # one line above it; may be empty
     columns: tuple[Column, ...]  # at least one
     rows: tuple[tuple[str, ...], ...]  # each with one cell a column, white space folded into single spaces
-    # how it is read as text: in columns where they fit, or always as records, a line for each cell
+    # how it is read: in columns where they fit, or, as text, always as records, a line for each cell; a page has
+    # counts the darker, the more of their row they are, and facts, names and what they are, as a list
     layout: Layout = "columns"
 
     def __post_init__(self) -> None:

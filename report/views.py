@@ -3,20 +3,19 @@
 Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`), and a terminal has no plots.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
-from .document import Lines, Plot, Section
+from .document import Plot, Section, text_of
 from .history import search_parts
 from .plotting import COLOURS
 from .render import as_html, escape_html
 from .scores import (
     OFFLINE,
     class_table,
-    confusion_counts,
+    confusion_table,
     counts_line,
     joint_spend_line,
     number_cell,
@@ -54,24 +53,24 @@ def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Sectio
     )
     return (
         Section(
-            name="scores",
-            title="Scores",
-            parts=(
+            "scores",
+            "Scores",
+            [
                 *score_parts({judge: data["scores"]}, metric, data["gold"], title),
                 *reference_tables(data.get("references"), metric, " on the same cases"),
-            ),
+            ],
         ),
         Section(
-            name="classes",
-            title="What was taken for what",
-            intro=TAKEN,
-            parts=(
+            "classes",
+            "What was taken for what",
+            [
                 *class_table("each class against the rest", data["classes"]),
-                *confusion_counts(judge, data["confusion"]),
-            ),
+                *confusion_table(judge, data["confusion"]),
+            ],
+            intro=TAKEN,
         ),
-        Section(name="worst", title="The worst", parts=_disagreements(wrong, max(0, worst))),
-        Section(name="answers", title="Answers", parts=(Lines(texts=lines),)),
+        Section("worst", "The worst", _disagreements(wrong, max(0, worst))),
+        Section("answers", "Answers", lines),
         cost_section([data["spend"]], offline=data["model"] == "offline"),
     )
 
@@ -92,15 +91,14 @@ def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table
 
 
 def _short(value: Any) -> str:
-    flat = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    flat = " ".join(text_of(value, indent=None).split())
     return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 3].rstrip() + "..."
 
 
 def cost_section(spends: Sequence[Mapping[str, Any]], *, offline: bool = False) -> Section:
     """Return what several have spent together."""
     line = spend_line(spends[0]) if len(spends) == 1 else joint_spend_line(spends)
-    texts = (line, *([OFFLINE] if offline else []))
-    return Section(name="cost", title="What it cost", parts=(Lines(texts=texts),))
+    return Section("cost", "What it cost", [line, *([OFFLINE] if offline else [])])
 
 
 def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, ...]:
@@ -111,29 +109,23 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
         {one["name"]: one["scores"] for one in judges}, data["metric"], data["gold"], "", metrics
     )[:-1]
     warnings = dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"])
+    said = [*notes, *(one["words"] for one in tests), *warnings]
+    offline = all(one["model"] == "offline" for one in judges)
     return (
         Section(
-            name="scores",
-            title="Scores",
-            parts=(
+            "scores",
+            "Scores",
+            [
                 *plots,
                 *(_score_table(data, metric) for metric in metrics),
                 _interval_table(data, metrics),
                 *reference_tables(data.get("references"), data["metric"], " on the same cases"),
-            ),
+            ],
         ),
-        Section(name="answers", title="Answers", parts=(_answer_table(data),)),
-        Section(name="tests", title="Decisions", parts=_test_tables(data) if tests else ()),
-        Section(
-            name="words",
-            title="In words",
-            parts=(Lines(texts=(*notes, *(one["words"] for one in tests), *warnings)),)
-            if tests or notes
-            else (),
-        ),
-        cost_section(
-            [one["spend"] for one in judges], offline=all(one["model"] == "offline" for one in judges)
-        ),
+        Section("answers", "Answers", [_answer_table(data)]),
+        Section("tests", "Decisions", _test_tables(data) if tests else ()),
+        Section("words", "In words", said),
+        cost_section([one["spend"] for one in judges], offline=offline),
     )
 
 

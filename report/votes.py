@@ -3,8 +3,9 @@ whether probabilities are right.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
 from ..evaluation.calibration import ece_by_luck
@@ -55,7 +56,7 @@ class Cut(NamedTuple):
     """What would be found if every unit counted as found that is at least so probable."""
 
     least: float  # the probability, of tokens or of votes, 0 to 1
-    found: int  # units that would be
+    units: int  # those that would be
     precision: float
     recall: float
 
@@ -83,24 +84,22 @@ def cuts(judge: Judge, proof: Proof, system: str) -> tuple[Cut, ...]:
     )
 
 
-class Sure(NamedTuple):
-    """Units on which the samples agreed equally far."""
+def calibration(judge: Judge, proof: Proof, system: str) -> list[tuple[float, int, float]]:
+    """Return how right a program is by how far its samples agreed; empty if all agreed alike.
 
-    share: float  # of the votes that went to the answer, 0 to 1
-    units: int  # how many there are
-    right: float  # the mean credit of these units, 0 to 1; of answers that are right or wrong the share that is right
-
-
-def calibration(judge: Judge, proof: Proof, system: str) -> tuple[Sure, ...]:
-    """Return how right a program is by how far its samples agreed; empty if all agreed alike."""
+    Each entry has the share of the votes that went to the answer, the units for which it is that, and their mean
+    credit: of answers that are right or wrong the share that is right.
+    """
     credits: dict[float, list[float]] = defaultdict(list)
     for row, line in zip(rows_of(judge.answer, proof, system), proof, strict=True):
         for gold, value, share in zip(row.gold, row.predicted, line[system]["agreement"], strict=True):
             if gold is not None and value is not None and share is not None:
                 credits[round(share, 2)].append(credit_of(judge, gold, value))
-    if len(credits) < 2:
-        return ()
-    return tuple(Sure(share, len(some), sum(some) / len(some)) for share, some in sorted(credits.items()))
+    return (
+        [(share, len(some), fmean(some)) for share, some in sorted(credits.items())]
+        if len(credits) > 1
+        else []
+    )
 
 
 def credit_of(judge: Judge, gold: Any, value: Any) -> float:
@@ -109,120 +108,95 @@ def credit_of(judge: Judge, gold: Any, value: Any) -> float:
     return judge.answer.scale.credit(gold, value) if right is None else float(right)
 
 
-def sure_parts(judge: Judge, proof: Proof, samples: int) -> Iterator[Part]:
-    """Yield what the answers of a proof, of so many samples each, say beyond themselves."""
+def sure_parts(judge: Judge, proof: Proof, samples: int) -> list[Part]:
+    """Return what the answers of a proof, of so many samples each, say beyond themselves."""
+    parts: list[Part] = []
     if judge.answer.scale.has_probabilities:
-        found = {system: cut_at for system in SYSTEMS if (cut_at := cuts(judge, proof, system))}
-        yield from _drawn(
-            Plot(
-                title="precision against recall",
-                words="by the probability that a unit must have at least; see the table below",
-                name="cuts",
-                series=[
-                    _line(name, [(one.recall, one.precision) for one in cut_at])
-                    for name, cut_at in found.items()
-                ],
-                x="recall",
-                y="precision",
-            ),
+        at = {system: known for system in SYSTEMS if (known := cuts(judge, proof, system))}
+        parts += _drawn(
+            ("cuts", "precision against recall", "recall", "precision"),
+            {name: [(one.recall, one.precision) for one in known] for name, known in at.items()},
             ["program", "at least", "units found", "precision", "recall"],
             [
-                [name, f"{one.least:.2f}", one.found, f"{one.precision:.3f}", f"{one.recall:.3f}"]
-                for name, cut_at in found.items()
-                for one in cut_at[:: max(1, len(cut_at) // _CUTS)]
+                [name, f"{one.least:.2f}", one.units, f"{one.precision:.3f}", f"{one.recall:.3f}"]
+                for name, known in at.items()
+                for one in known[:: max(1, len(known) // _CUTS)]
             ],
+            words="by the probability that a unit must have at least; ",
         )
     elif voted := thresholds(judge, proof, "compiled", samples):
         names = list(voted[1])
-        yield from _drawn(
-            Plot(
-                title="precision and recall by the votes that are needed",
-                words="see the table below",
-                name="thresholds",
-                series=[
-                    _line(name, [(float(t), values[name]) for t, values in voted.items()]) for name in names
-                ],
-                x="votes that are needed",
-                y="value on the sealed test",
-            ),
+        title = "precision and recall by the votes that are needed"
+        parts += _drawn(
+            ("thresholds", title, "votes that are needed", "value on the sealed test"),
+            {name: [(float(needed), values[name]) for needed, values in voted.items()] for name in names},
             ["votes needed", *names],
             [[needed, *(f"{values[name]:.3f}" for name in names)] for needed, values in voted.items()],
         )
     if samples > 1:
-        agreed = {system: some for system in SYSTEMS if (some := calibration(judge, proof, system))}
-        yield from _drawn(
-            Plot(
-                title="how often it is right when so many samples agree",
-                words="see the table below",
-                name="calibration",
-                series=[
-                    *(_line(name, [(one.share, one.right) for one in some]) for name, some in agreed.items()),
-                    Series(name="as sure as right", points=((0.0, 0.0), (1.0, 1.0)), style="dashed"),
-                ],
-                x="share of the votes",
-                y="share right",
-            ),
+        agreed = {system: told for system in SYSTEMS if (told := calibration(judge, proof, system))}
+        title = "how often it is right when so many samples agree"
+        parts += _drawn(
+            ("calibration", title, "share of the votes", "share right"),
+            {name: [(share, right) for share, _, right in told] for name, told in agreed.items()},
             ["program", "share of the votes", "units", "right"],
             [
-                [name, f"{one.share:.2f}", one.units, f"{one.right:.3f}"]
-                for name, some in agreed.items()
-                for one in some
+                [name, f"{share:.2f}", units, f"{right:.3f}"]
+                for name, told in agreed.items()
+                for share, units, right in told
             ],
+            diagonal="as sure as right",
         )
+    return parts
 
 
-def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield what a card says of the probabilities of each program; nothing if it says nothing."""
-    if not found:
-        return
-    scores = [
-        [
-            system,
-            about["units"],
-            number_cell(about["ece"]),
-            number_cell(ece_by_luck(about["bins"])),
-            *(number_cell(about[name]) for name in ("brier", "auc", "average_precision")),
-        ]
-        for system, about in found.items()
-    ]
-    bins = [(system, one) for system, about in found.items() for one in about["bins"]]
-    yield from _drawn(
-        Plot(
-            title="reliability: how often it is so when it says so",
-            words="see the table below",
-            name="reliability",
-            series=[
-                *(
-                    _line(system, [(one["said"], one["found"]) for one in about["bins"]])
-                    for system, about in found.items()
-                ),
-                Series(name="as probable as said", points=((0.0, 0.0), (1.0, 1.0)), style="dashed"),
-            ],
-            x="probability of being positive",
-            y="share positive",
-        ),
+def reliability_parts(kept: Mapping[str, Mapping[str, Any]]) -> list[Part]:
+    """Return what a card says of the probabilities of each program; nothing if it says nothing."""
+    if not kept:
+        return []
+    title = "reliability: how often it is so when it says so"
+    parts = _drawn(
+        ("reliability", title, "probability of being positive", "share positive"),
+        {system: [(one["said"], one["found"]) for one in about["bins"]] for system, about in kept.items()},
         ["program", "units", "ECE", "ECE by luck", "Brier", "AUC", "average precision"],
-        scores,
-    )
-    yield table(
-        "",
-        ["program", "probability", "units", "said, mean", "positive"],
         [
             [
-                *(system, f"{one['low']:.1f} to {one['high']:.1f}", one["units"]),
-                *(f"{one['said']:.3f}", f"{one['found']:.3f}"),
+                system,
+                about["units"],
+                number_cell(about["ece"]),
+                number_cell(ece_by_luck(about["bins"])),
+                *(number_cell(about[name]) for name in ("brier", "auc", "average_precision")),
             ]
-            for system, one in bins
+            for system, about in kept.items()
         ],
+        diagonal="as probable as said",
     )
+    rows = [
+        [
+            *(system, f"{one['low']:.1f} to {one['high']:.1f}", one["units"]),
+            *(f"{one['said']:.3f}", f"{one['found']:.3f}"),
+        ]
+        for system, about in kept.items()
+        for one in about["bins"]
+    ]
+    return [*parts, table("", ["program", "probability", "units", "said, mean", "positive"], rows)]
 
 
-def _line(name: str, points: Sequence[tuple[float, float]]) -> Series:
-    return Series(name=name, points=tuple(points))
-
-
-def _drawn(plot: Plot, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Part]:
-    """Yield a plot and the table of it; nothing without a row."""
-    if rows:
-        yield plot
-        yield table("", columns, rows)
+def _drawn(
+    axes: tuple[str, str, str, str],
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    words: str = "",
+    diagonal: str = "",
+) -> list[Part]:
+    """Return a plot, given by name, title and axes, and the table of it; nothing without a row."""
+    if not rows:
+        return []
+    name, title, x, y = axes
+    series = [Series(name=who, points=tuple(points)) for who, points in lines.items()]
+    if diagonal:
+        series.append(Series(name=diagonal, points=((0.0, 0.0), (1.0, 1.0)), style="dashed"))
+    plot = Plot(title=title, words=f"{words}see the table below", name=name, series=series, x=x, y=y)
+    return [plot, table("", columns, rows)]

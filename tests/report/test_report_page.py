@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.report.differing import word_changes
-from jurist.report.document import Cases, Changes, Document, Facts, Lines, Section, Word
+from jurist.report.document import Cases, Changes, Document, Section, Word
 from jurist.report.judged import KINDS
 from jurist.report.page import as_page, pack
 from jurist.report.table import table
@@ -187,11 +187,12 @@ def document(text: str) -> Document:
     parts = (
         table(text, [text, "b"], [[text, "1"]]),
         Changes(title=text, words=words, examples=(text,)),
-        Facts(rows=((text, text),)),
-        Lines(texts=(text,)),
+        table("", ["name", "value"], [[text, text]], layout="facts"),
+        table(text, ["gold", "yes"], [[text, 1]], layout="counts"),
+        text,
         found,
     )
-    section = Section(name="one", title=text, intro=text, parts=parts)
+    section = Section("one", text, parts, intro=text)
     return Document(subject=text, about=text, headline=text, tone="good", lead=(text,), sections=(section,))
 
 
