@@ -27,7 +27,7 @@ from ..errors import UsageError
 from ..text.escaping import defuse
 from ..text.replies import chat_fields, choice, data, json_fields, said_once, without_drafts
 from .channel import Channel
-from .draws import TypedRequest, current_draw, typed_request
+from .draws import TypedRequest, cut, typed_request
 from .failures import redact
 from .kept import Kept
 
@@ -332,8 +332,7 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
 
 def _lacks_end(text: str, fields: Mapping[str, Any]) -> bool:
     """Whether a text is a reply without its drafts, or the last of one, that was ended before it was over."""
-    cut = current_draw.get().cut or ()
-    return any(without_drafts(answer.text, fields).endswith(text) for answer in cut)
+    return any(without_drafts(answer.text, fields).endswith(text) for answer in cut())
 
 
 def _words(error: Exception, name: str) -> str:

@@ -33,23 +33,14 @@ typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_reques
 class Draw:
     """What the calls made in a context belong to. Whoever asks sets it, so that no program has to pass it on."""
 
-    sample: int | None = (
-        None  # the number of the sample in hand, for requests that do not carry one themselves
-    )
+    sample: int | None = None  # the number of the sample in hand, for requests that carry none themselves
     asked: Counter[str] | None = None  # how often this sample has asked each thing, by request key
-    # where the texts that answer this sample are kept, if someone wants to compare samples
-    replies: list[str] | None = None
     labels: str = (
         ""  # the output field of whose labels the probabilities are wanted; empty if nobody wants them
     )
-    # where they are kept: for each call whose reply has that field, label -> probability for each label, in
-    # the order of the reply
-    probabilities: list[Sequence[Mapping[str, float]]] | None = None
-    cut: list[Answer] | None = None  # where the replies are kept that lack their end
+    answers: list[Answer] | None = None  # where what answers this sample is kept, if someone wants it
     case: str = ""  # the id of the case in hand; empty outside of one
-    spend: Spend | None = (
-        None  # where the calls of the case in hand are counted too, if someone wants them apart
-    )
+    spend: Spend | None = None  # where the calls of the case are counted too, if someone wants them apart
 
 
 _NOBODY: Final = Draw()
@@ -87,13 +78,14 @@ def probabilities_of(response: Response) -> list[dict[str, float]]:
 
 def heard(answer: Answer) -> None:
     """Tell the draw in hand what was answered."""
-    draw = current_draw.get()
-    if draw.replies is not None:
-        draw.replies.append(answer.text)
-    if draw.probabilities is not None and _has_labels(draw):
-        draw.probabilities.append(answer.probabilities)
-    if draw.cut is not None and answer.finish_reason in WITHOUT_END:
-        draw.cut.append(answer)
+    answers = current_draw.get().answers
+    if answers is not None:
+        answers.append(answer)
+
+
+def cut() -> list[Answer]:
+    """Return what the draw in hand was answered and lacks its end."""
+    return [one for one in current_draw.get().answers or () if one.finish_reason in WITHOUT_END]
 
 
 def number_of_draw(key: str, occurrence: int) -> int:

@@ -18,8 +18,9 @@ from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 from ..cases import Case, Value, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
-from ..engines.draws import Draw, current_draw
+from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own, redact
+from ..engines.journal import Answer
 from ..engines.ledger import Spend
 from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
@@ -209,10 +210,16 @@ class Asker:
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
-            replies: list[str] = []
-            told = {"spend": usage, "case": case.id, "replies": replies, **self._wanted}
-            # In this task's own context.
-            current_draw.set(Draw(sample=case.draw + draw, asked=Counter(), cut=[], **told))
+            answers: list[Answer] = []
+            sample = Draw(
+                sample=case.draw + draw,
+                asked=Counter(),
+                labels=self._labels,
+                answers=answers,
+                case=case.id,
+                spend=usage,
+            )
+            current_draw.set(sample)  # in this task's own context
             try:
                 with gathered:
                     log.take(await self._sample(case, log))
@@ -228,7 +235,8 @@ class Asker:
                 log.failed, log.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
                 break
             finally:
-                log.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
+                # A program may make its calls in any order.
+                log.texts.append(tuple(sorted(answer.text for answer in answers)))
         gathered.end()
         return self._verdict(case, units, log, usage)
 
@@ -255,11 +263,10 @@ class Asker:
         return reading.completed(judge.read(reply, case.inputs, places=missing))
 
     @property
-    def _wanted(self) -> dict[str, Any]:
-        answer = self.judge.answer
+    def _labels(self) -> str:
+        """The output field of whose labels the probabilities are wanted, or none."""
         asked = self.probabilities == "tokens" or self.sampling.by_probability
-        wanted = asked and answer.scale.has_probabilities
-        return {"labels": answer.field, "probabilities": []} if wanted else {}
+        return self.judge.answer.field if asked and self.judge.answer.scale.has_probabilities else ""
 
     def _may_end(self, log: _Samples, units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
@@ -352,15 +359,14 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
 
 def _told() -> Sequence[Mapping[str, float]]:
     """Return what the tokens of the answer say; nothing where several calls of the program have its field."""
-    calls = current_draw.get().probabilities or ()
+    calls = [one.probabilities for one in current_draw.get().answers or () if one.probabilities]
     return calls[0] if len(calls) == 1 else ()
 
 
 def _unreadable(bad: AdapterParseError) -> str:
-    cut = current_draw.get().cut
-    if cut and cut[-1].finish_reason == "length":
-        return f"unusable reply: it was cut off at {cut[-1].output_tokens} tokens: raise --max-tokens"
-    if cut:
+    if (halves := cut()) and halves[-1].finish_reason == "length":
+        return f"unusable reply: it was cut off at {halves[-1].output_tokens} tokens: raise --max-tokens"
+    if halves:
         return "unusable reply: the endpoint has filtered it, or ended it before it was over"
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 

@@ -180,7 +180,7 @@ def test_the_half_of_a_cut_reply_is_no_answer_wherever_its_drafts_are(between: s
 @contextmanager
 def cut_off(text: str) -> Iterator[None]:
     """Take a text for a reply that was ended before it was over."""
-    token = drawing(cut=[Answer(text=text, finish_reason="length")])
+    token = drawing(answers=[Answer(text=text, finish_reason="length")])
     try:
         yield
     finally:
