@@ -29,14 +29,9 @@ class Pace:
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
         self._request, self._token = (60 / limit if limit else 0.0 for limit in (requests, tokens))
         self._next, self._closed, self._cut = 0.0, 0.0, 0.0
-        self._limit, self._flying, self._density = math.inf, 0, _DENSITY
+        self.limit, self._flying, self._density = math.inf, 0, _DENSITY
         self._bears = True  # whether anything that left since the last refusal was answered
         self._lock = threading.Lock()
-
-    @property
-    def limit(self) -> float:
-        """How many requests may be in flight."""
-        return self._limit
 
     def booked(self, request: Request) -> float:
         """Take the next place in the row of requests, and return the seconds until then."""
@@ -53,7 +48,7 @@ class Pace:
         """Return the seconds after which to look again, 0 if a request may leave now."""
         with self._lock:
             wait = self._closed - time.monotonic()
-            return wait if wait > 0 else _LOOK if self._flying >= self._limit else 0.0
+            return wait if wait > 0 else _LOOK if self._flying >= self.limit else 0.0
 
     def begin(self) -> float:
         """Take note that a request leaves; return when."""
@@ -70,9 +65,9 @@ class Pace:
         """Learn from an answer to what left at ``begun``, and from the tokens that it took."""
         if self._token:
             self._density += _LEARNS * (tokens / max(1, size_of(request)) - self._density)
-        if self._limit < math.inf:
+        if self.limit < math.inf:
             with self._lock:
-                self._limit += 1 / self._limit
+                self.limit += 1 / self.limit
                 self._bears = self._bears or begun >= self._cut
 
     def refused(self, begun: float, seconds: float) -> None:
@@ -87,6 +82,6 @@ class Pace:
             if not self._bears:
                 self._closed = max(self._closed, now + seconds)
             self._bears = False
-            if self._limit == math.inf:
+            if self.limit == math.inf:
                 _log.warning("rate limited by the endpoint: reducing concurrency")
-            self._limit, self._cut = max(1.0, min(self._limit, self._flying) / 2), now
+            self.limit, self._cut = max(1.0, min(self.limit, self._flying) / 2), now
