@@ -282,15 +282,16 @@ def _rows(
         place = Place(reading.path, line)
         try:
             if line in reading.second:
-                row["ratings"] = _of_two(row, mapping.row(judge, reading.second[line]), place)
+                row["ratings"] = _of_two(judge, row, mapping.row(judge, reading.second[line]), place)
             yield originals[line], normalise(judge, row, place, reading.kind)
         except GoldError as error:
             bad.add(error, originals[line])
 
 
-def _of_two(row: Row, second: Row, place: Place) -> Row:
+def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
     """Return the ratings of a row on which a second rater spoke: those of the row itself, and of both."""
-    name = next((name for name in second if name in row), None)
+    # where the layout holds several judges' labels, the judge's own come first
+    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), None)
     if name is None:
         hint = "write the row's number and the labels, under the name they have in gold.jsonl"
         raise place.wrong("the second rater's labels are missing in second.jsonl", hint=hint)

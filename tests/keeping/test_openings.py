@@ -203,7 +203,7 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
     cases = rows_of(5)
     assert numbers(ledger, cases) == {1}
     ledger.note("compile", cases, ["a"])
-    assert "which is new" in said[0]
+    assert "first use recorded" in said[0]
     with ledger.path.open("a") as file:
         file.write('\n{"at": "2025-01-01", "what": "compile", "rows": ["0123456789abcdef"]}\n{"rows": [')
     assert numbers(ledger, cases) == {2}
