@@ -4,22 +4,21 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 from .engines.meter import Budget
 from .engines.models import Model
-from .errors import UsageError
 from .evaluation.votes import Sampling
-from .jobs.comparing import Comparison, Evaluating, Evaluation, Pairs, evaluation_of
-from .jobs.comparing import compare as compared
+from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
-from .jobs.experiment import Experiment, scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, Limits, against, gate_of, limits_of
+from .jobs.experiment import scoring_judge
+from .jobs.gating import Criteria, Gate, Gating, Limits, against, limits_of
 from .jobs.given import (
+    Asking,
     GoldLike,
     JudgeLike,
-    Loading,
     Surface,
+    budget_of,
     checked,
     holdout_of,
     judges_of,
@@ -35,7 +34,6 @@ from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge
 from .keeping.naming import find_judge
 from .keeping.resolving import default_temperature, resolve_sampling
-from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.judge import Judge
@@ -163,8 +161,8 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     given = SimpleNamespace(**locals())
-    place, surface = store_of(store), surface or Surface()
-    found, reference = surface.judge(judge, place)
+    surface = surface or Surface(store_of(store))
+    found, reference = surface.judge(judge)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
     surface.note(fit.note)
     limits = settings_of(budget, Budget)
@@ -175,7 +173,7 @@ def compile(
         judge=found,
         gold=labelled,
         holdout=None if holdout is None else holdout_of(holdout, labelled),
-        earlier=earlier_parts(place, found, seed, shares, holdout=holdout is not None),
+        earlier=earlier_parts(surface.store, found, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
         verifier=None if verifier is None else model_of(verifier),
@@ -186,7 +184,7 @@ def compile(
     with surface.compiling(plan, sink) as (taking, opened):
         return compile_judge(
             plan,
-            store=place,
+            store=surface.store,
             resume=resume,
             fresh=fresh,
             force=force,
@@ -198,16 +196,7 @@ def compile(
 
 @checked
 def evaluate(
-    judge: JudgeLike,
-    gold: GoldLike,
-    *,
-    model: str | Model | None = None,
-    budget: Budget | None = None,
-    store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
-    fresh: bool = False,
-    surface: Surface | None = None,
-    **options: Unpack[Loading],
+    judge: JudgeLike, gold: GoldLike, *, model: str | Model | None = None, **asking: Unpack[Asking]
 ) -> Evaluation:
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
@@ -215,20 +204,15 @@ def evaluate(
         judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out, and counted.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        budget, store, resume, fresh, options: as for :func:`compare`.
+        asking: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises.
     """
-    place, surface = store_of(store), surface or Surface()
-    (loaded,) = judges_of([judge], model, place, options)
-    given = surface.gold(gold, loaded.judge)
-    work = Evaluating(contenders=(loaded,), gold=given, budget=settings_of(budget, Budget))
-    surface.note(*work.remarks)
-    with surface.asking(work, place, loaded.name, resume=resume, fresh=fresh) as (job, step):
-        answers = work.ask(job, step)
-        found = evaluation_of(work, answers[0])
-        surface.keep(job, work, found, answers)
+    surface, limits = Surface.of(asking), budget_of(asking)
+    (loaded,) = judges_of([judge], model, surface.store, asking)
+    work = Evaluating(contenders=(loaded,), gold=surface.gold(gold, loaded.judge), budget=limits)
+    found: Evaluation = surface.measured(work, loaded.name)
     return found
 
 
@@ -241,12 +225,7 @@ def harden(
     cases: int = 100,
     field: str = "",
     model: str | Model | None = None,
-    budget: Budget | None = None,
-    store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
-    fresh: bool = False,
-    surface: Surface | None = None,
-    **options: Unpack[Loading],
+    **asking: Unpack[Asking],
 ) -> Robustness:
     """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
 
@@ -257,28 +236,23 @@ def harden(
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        budget, store, resume, fresh, options: as for :func:`compare`.
+        asking: as for :func:`compare`.
 
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
-    place, surface = store_of(store), surface or Surface()
-    (loaded,) = judges_of([judge], model, place, options)
+    surface, limits = Surface.of(asking), budget_of(asking)
+    (loaded,) = judges_of([judge], model, surface.store, asking)
     work = Hardening(
         contenders=(loaded,),
         gold=surface.gold(gold, loaded.judge),
-        budget=settings_of(budget, Budget),
+        budget=limits,
         attacks=suite() if attacks is None else tuple(attacks),
         most=cases,
         field=field,
+        store=surface.store,
     )
-    surface.note(*work.remarks)
-    with surface.asking(work, place, loaded.name, resume=resume, fresh=fresh) as (job, step):
-        found = work.attack(job, step)
-        job.unfinished = any(one.flips.failed for one in found.found)
-        if loaded.artifact is not None:
-            place.keep_added(loaded.artifact, ROBUSTNESS, found.to_json())
-        surface.keep(job, work, found)
+    found: Robustness = surface.measured(work, loaded.name)
     return found
 
 
@@ -290,13 +264,8 @@ def compare(
     models: Sequence[str | Model] | None = None,
     repeats: int = 1,
     pairs: Pairs = "first",
-    budget: Budget | None = None,
     seed: int = 0,
-    store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
-    fresh: bool = False,
-    surface: Surface | None = None,
-    **options: Unpack[Loading],
+    **asking: Unpack[Asking],
 ) -> Comparison:
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
@@ -306,38 +275,24 @@ def compare(
         models: every judge that is given by name is asked with each; default: ``offline``.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
-        budget: hard limits for everything together.
         seed: of the permutation test.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume, fresh: continue, or forget, an interrupted run of the same comparison; nothing is paid twice.
-        options: of judges given by name, as for :func:`load`: ``samples``, ``threshold``, ``concurrency``,
-            ``strictness``, ``verifier``, ``adapter``.
+        asking: ``budget``, hard limits for everything together; ``store``, the folder of artifacts (default
+            ``$JURIST_STORE``, else ``./compiled``); ``resume`` or ``fresh``, to continue or to forget an interrupted
+            run of the same comparison, so that nothing is paid twice; and, of judges given by name, as for
+            :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``, ``verifier``, ``adapter``.
 
     Raises:
         UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
-    if pairs not in get_args(Pairs):
-        raise UsageError(f"pairs={pairs!r} cannot be used", hint=f"give {' or '.join(get_args(Pairs))}")
-    place, surface = store_of(store), surface or Surface()
-    contenders = judges_of(judges, models, place, options, draws=repeats)
-    given = surface.gold(gold, scoring_judge(contenders))
-    limits = settings_of(budget, Budget)
-    work = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=limits)
-    surface.note(*work.remarks)
-    with surface.asking(work, place, "comparing", resume=resume, fresh=fresh) as (job, step):
-        answers = work.ask(job, step)
-        found = compared(
-            answers,
-            gold=given.name,
-            left_out=work.left_out,
-            pairs=pairs,
-            seed=seed,
-            look=work.look,
-            references=work.references(seed),
-        )
-        surface.keep(job, work, found, answers)
+    surface, limits = Surface.of(asking), budget_of(asking)
+    contenders = judges_of(judges, models, surface.store, asking, draws=repeats)
+    labelled = surface.gold(gold, scoring_judge(contenders))
+    work = Comparing(
+        contenders=contenders, gold=labelled, budget=limits, repeats=repeats, pairs=pairs, seed=seed
+    )
+    found: Comparison = surface.measured(work, "comparing")
     return found
 
 
@@ -355,13 +310,8 @@ def gate(
     max_flip: float | None = None,
     field: str = "",
     model: str | Model | None = None,
-    budget: Budget | None = None,
     seed: int = 0,
-    store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
-    fresh: bool = False,
-    surface: Surface | None = None,
-    **options: Unpack[Loading],
+    **asking: Unpack[Asking],
 ) -> Gate:
     """Say whether a judge is good enough on gold, and not worse than another version.
 
@@ -377,7 +327,7 @@ def gate(
         max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
         field: the input that is attacked; default: that whose text is judged.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        budget, seed, store, resume, fresh, options: as for :func:`compare`.
+        seed, asking: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
@@ -385,15 +335,9 @@ def gate(
     given = SimpleNamespace(**locals())
     other, reference = against(not_worse_than)
     criteria = Criteria.of(given, limits=limits_of(minimum, maximum), reference=reference)
-    place, surface = store_of(store), surface or Surface()
-    contenders = judges_of([judge] if other is None else [judge, other], model, place, options)
-    rows = surface.gold(gold, contenders[0].judge)
-    work = Gating.of(contenders, gold=rows, budget=settings_of(budget, Budget), criteria=criteria)
-    surface.note(*work.remarks)
-    with surface.asking(work, place, "judging", resume=resume, fresh=fresh) as (job, step):
-        answers = work.ask(job, step)
-        with surface.counted("attacking", work.attacked_rows) as step:
-            robustness = work.attack(answers, step)
-        found = gate_of(work, answers, robustness, seed=seed)
-        surface.keep(job, work, found, answers)
+    surface, limits = Surface.of(asking), budget_of(asking)
+    contenders = judges_of([judge] if other is None else [judge, other], model, surface.store, asking)
+    labelled = surface.gold(gold, contenders[0].judge)
+    work = Gating.of(contenders, gold=labelled, budget=limits, criteria=criteria, seed=seed)
+    found: Gate = surface.measured(work, "judging")
     return found

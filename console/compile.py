@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 from ..api import compile
@@ -51,20 +52,18 @@ from .watching import Watch
 def run(options: CompileOptions) -> Result:
     """Compile; return the proof and the artifact's path."""
     terminal = _Compiling(options)
-    compiled = compile(
-        options.judge,
-        options.gold,
-        options=settings_of(options.settings),
-        model=Model.of(options, name=options.model),
-        prompt_model=_proposer(options),
-        verifier=verifier_model(options, options.timeout, options.seed),
-        budget=Budget.of(options),
-        sampling=Sampling.of(options),
-        shares=shares_of(options.split),
-        store=terminal.store,
-        surface=terminal,
-        **{name: getattr(options, name) for name in _SAME},
-    )
+    other: dict[str, Any] = {
+        "options": settings_of(options.settings),
+        "model": Model.of(options, name=options.model),
+        "prompt_model": _proposer(options),
+        "verifier": verifier_model(options, options.timeout, options.seed),
+        "budget": Budget.of(options),
+        "sampling": Sampling.of(options),
+        "shares": shares_of(options.split),
+        "surface": terminal,
+    }
+    same = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
+    compiled = compile(**{name: getattr(options, name) for name in same}, **other)
     plan, store = terminal.plan, terminal.store
     gold, test = plan.holdout or plan.gold, {case.id for case in plan.split.test}
     raters = People(strata=strata(gold, only=test), ceiling=plan.people)
@@ -80,10 +79,6 @@ def run(options: CompileOptions) -> Result:
     )
 
 
-_SAME = ("holdout", "optimizer", "adapter", "concurrency", "seed", "resume", "fresh", "force", "anyway")
-"""Options that Python has under the same names and with the same values."""
-
-
 class _Compiling(Terminal):
     """The terminal of a compilation: the estimate, the question, and then a table of what is tried."""
 
@@ -94,7 +89,7 @@ class _Compiling(Terminal):
         super().__init__(store_of(options), options)
         self._options = options
 
-    def judge(self, judge: str | Judge, store: Store) -> tuple[Judge, str]:
+    def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge that is named, with the metric, the strictness and the verifiers that are asked for."""
         options = self._options
         if named(options.judge):
@@ -108,7 +103,7 @@ class _Compiling(Terminal):
                 f"{options.judge} is one version of a judge; compiling always starts from the basic prompt",
                 hint=f"name the judge alone: jurist compile {name.removesuffix(':basic')}",
             )
-        found, reference = super().judge(judge, store)
+        found, reference = super().judge(judge)
         if options.metric:
             fitting = choosable(found.comparison)
             if options.metric not in fitting:
@@ -117,7 +112,7 @@ class _Compiling(Terminal):
             found = found.with_metric(options.metric)
         if options.strictness:
             found = with_strictness(found, options.strictness)
-        return verified(found, options, options.model, store), reference
+        return verified(found, options, options.model, self.store), reference
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that is named, else the judge's bundled set."""

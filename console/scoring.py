@@ -20,7 +20,6 @@ from ..gold.writing import check_files
 from ..jobs.experiment import Answers, Experiment, foresee
 from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
-from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
 from ..report.document import flat
 from ..report.junit import junit
@@ -56,19 +55,17 @@ class _Scoring(Terminal):
         """Leave it to :meth:`asking`, which says it below the estimate."""
 
     @contextmanager
-    def asking(
-        self, work: Experiment, store: Store, title: str, *, resume: bool, fresh: bool
-    ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
         self._before(work)
-        with paying(work, start_of(self._scoring, store)) as job:
+        with paying(work, start_of(self._scoring, self.store)) as job:
             estimate = foresee(work)
             self.forecast = estimate.to_json()
             agree(estimate, job.paid, yes=self._scoring.yes, notes=_notes(work, self._pairs))
             with self.counted(title, work.rows) as step:
                 yield job, step
 
-    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers] = ()) -> None:
+    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
         self.data = {**found.to_json(), **self._beside(job, work, answers)}
         write_json(self.data, self._scoring.output)
@@ -97,9 +94,6 @@ def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
     return {
         "gold": options.gold,
         "budget": Budget.of(options),
-        "store": terminal.store,
-        "resume": options.resume,
-        "fresh": options.fresh,
         "surface": terminal,
     }
 

@@ -139,7 +139,8 @@ class Terminal(Surface):
     """The surface of a command: remarks and bars on standard error, gold as the options say."""
 
     def __init__(self, store: Store, rows: RowOptions) -> None:
-        self.store, self._rows = store, rows
+        super().__init__(store)
+        self._rows = rows
 
     def note(self, *notes: str) -> None:
         """Say each."""

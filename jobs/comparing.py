@@ -6,11 +6,10 @@ first against each other one or all against all, and corrected together (Holm).
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
-from ..cases import Case
 from ..errors import UsageError
 from ..evaluation.classes import ClassScores, class_scores, confused
 from ..evaluation.comparisons import resolve, shown_metrics
@@ -19,14 +18,13 @@ from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
+from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
-from ..programs.verdicts import Verdict
 from ..report.document import flat
 from ..report.views import comparison_sections, evaluation_sections, html_of
 from ..text.json_lines import plain, plain_fields
 from .experiment import Answers, Experiment
-from .looking import ALPHA, Look
 from .references import References
 
 Pairs = Literal["first", "all"]
@@ -106,49 +104,52 @@ class Comparison:
         return {**plain_fields(self, "contenders"), "judges": plain(self.contenders)}
 
 
-def compare(
-    answers: Sequence[Answers],
-    *,
-    gold: str = "gold",
-    left_out: int = 0,
-    pairs: Pairs = "first",
-    seed: int = 0,
-    look: Look | None = None,
-    references: References | None = None,
-) -> Comparison:
-    """Score and test what the contenders of one experiment said."""
-    if not answers:
-        raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
-    judge = answers[0].scored
-    tested = resolve(judge.metric, judge.comparison).name
-    contenders = tuple(_contender(one, judge) for one in answers)
-    every = itertools.combinations(answers, 2)
-    chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
-    tests = [paired(one, (two.name, two.repeats), seed, look) for one, two in chosen]
-    return Comparison(
-        metric=tested,
-        gold=gold,
-        cases=len(answers[0].repeats[0]),
-        left_out=left_out,
-        repeats=len(answers[0].repeats),
-        contenders=contenders,
-        tests=corrected(tests),
-        opening=look.opening if look else 0,
-        references=references.to_card() if references else {},
-        metrics=tuple(
-            dict.fromkeys(
-                name for name in (tested, *judge.comparison.compared) if name in contenders[0].scores
-            )
-        ),
-    )
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Experiment):
+    """Judges that are tested in pairs."""
 
+    pairs: Pairs = "first"  # the first against each other one, or all pairs
+    seed: int = 0  # of the permutation test
 
-def paired(
-    one: Answers, other: tuple[str, Sequence[Sequence[Row]]], seed: int, look: Look | None = None
-) -> Contrast:
-    """Hold what a contender said against the rows of another one, given by its name. Not corrected."""
-    judge, alpha = one.scored, 2.0 * look.level if look else ALPHA  # two-sided
-    return contrast((one.name, one.repeats), other, judge.metric, judge.comparison, seed=seed, alpha=alpha)
+    def __post_init__(self) -> None:
+        """Refuse pairs that there are not."""
+        if self.pairs not in get_args(Pairs):
+            hint = f"give {' or '.join(get_args(Pairs))}"
+            raise UsageError(f"pairs={self.pairs!r} cannot be used", hint=hint)
+        super().__post_init__()
+
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+        """Score and test what the contenders said."""
+        return self.compared(answers, self.references(self.seed))
+
+    def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
+        """Return all scores, and a test for each pair, corrected together."""
+        tested = resolve(self.scored.metric, self.scored.comparison).name
+        contenders = tuple(_contender(one, self.scored) for one in answers)
+        chosen = [
+            (one, two)
+            for one, two in itertools.combinations(answers, 2)
+            if self.pairs == "all" or one is answers[0]
+        ]
+        shown = (tested, *self.scored.comparison.compared)
+        return Comparison(
+            metric=tested,
+            gold=self.gold.name,
+            cases=len(self.cases),
+            left_out=self.left_out,
+            repeats=self.repeats,
+            contenders=contenders,
+            tests=corrected([self.paired(one, (two.name, two.repeats)) for one, two in chosen]),
+            opening=self.look.opening,
+            references=references.to_card() if references else {},
+            metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
+        )
+
+    def paired(self, one: Answers, other: tuple[str, Sequence[Sequence[Row]]]) -> Contrast:
+        """Hold what a contender said against the rows of another one, given by its name. Not corrected."""
+        judge, alpha = self.scored, 2.0 * self.look.level  # two-sided
+        rows = (one.name, one.repeats)
+        return contrast(rows, other, judge.metric, judge.comparison, seed=self.seed, alpha=alpha)
 
 
 def _contender(answers: Answers, judge: Judge) -> Contender:
@@ -166,17 +167,6 @@ def _contender(answers: Answers, judge: Judge) -> Contender:
         counts=measured.counts,
         spend=answers.spend.to_json(),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluating(Experiment):
-    """One judge, asked once about every row that it was not compiled on."""
-
-    kind: ClassVar[str] = "evaluate"
-    chooses: ClassVar[bool] = False
-    fewest: ClassVar[int] = 1
-
-    asks_aside: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,44 +224,51 @@ class Evaluation:
         return {**plain_fields(self, "measured"), **measured}
 
 
-def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
-    """Score what the judge of an evaluation said."""
-    judge, rows = answers.judge.judge, answers.repeats[0]
-    return Evaluation(
-        judge=answers.judge.name,
-        model=answers.judge.model.name,
-        gold=work.gold.name,
-        cases=len(rows),
-        left_out=work.left_out,
-        opening=work.look.opening,
-        measured=measure(rows, judge.metric, judge.comparison),
-        classes=class_scores(rows, judge.comparison),
-        confusion=confused(judge.answer.scale, rows),
-        disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
-        spend=answers.spend.to_json(),
-        references=work.references().to_card(),
-        warnings=narrow(answers.judge.name, rows, judge.comparison, judge.answer.scale.text),
-    )
+@dataclass(frozen=True, kw_only=True)
+class Evaluating(Experiment):
+    """One judge, asked once about every row that it was not compiled on."""
 
+    kind: ClassVar[str] = "evaluate"
+    chooses: ClassVar[bool] = False
+    fewest: ClassVar[int] = 1
+    asks_aside: ClassVar[bool] = False
 
-def _disagreements(
-    objective: Objective, cases: Sequence[Case], verdicts: Sequence[Verdict]
-) -> tuple[Disagreement, ...]:
-    found: list[tuple[float, float, int, Disagreement]] = []
-    for case, verdict in zip(cases, verdicts, strict=True):
-        outcome = objective.outcome(case, verdict)
-        if not outcome.labelled or outcome.score >= 1:
-            continue
-        sure = [share for share in verdict.agreement if share is not None]
-        one = Disagreement(
-            id=case.id,
-            source=case.source,
-            inputs=case.inputs,
-            score=outcome.score,
-            status=verdict.status,
-            wrong=outcome.feedback.split("\nreason given: ")[0],
-            reasoning=verdict.reasoning,
-            error=verdict.error,
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+        """Score what the judge said."""
+        (said,) = answers
+        judge, rows = said.judge.judge, said.repeats[0]
+        return Evaluation(
+            judge=said.judge.name,
+            model=said.judge.model.name,
+            gold=self.gold.name,
+            cases=len(rows),
+            left_out=self.left_out,
+            opening=self.look.opening,
+            measured=measure(rows, judge.metric, judge.comparison),
+            classes=class_scores(rows, judge.comparison),
+            confusion=confused(judge.answer.scale, rows),
+            disagreements=self._disagreements(said),
+            spend=said.spend.to_json(),
+            references=self.references().to_card(),
+            warnings=narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
         )
-        found.append((outcome.score, -min(sure, default=0.0), len(found), one))
-    return tuple(one for *_, one in sorted(found))
+
+    def _disagreements(self, answers: Answers) -> tuple[Disagreement, ...]:
+        objective, found = Objective(judge=answers.judge.judge), []
+        for case, verdict in zip(self.cases, answers.verdicts, strict=True):
+            outcome = objective.outcome(case, verdict)
+            if not outcome.labelled or outcome.score >= 1:
+                continue
+            sure = min((share for share in verdict.agreement if share is not None), default=0.0)
+            one = Disagreement(
+                id=case.id,
+                source=case.source,
+                inputs=case.inputs,
+                score=outcome.score,
+                status=verdict.status,
+                wrong=outcome.feedback.split("\nreason given: ")[0],
+                reasoning=verdict.reasoning,
+                error=verdict.error,
+            )
+            found.append((outcome.score, -sure, one))
+        return tuple(one for *_, one in sorted(found, key=lambda three: three[:2]))

@@ -12,10 +12,11 @@ from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast, corrected
 from ..evaluation.paired import fewest_groups
 from ..keeping.loading import LoadedJudge
+from ..keeping.paying import PaidJob
 from ..text.json_lines import plain_fields
-from .comparing import Comparison, Contender, compare, paired
-from .experiment import Answers, Experiment
-from .hardening import Hardening, Robustness, harden
+from .comparing import Comparing, Comparison, Contender
+from .experiment import Answers
+from .hardening import Hardening, Robustness
 from .references import NAMES, Reference
 
 
@@ -103,7 +104,7 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gating(Experiment):
+class Gating(Comparing):
     """The judge that is to pass, and the one that it must not be worse than, if there is one."""
 
     kind: ClassVar[str] = "gate"
@@ -174,15 +175,46 @@ class Gating(Experiment):
         """How many rows are asked about to attack the judge: those as they are have been asked before."""
         return self.hardening.rows - len(self.hardening.chosen) if self.hardening else 0
 
-    def attack(
-        self, answers: Sequence[Answers], on_case: Callable[[], None] = lambda: None
-    ) -> Robustness | None:
-        """Attack the first judge, if a flip rate is limited. Raises what :func:`~.hardening.harden` raises."""
-        if self.hardening is None:
-            return None
-        said = {case.id: verdict for case, verdict in zip(self.cases, answers[0].verdicts, strict=True)}
-        known = [said[case.id] for case in self.hardening.chosen]
-        return harden(self.hardening, answers[0].judge, known, on_case)
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about, attacked ones included."""
+        return super().rows + self.attacked_rows
+
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+        """Hold what the first judge said against the criteria, and against what the second said if there is one."""
+        criteria, robustness = self.criteria, None
+        if self.hardening is not None:
+            said = {case.id: verdict for case, verdict in zip(self.cases, answers[0].verdicts, strict=True)}
+            known = [said[case.id] for case in self.hardening.chosen]
+            robustness = self.hardening.attack(answers[0].judge, known, on_case)
+        comparison = self.compared(answers)
+        if self.reference is not None:
+            named = f"{criteria.reference} ({self.reference.answer})"
+            test = self.paired(answers[0], (named, [self.reference.rows]))
+            comparison = replace(comparison, tests=corrected([test]))
+        one = comparison.contenders[0]
+        same = Check(
+            name=f"not worse than {one.name}", passed=True, words="it is the same judge, and asked once"
+        )
+        missing, most = 1.0 - one.counts.units.coverage, criteria.max_unusable
+        answered = Check(
+            name=f"unusable <= {most:.1%}",
+            passed=missing <= most,
+            words=f"{missing:.1%} of the labelled units have no answer",
+        )
+        return Gate(
+            judge=one.name,
+            gold=comparison.gold,
+            cases=comparison.cases,
+            checks=(
+                *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
+                *([same] if self.itself else _not_worse(comparison.tests, criteria.margin)),
+                *_unmoved(robustness, criteria),
+                answered,
+            ),
+            comparison=comparison,
+            robustness=robustness,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,38 +244,6 @@ class Gate:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {**plain_fields(self), "passed": self.passed, "words": self.words}
-
-
-def gate_of(
-    work: Gating, answers: Sequence[Answers], robustness: Robustness | None = None, *, seed: int = 0
-) -> Gate:
-    """Hold what the first judge said against the criteria, and against what the second said if there is one."""
-    comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed, look=work.look)
-    if work.reference is not None:
-        named = f"{work.criteria.reference} ({work.reference.answer})"
-        test = paired(answers[0], (named, [work.reference.rows]), seed, work.look)
-        comparison = replace(comparison, tests=corrected([test]))
-    one, criteria = comparison.contenders[0], work.criteria
-    same = Check(name=f"not worse than {one.name}", passed=True, words="it is the same judge, and asked once")
-    missing, most = 1.0 - one.counts.units.coverage, criteria.max_unusable
-    answered = Check(
-        name=f"unusable <= {most:.1%}",
-        passed=missing <= most,
-        words=f"{missing:.1%} of the labelled units have no answer",
-    )
-    return Gate(
-        judge=one.name,
-        gold=comparison.gold,
-        cases=comparison.cases,
-        checks=(
-            *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-            *([same] if work.itself else _not_worse(comparison.tests, criteria.margin)),
-            *_unmoved(robustness, criteria),
-            answered,
-        ),
-        comparison=comparison,
-        robustness=robustness,
-    )
 
 
 def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:

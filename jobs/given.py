@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, get_args
 
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
@@ -24,8 +24,10 @@ from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer, Sink
 from ..programs.judge import Judge
 from ..report.progress import counted, shown
+from .comparing import Comparing, Evaluating
 from .compiling import Compiled
 from .experiment import Answers, Experiment
+from .hardening import Hardening
 from .plan import Plan
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
@@ -48,6 +50,18 @@ class Loading(TypedDict, total=False):
     adapter: str | None
 
 
+class Asking(Loading, total=False):
+    """How judges are asked about gold: see :func:`jurist.compare`."""
+
+    budget: Budget | None
+    store: str | os.PathLike[str] | Store | None
+    resume: bool
+    fresh: bool
+    surface: "Surface | None"
+
+
+_DEFAULTS = {"concurrency": 8, "resume": False, "fresh": False}
+"""What holds of those where ``None`` does not."""
 _Settings = TypeVar("_Settings", Budget, Model, Sampling)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -80,30 +94,44 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a public function refuse arguments of another kind in one line, before it does anything."""
-    signature = inspect.signature(function)
-    named = {name for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
-    known = named if named == signature.parameters.keys() else named | Loading.__annotations__.keys()
-    optional = {name for name in named if signature.parameters[name].default is None} | (known - named)
+    signature = _spelled_out(inspect.signature(function))
+    known = dict(signature.parameters)
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name in kwargs.keys() - known:
+        for name in kwargs.keys() - known.keys():
             said = in_python(f"--{name.replace('_', '-')}")
             taken_by = re.split(r"\W", said)[0].lower()  # budget of Budget(calls=...)
-            renamed = taken_by != name and {taken_by, f"{taken_by}s"} & known
+            renamed = taken_by != name and {taken_by, f"{taken_by}s"} & known.keys()
             meant = f"write {said}" if renamed else choices(name, sorted(known))
             raise TypeError(f"{function.__name__}() has no argument {name!r}; {meant}")
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:
             return function(*args, **kwargs)  # Python says what is missing, and of which function
-        for name, value in {**given, **kwargs}.items():
+        for name, value in given.items():
             kind, words = _KINDS.get(name, (object, ""))
-            if not (isinstance(value, kind) or (value is None and name in optional)):
+            if not (isinstance(value, kind) or (value is None and known[name].default is None)):
                 raise UsageError(f"{name}={value!r:.80} cannot be used", hint=f"give a {words}")
         return function(*args, **kwargs)
 
+    vars(called)["__signature__"] = signature
     return called
+
+
+def _spelled_out(signature: inspect.Signature) -> inspect.Signature:
+    """Return a signature with the names behind ``**options``, which help and notebooks then show."""
+    parameters: list[inspect.Parameter] = []
+    for one in signature.parameters.values():
+        if one.kind is not one.VAR_KEYWORD:
+            parameters.append(one)
+            continue
+        (typed,) = get_args(one.annotation)
+        parameters += [
+            inspect.Parameter(name, one.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind)
+            for name, kind in typed.__annotations__.items()
+        ]
+    return signature.replace(parameters=parameters)
 
 
 def loaded_of(
@@ -191,22 +219,39 @@ def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
     return kind() if value is None else value
 
 
-def warn(*notes: str, depth: int = 4) -> None:
-    """Warn of what is not empty, each once, where a :func:`checked` function was called."""
+def budget_of(asking: Asking) -> Budget:
+    """Take the limits from how judges are asked."""
+    return settings_of(asking.pop("budget", None), Budget)
+
+
+def warn(*notes: str) -> None:
+    """Warn of what is not empty, each once, where a public function was called."""
     if said := "; ".join(note for note in dict.fromkeys(notes) if note):
-        warnings.warn(in_python(said), stacklevel=depth)
+        modules = (str(one.frame.f_globals.get("__name__")) for one in inspect.stack(0))
+        depth = next(number for number, name in enumerate(modules) if not name.startswith("jurist."))
+        warnings.warn(in_python(said), stacklevel=depth + 1)
 
 
 class Surface:
-    """Where a job tells how it goes and asks what it needs; this one is Python's: a bar, and no questions."""
+    """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
+
+    def __init__(self, store: Store, *, resume: bool = False, fresh: bool = False) -> None:
+        self.store, self.resume, self.fresh = store, resume, fresh
+
+    @classmethod
+    def of(cls, asking: Asking) -> "Surface":
+        """Take from how judges are asked what says where that is."""
+        how = {name: asking.pop(name, False) for name in ("resume", "fresh")}  # type: ignore[misc]
+        own, given = cls(store_of(asking.pop("store", None)), **how), asking.pop("surface", None)
+        return given or own
 
     def note(self, *notes: str) -> None:
-        """Say what a user should know; called by the public function itself."""
-        warn(*notes, depth=5)
+        """Say what a user should know."""
+        warn(*notes)
 
-    def judge(self, judge: str | Judge, store: Store) -> tuple[Judge, str]:
+    def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge to compile, and how it was named, if by name."""
-        return (judge, "") if isinstance(judge, Judge) else locate(judge, store, source=True)
+        return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that was given."""
@@ -221,17 +266,24 @@ class Surface:
             yield taking, lambda paid: None
 
     @contextmanager
-    def asking(
-        self, work: Experiment, store: Store, title: str, *, resume: bool, fresh: bool
-    ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row."""
-        start = Start(root=store.checkpoints, resume=resume, fresh=fresh)
+        start = Start(root=self.store.checkpoints, resume=self.resume, fresh=self.fresh)
         with paying(work, start) as job, self.counted(title, work.rows) as step:
             yield job, step
+
+    def measured(self, work: Comparing | Evaluating | Hardening, title: str) -> Any:
+        """Ask about gold, and return what that shows, while the paid answers are still kept."""
+        self.note(*work.remarks)
+        with self.asking(work, title) as (job, step):
+            answers = work.ask(job, step)
+            found = work.conclude(job, answers, step)
+            self.keep(job, work, found, answers)
+        return found
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show how many rows have been asked about: yield what is called after each."""
         return counted(title, rows)
 
-    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers] = ()) -> None:
+    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Take a result while what was paid for it is still kept."""

@@ -18,13 +18,15 @@ from ..cases import Case, Value, Values
 from ..errors import UsageError, choices
 from ..evaluation.flips import Flips, flips
 from ..evaluation.rows import Row
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
+from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..text.attacks import Attack, suite
 from .estimate import some
-from .experiment import Experiment
+from .experiment import Answers, Experiment
 
 AGAIN = "asked again"
 """The name of the case as it is, asked with other draws."""
@@ -40,6 +42,7 @@ class Hardening(Experiment):
     attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)  # what is done to the text
     most: int = 100  # cases that are attacked at most, evenly spread over the gold
     field: str = ""  # the input that is attacked; empty: that whose text gets the answer
+    store: Store | None = None  # where the figures are kept beside the card of an artifact
 
     def __post_init__(self) -> None:
         """Refuse what cannot be attacked."""
@@ -105,11 +108,50 @@ class Hardening(Experiment):
         more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
         return {**super().fingerprint(), **more}
 
-    def attack(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "Robustness":
-        """Ask about every case as it is, then attack it. Raises what :meth:`Experiment.ask` raises."""
+    def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+        """Ask about every case as it is."""
         judge = dataclasses.replace(self.judge, context=job.contexts[self.names[0]])
-        verdicts = judge.asker().ask_all(self.chosen, lambda index, verdict: on_case())
-        return harden(self, judge, verdicts, on_case)
+        verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
+        spend = judge.context.ledger.spend()
+        return [
+            Answers(
+                name=judge.name, judge=judge, scored=judge.judge, repeats=(), verdicts=verdicts, spend=spend
+            )
+        ]
+
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+        """Attack the judge whose answers to the cases as they are are known."""
+        found = self.attack(answers[0].judge, answers[0].verdicts, on_case)
+        job.unfinished = any(one.flips.failed for one in found.found)
+        if self.judge.artifact is not None and self.store is not None:
+            self.store.keep_added(self.judge.artifact, ROBUSTNESS, found.to_json())
+        return found
+
+    def attack(
+        self, judge: LoadedJudge, verdicts: Sequence[Verdict], on_case: Callable[[], None]
+    ) -> "Robustness":
+        """Ask about the cases once more, and about each with each change, and count the answers that change."""
+        again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in self.chosen]
+        asked = [(AGAIN, "control", again)]
+        for attack in self.attacks:
+            pairs = zip(self.chosen, verdicts, strict=True)
+            cases = [_attacked(attack, self, case, verdict) for case, verdict in pairs]
+            asked.append((attack.name, attack.kind, cases))
+        asker, kind, found = judge.asker(), judge.judge, []
+        for name, what, cases in asked:
+            said = asker.ask_all(cases, lambda index, verdict: on_case())
+            rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, said, strict=True)]
+            flipped = flips(rows, kind.comparison, kind.answer.scale.category)
+            found.append(AttackResult(name=name, kind=what, flips=flipped))
+        return Robustness(
+            judge=judge.name,
+            model=judge.model.name,
+            gold=self.gold.name,
+            field=self.attacked,
+            cases=len(self.chosen),
+            suite=_print(self.attacks),
+            found=tuple(found),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,39 +200,6 @@ class Robustness:
             "worst": self.worst.flips.rate.value,
             "flips": {one.name: one.to_json() for one in self.found},
         }
-
-
-def harden(
-    work: Hardening,
-    judge: LoadedJudge,
-    verdicts: Sequence[Verdict],
-    on_case: Callable[[], None] = lambda: None,
-) -> Robustness:
-    """Attack a judge whose answers to the cases as they are are known."""
-    again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in work.chosen]
-    asked = [(AGAIN, "control", again)]
-    for attack in work.attacks:
-        pairs = zip(work.chosen, verdicts, strict=True)
-        cases = [_attacked(attack, work, case, verdict) for case, verdict in pairs]
-        asked.append((attack.name, attack.kind, cases))
-    asker, found, kind_of = judge.asker(), [], judge.judge
-    for name, kind, cases in asked:
-        said = asker.ask_all(cases, lambda index, verdict: on_case())
-        rows = [_row(kind_of, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
-        found.append(
-            AttackResult(
-                name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.scale.category)
-            )
-        )
-    return Robustness(
-        judge=judge.name,
-        model=judge.model.name,
-        gold=work.gold.name,
-        field=work.attacked,
-        cases=len(work.chosen),
-        suite=_print(work.attacks),
-        found=tuple(found),
-    )
 
 
 def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> Case:
