@@ -7,6 +7,7 @@ gets the next one, and its card says as ``origin`` which it was. Nothing that ar
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -62,16 +63,24 @@ def unpack(data: bytes, store: Store) -> Received:
                 )
             if sum(entry.file_size for entry in entries) > _LARGEST:
                 raise ArtifactError(f"the file holds more than {_LARGEST >> 20} MiB", hint=_DAMAGED)
-            files = {entry.filename.rpartition("/")[2]: file.read(entry) for entry in entries}
-            return receive(files, store)
+            files = {entry.filename.rpartition("/")[2]: _content(file, entry) for entry in entries}
     except (
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
+        zlib.error,
         EOFError,
         RuntimeError,  # a compression that zipfile does not know, or a password
+        ValueError,  # a name that is no text, a place outside the file
         OSError,
     ) as error:
         raise ArtifactError(f"the file cannot be unpacked: {error}", hint=_DAMAGED) from error
+    return receive(files, store)
+
+
+def _content(file: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    # never more than it says that it holds: its sizes may be forged
+    with file.open(entry) as content:
+        return content.read(entry.file_size + 1)
 
 
 def receive(files: Mapping[str, bytes], store: Store) -> Received:

@@ -2,11 +2,15 @@
 
 import io
 import json
+import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from judges import POLITE, changed, save
 from small import cli, ok
 
@@ -53,9 +57,9 @@ def test_a_number_that_is_taken_gives_the_next_one_and_says_so(mine: Store, othe
     assert other.verify() == []
 
 
-def packed(names: dict[str, bytes]) -> bytes:
+def packed(names: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as file:
+    with zipfile.ZipFile(made, "w", compression) as file:
         for name, data in names.items():
             file.writestr(name, data)
     return made.getvalue()
@@ -95,6 +99,33 @@ def test_a_file_that_grows_beyond_bounds_is_refused_before_it_is_read(
     monkeypatch.setattr("jurist.keeping.moving._LARGEST", 100)
     with pytest.raises(ArtifactError, match="more than"):
         unpack(pack(save(mine)), other)
+
+
+def test_sizes_that_are_forged_take_no_more_memory_than_they_say(other: Store) -> None:
+    data = bytearray(packed({"polite/1/card.json": b" " * (1 << 26)}, zipfile.ZIP_DEFLATED))  # 64 MiB in 64 KiB
+    for mark, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<I", data, data.index(mark) + at, 1000)
+    tracemalloc.start()
+    with pytest.raises(ArtifactError, match="cannot be unpacked"):
+        unpack(bytes(data), other)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert taken < 1 << 23
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_changed_byte_is_refused_or_changes_nothing(data: st.DataObject, tmp_path: Path) -> None:
+    mine, other = store_in(tmp_path / "mine"), store_in(tmp_path / "other")
+    sent = mine.load("polite@1") if mine.list() else save(mine)
+    whole = bytearray(pack(sent))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= data.draw(st.integers(1, 255))
+    try:
+        received = unpack(bytes(whole), other)
+    except ArtifactError:
+        return
+    assert files_of(received.artifact) == files_of(sent)
 
 
 def test_a_damaged_record_of_moves_is_one_line(mine: Store) -> None:
