@@ -1,11 +1,14 @@
 """Runs of optimizers with scripted engines, for the tests of all of them."""
 
 import hashlib
+import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fakes import Scripted, context_with, lm_of
+from loopback import field_of
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
@@ -15,8 +18,6 @@ from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.registry import make
 from jurist.programs.fect import FECT
-
-__all__ = ["FECT", "ScriptedRun", "fect_split", "gold", "hashed", "job_with"]
 
 
 @cache
@@ -101,3 +102,26 @@ class ScriptedRun:
 
     def value(self) -> float:
         return self.board.value(self.result.best, self.job.dev)
+
+
+def improving(messages: list[dict[str, Any]]) -> str:
+    """Judge right for the share of claims that the instruction's ``quality`` says; propose such instructions."""
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    asked = system.partition("Your output fields are:")[2].partition("All interactions")[0]
+    rule = f"Rule {hashed(system + last)}: be strict. quality={40 + hashed(last) % 55}"
+    fields = dict(re.findall(r"^\d+\. `(\w+)` \((\w+)", asked, re.M))
+    said = {name: json.dumps({"self": rule}) if kind == "dict" else rule for name, kind in fields.items()}
+    if "factual" in fields:
+        claim = field_of(last, "claim")
+        quality = max(map(int, re.findall(r"quality=(\d+)", system)), default=55)
+        right = hashed(claim) % 100 < quality + 2 * len(messages)
+        said["factual"] = str(("cancel" in claim or "refuses" in claim) != right)
+    return "\n\n".join(
+        [*(f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()), "[[ ## completed ## ]]"]
+    )
+
+
+def token_alone(body: dict[str, Any]) -> dict[str, Any] | None:
+    """Tell something of tokens, or each process would find out anew that nothing is told, and then ask otherwise."""
+    said = {"token": "True", "logprob": 0.0, "bytes": None, "top_logprobs": []}
+    return {"content": [said]} if body.get("logprobs") else None

@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import pytest
 from loopback import answer, field_of
+from scripted_runs import improving, token_alone
 from small import Done, claims, cli, ended, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
@@ -108,6 +109,33 @@ def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
     # Nothing that the server counted is missing on the card; a kill may come between the note and the request.
     spend = done.json["spend"]
     assert server.count <= spend["calls"] + spend["lost"] <= server.count + IN_FLIGHT * len(cut)
+
+
+def test_where_a_changed_prompt_wins_a_kill_changes_no_file_but_its_times(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    write_jsonl(Path("gold.jsonl"), claims(groups=40))
+    server = serve(improving, logprobs=token_alone)
+    longer = ("--set", "steps=8", "--set", "patience=8", "--set", "sample=36")
+    with patch.dict(os.environ, {"XDG_DATA_HOME": str(Path("whole-data").absolute())}):
+        ok(*argv(server, *longer, "--store", "whole"))
+    requests, server.delay, server.hits[:] = server.count, 0.02, []
+    for number, after in enumerate((requests // 4, requests // 3)):
+        code, err = ended(
+            server, after, *argv(server, *longer, *(("--resume",) if number else ())), cwd=tmp_path
+        )
+        assert code == -signal.SIGKILL, err
+    ok(*argv(server, *longer, "--resume"))
+    ours, theirs = (
+        {p.name: p.read_bytes() for p in Path(s, "fect/1").iterdir()} for s in ("compiled", "whole")
+    )
+    cards = [json.loads(files.pop("card.json")) for files in (ours, theirs)]
+    assert ours == theirs
+    assert "quality=" in theirs["program.json"].decode()
+    for card in cards:
+        for name in ("created", "seconds", "spend", "sha256"):
+            card.pop(name, None)
+    assert cards[0] == cards[1]
 
 
 def test_ctrl_c_keeps_the_best_and_resume_finishes(serve: Callable[..., Any], tmp_path: Path) -> None:

@@ -102,7 +102,9 @@ def test_a_file_that_grows_beyond_bounds_is_refused_before_it_is_read(
 
 
 def test_sizes_that_are_forged_take_no_more_memory_than_they_say(other: Store) -> None:
-    data = bytearray(packed({"polite/1/card.json": b" " * (1 << 26)}, zipfile.ZIP_DEFLATED))  # 64 MiB in 64 KiB
+    data = bytearray(
+        packed({"polite/1/card.json": b" " * (1 << 26)}, zipfile.ZIP_DEFLATED)
+    )  # 64 MiB in 64 KiB
     for mark, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<I", data, data.index(mark) + at, 1000)
     tracemalloc.start()

@@ -3,15 +3,12 @@
 Real processes, real HTTP and real SIGKILLs take a while: ``pytest -m slow`` runs these.
 """
 
-import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import field_of
-from scripted_runs import hashed
+from scripted_runs import improving, token_alone
 from small import claims, cli, killed, ok, write_jsonl
 
 from jurist.optimizers.registry import OPTIMIZERS
@@ -33,29 +30,6 @@ SMALL = {
 }
 
 
-def answers(messages: list[dict[str, Any]]) -> str:
-    """Judge right for the share of claims that the instruction's ``quality`` says; propose such instructions."""
-    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
-    asked = system.partition("Your output fields are:")[2].partition("All interactions")[0]
-    rule = f"Rule {hashed(system + last)}: be strict. quality={40 + hashed(last) % 55}"
-    fields = dict(re.findall(r"^\d+\. `(\w+)` \((\w+)", asked, re.M))
-    said = {name: json.dumps({"self": rule}) if kind == "dict" else rule for name, kind in fields.items()}
-    if "factual" in fields:
-        claim = field_of(last, "claim")
-        quality = max(map(int, re.findall(r"quality=(\d+)", system)), default=55)
-        right = hashed(claim) % 100 < quality + 2 * len(messages)
-        said["factual"] = str(("cancel" in claim or "refuses" in claim) != right)
-    return "\n\n".join(
-        [*(f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()), "[[ ## completed ## ]]"]
-    )
-
-
-def tokens(body: dict[str, Any]) -> dict[str, Any] | None:
-    """Tell something of tokens, or each process would find out anew that nothing is told, and then ask otherwise."""
-    said = {"token": "True", "logprob": 0.0, "bytes": None, "top_logprobs": []}
-    return {"content": [said]} if body.get("logprobs") else None
-
-
 @pytest.fixture(autouse=True)
 def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
@@ -73,7 +47,7 @@ def argv(name: str, server: Any, *more: object) -> tuple[object, ...]:
 def test_two_kills_change_nothing(
     name: str, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(answers, logprobs=tokens)
+    server = serve(improving, logprobs=token_alone)
     with monkeypatch.context() as other:
         # In one ledger the second compilation would be the second opening, and its level another one.
         other.setenv("XDG_DATA_HOME", str(tmp_path / "other"))
@@ -109,7 +83,7 @@ def test_two_kills_change_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("flight", [2, 16])
 def test_five_kills_and_not_one_call_more(flight: int, serve: Callable[..., Any], tmp_path: Path) -> None:
-    server, limit = serve(answers), 260
+    server, limit = serve(improving), 260
     server.delay = 0.02
     words = (*argv("opro", server), "--concurrency", flight, "--max-calls", limit)
     for number in range(5):
