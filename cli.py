@@ -16,22 +16,22 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, load, say
-from .arguments.commands import COMMANDS, GROUPS
+from .arguments.commands import COMMANDS, GROUPS, SECTIONS
 from .errors import JuristError, StoppedError, as_command, why
 
 _EPILOG = """\
-exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows failed or abstained; 130 Ctrl-C
-
 examples:
-  jurist judges
-  jurist compile cognibench --gold cognibench-mini
-  jurist evaluate cognibench --gold cognibench-mini
-  jurist run cognibench --input rows.jsonl --output verdicts.jsonl
-  jurist compare cognibench cognibench:basic --gold cognibench-mini
-  jurist export cognibench --to messages --output judge.json
+  jurist new may-answer --from prompt.md --labels yes,no
+  jurist compile may_answer.py:judge --gold labels.csv
+  jurist run may-answer --input rows.jsonl --output verdicts.jsonl
+
+jurist COMMAND --help has the options of a command, jurist --version the version.
+exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows
+failed or abstained; 130 Ctrl-C
 """
 _INTERRUPTED = 130
 
@@ -56,13 +56,13 @@ def program() -> NoReturn:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    parser = build_parser()
-    _complete(parser)
-    arguments = parser.parse_args(argv)
-    if not hasattr(arguments, "command"):
-        parser.print_help(sys.stderr)
-        return 2
     try:
+        parser = build_parser()
+        _complete(parser)
+        arguments = parser.parse_args(argv)
+        if not hasattr(arguments, "command"):
+            parser.print_help(sys.stderr)
+            return 2
         with _starting():
             run = load(arguments.command)
         return run(arguments)
@@ -100,16 +100,16 @@ def _starting() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="jurist",
         description="The compiler for LLM judges: compile against human labels, prove, keep, run, compare, export.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=14),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    add_commands(parser, COMMANDS, GROUPS)
+    add_commands(parser, COMMANDS, GROUPS, SECTIONS)
     return parser
 
 

@@ -92,9 +92,9 @@ class ChooseOptions(
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report"):
-    """One page about a compiled judge, in one file that needs no network: whether compiling helped, on what evidence,
-    what changed in the prompt, and every case of the sealed test to search and read. Of a saved result (--output or
-    --json of evaluate, compare, assess; the JSON lines of a run), what it holds.
+    """Write one page about a compiled judge, or a saved result. It needs no network: whether compiling helped, on
+    what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of a saved result
+    (--output or --json of evaluate, compare, assess; the JSON lines of a run), what it holds.
 
     examples:
       jurist report fect

@@ -1,4 +1,4 @@
-"""What ``judges``, ``new``, ``export`` and ``completion`` take."""
+"""What ``judges``, ``new``, ``export`` with its action, and ``completion`` take."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judg
 from .options import choice, flag, option, positional
 
 
-class ExportOptions(NameOptions, Printed, command="export", does="catalogue.export_"):
+class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogue.export_"):
     """Write a judge's prompt for another system.
 
     examples:
@@ -17,9 +17,7 @@ class ExportOptions(NameOptions, Printed, command="export", does="catalogue.expo
     """
 
     judge: str = asked_judge()
-    target: str = option(
-        "--to FORMAT", "a target of docs/exports.md, such as messages, markdown or langchain, or a plug-in's"
-    )
+    target: str = option("--to FORMAT", "the target, as in docs/exports.md", names="exports.EXPORTERS")
     output: str | None = option("F", "the file to write (default: standard output)")
     input: str | None = option("ROWS", "rows, for a target that holds them and for --check")
     model: str | None = option("M", "who is to answer, for a target that holds requests")
@@ -30,7 +28,7 @@ class ExportOptions(NameOptions, Printed, command="export", does="catalogue.expo
 
 
 class CompletionOptions(Form, command="completion", does="catalogue.completion"):
-    """Print a shell completion script for jurist's commands and options.
+    """Print a script that completes commands in your shell.
 
     examples:
       pip install 'jurist[completion]'
@@ -77,7 +75,7 @@ class NewOptions(Form, command="new", does="catalogue.new"):
 class TrainingOptions(
     SplitOptions,
     Common,
-    command="training",
+    command="export training",
     does="catalogue.training",
     helps={"seed": "of the split (default: 0)"},
 ):
@@ -88,10 +86,10 @@ class TrainingOptions(
     it, so that what "jurist compile" with the same seed and shares tests on is never trained on.
 
     examples:
-      jurist training --input cognibench-mini --output train.jsonl
-      jurist training --input cognibench-l --output train.jsonl --max-tokens 8000
-      jurist training --input cognibench-l --output dev.jsonl --part dev
-      jurist training --input labels.csv --judge fect:basic --output train.jsonl --part all
+      jurist export training --input cognibench-mini --output train.jsonl
+      jurist export training --input cognibench-l --output train.jsonl --max-tokens 8000
+      jurist export training --input cognibench-l --output dev.jsonl --part dev
+      jurist export training --input labels.csv --judge fect:basic --output train.jsonl --part all
 
     docs/finetune.md goes on from there: a fine-tuning script, and how to run the judge with the tuned model.
     """

@@ -7,11 +7,15 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from .options import Options
+from .options import Options, is_rare
+from .settings import apply, keep_to_model, settings
+
+_MANY = 24
+"""Options from which on help lists those that are used every day."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,11 +23,16 @@ class Parser(argparse.ArgumentParser):
 
     actions: frozenset[str] = frozenset()  # the names of a group's actions
     any_other: str = ""  # the action that any other name is given to; empty if there is none
+    whole: bool = False  # whether the group is a command itself, and takes options before a name too
+    listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
+    rare: Sequence[argparse.Action] = ()  # what only --help-all lists
+    kept: Mapping[str, tuple[Any, Any]] = {}  # field -> the default of a file of settings, and the plain one
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
         given = list(args or ())
-        if self.any_other and given and not given[0].startswith("-") and given[0] not in self.actions:
+        named = bool(given) and not given[0].startswith("-")
+        if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
             given = [self.any_other, *given]
         found, unknown = super().parse_known_args(given if args is not None else None, namespace)
         if unknown:
@@ -31,7 +40,34 @@ class Parser(argparse.ArgumentParser):
             close = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        if self.kept:
+            keep_to_model(self, found)
         return found, unknown
+
+    def format_help(self) -> str:
+        """Return the help: commands in their sections, or the options that are used every day, with what there is."""
+        if self.listed:
+            formatter = self._get_formatter()
+            formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+            formatter.add_text(self.description)
+            for heading, commands in self.listed:
+                formatter.start_section(heading)
+                formatter.add_arguments(commands)
+                formatter.end_section()
+            formatter.add_text(self.epilog)
+            return formatter.format_help()
+        texts = {action: action.help for action in self._actions}
+        for action in self._actions:
+            if action in self.rare:
+                action.help = argparse.SUPPRESS
+            elif names := getattr(action, "names", None):
+                module, _, table = names.rpartition(".")
+                action.help = f"{action.help}: {', '.join(sorted(getattr(_module(module), table)))}"
+        try:
+            return super().format_help()
+        finally:
+            for action, text in texts.items():
+                action.help = text
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
@@ -57,25 +93,27 @@ def say(text: str) -> None:
 
 
 def add_commands(
-    parser: argparse.ArgumentParser, commands: Sequence[type[Options]], groups: dict[str, str]
+    parser: Parser, commands: Sequence[type[Options]], groups: Mapping[str, str], sections: Mapping[str, str]
 ) -> None:
-    """Add commands, and the groups that some of them belong to."""
-    top = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    """Add commands, the groups that some of them belong to, and the sections in which help lists them."""
+    top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     within: dict[str, tuple[Parser, Any]] = {}
+    kept = settings()
     for command in commands:
+        help, *examples = re.split(
+            r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
+        )
         group, _, name = command.command.rpartition(" ")
         listed = top
         if group:
             if group not in within:
-                about = groups[group]
+                about = groups.get(group, "") or _first_sentence(help)
                 made = top.add_parser(group, help=about, description=f"{about[0].upper()}{about[1:]}.")
+                made.whole = group not in groups
                 within[group] = made, made.add_subparsers(title="actions", metavar="ACTION", required=True)
             actions, listed = within[group]
             actions.actions |= {name}
             actions.any_other = name if name.isupper() else actions.any_other
-        help, *examples = re.split(
-            r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
-        )
         own = listed.add_parser(
             name,
             help=_first_sentence(help),
@@ -83,8 +121,46 @@ def add_commands(
             epilog="".join(examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        if group and name.isupper():
+            own.prog = f"{parser.prog} {group}"
         command.add(own)
+        own.rare = (
+            [] if len(own._actions) <= _MANY else [one for one in own._actions if is_rare(command, one)]
+        )
+        if own.rare:
+            needed = [
+                one.option_strings[0] + f" {one.metavar}"
+                for one in own._actions
+                if one.required and one.option_strings
+            ]
+            named = [str(one.metavar) for one in own._actions if not one.option_strings]
+            own.usage = " ".join([own.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
+            more = f"list {len(own.rare)} more options, used now and then"
+            own.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
+        own.kept = apply(kept, command, own)
         own.set_defaults(command=command)
+    for group, (made, _) in within.items():
+        if made.whole:
+            others = ", ".join(
+                f"jurist {group} {name} --help" for name in sorted(made.actions - {made.any_other})
+            )
+            within[group][1].choices[made.any_other].epilog += f"\n\nSee also: {others}"
+    by_name = {action.dest: action for action in top._choices_actions}
+    parser.listed = [
+        (heading, [by_name[name] for name in names.split()]) for heading, names in sections.items()
+    ]
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser.rare = ()
+        parser.print_help()
+        parser.exit()
+
+
+def _module(name: str) -> Any:
+    """Import a module of the package by its name within it: only when it is needed."""
+    return import_module(f"{__package__.rpartition('.')[0]}.{name}")
 
 
 def _first_sentence(text: str) -> str:
@@ -95,10 +171,8 @@ def _first_sentence(text: str) -> str:
 
 def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
     """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
-    console = f"{__package__.rpartition('.')[0]}.console"
     module, _, function = command.does.rpartition(".")
-    does = getattr(import_module(f"{console}.{module}"), function)
-    show = import_module(f"{console}.printing").show
+    does, show = getattr(_module(f"console.{module}"), function), _module("console.printing").show
 
     def run(arguments: argparse.Namespace) -> int:
         options = command.of(arguments)

@@ -1,12 +1,15 @@
-"""Every command, and the order in which help lists them. A new one is a value with its options, and what it does."""
+"""Every command, and the sections in which help lists them. A new one is a class of its options."""
 
 from . import artifacts, catalogue, compile, generate, gold, run, scoring
 from .options import Options
 
-_ORDER = (  # noqa: SIM905 - a list of as many lines
-    "judges new compile evaluate run join share batch serve compare prove gate harden table report review export "
-    "training artifacts gold generate assess completion"
-).split()
+SECTIONS = {
+    "commands, in the order of use": "new evaluate review compile prove compare report run gate export serve",
+    "groups of commands": "gold artifacts batch completion",
+    "of the four papers": "judges generate assess table",
+}
+"""What help lists, and in which order."""
+_ORDER = " ".join(SECTIONS.values()).split()
 _SUBJECTS = (catalogue, compile, scoring, run, artifacts, gold, generate)
 COMMANDS: tuple[type[Options], ...] = tuple(
     sorted(
@@ -21,10 +24,10 @@ COMMANDS: tuple[type[Options], ...] = tuple(
 )
 
 GROUPS = {
-    "artifacts": "compiled judges: list, show, compare, tag, verify, share, choose another candidate",
+    "artifacts": "compiled judges: list, show, compare, tag, verify, move, choose",
     "batch": "run a judge through a Batch API: submit, status, collect, cancel",
-    "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
-    "gold": "check, import and split gold sets, have them labelled; agreement of raters",
+    "generate": "write dialogues, labelled datasets and items from documents",
+    "gold": "check, import and split labelled rows; agreement of raters",
     "table": "a paper's table on any gold: detectors side by side",
 }
-"""What the commands of two words are about, by the first."""
+"""What groups of commands are about. A group without a text is a command with further ones beside it, as ``run``."""

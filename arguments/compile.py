@@ -48,8 +48,9 @@ class CompileOptions(
     does="compile.run",
     helps={"calls": "hard limit on calls, the proof included (default: 4000)"},
 ):
-    """Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
-    train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
+    """Improve a judge's prompt by labelled rows, and prove it: split by conversation or document, let an optimizer
+    rewrite the prompt on train and choose on dev, prove basic against compiled on the sealed test, and keep the
+    result as an artifact.
 
     examples:
       jurist compile cognibench --gold cognibench-mini
@@ -77,23 +78,23 @@ class CompileOptions(
     holdout: str | None = option(
         "PATH|NAME", "labelled rows that are the sealed test; train and dev are then all of --gold", type=name
     )
-    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer")
+    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer", rare=True)
     prompt_model: str | None = option("M", "model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(
-        "URL", "address of that model (default: --api-base, where it is of the same provider)"
+        "URL", "address of that model (default: --api-base, where it is of the same provider)", rare=True
     )
     prompt_key_env: str | None = option(
-        "--prompt-api-key-env NAME", "environment variable that holds the key of that model"
+        "--prompt-api-key-env NAME", "environment variable that holds the key of that model", rare=True
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
-    anyway: bool = flag("go on where the test is too small for anything to be shown")
-    force: bool = flag("make it the latest version even if it is not shown to be better")
+    anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
+    force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
 
 
 class ProveOptions(
     RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="prove.run"
 ):
-    """Show whether a version is better than its basic prompt by labels where the two differ: both are asked about rows
+    """Show by few labels, where prompts differ, which is better: both prompts are asked about rows
     that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without
     seeing who said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens
     none.

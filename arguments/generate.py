@@ -150,7 +150,7 @@ class AssessOptions(
         "calls": _LIMIT,
     },
 ):
-    """Let models answer about references, and label every sentence of their answers with a judge: shares of statement
+    """Let models answer about references, and judge every sentence: shares of statement
     types and rates of hallucination (CogniBench, Figure 8), as the judge found them, and corrected for its own
     sensitivity and specificity, measured on gold that it was not compiled on.
 

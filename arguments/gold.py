@@ -142,7 +142,7 @@ class ReviewOptions(SheetFormat, Printed, command="gold review", does="gold.revi
 
 
 class PageOptions(JudgedGold, command="review", does="pages.review"):
-    """A page on this machine on which people label the most informative units first: where
+    """Label rows on a page on this machine. The most informative units come first: where
     raters differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the
     cases of train and dev that it was compiled on, and asks first about those on which the prompts that were tried
     differ most. From the keyboard, with the guideline beside; several raters never see each other's labels. A label is

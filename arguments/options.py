@@ -22,7 +22,8 @@ class Options:
     A subclass is a frozen dataclass by itself. One with a ``command`` is that command: ``compare``, ``gold check`` for
     an action of a group, or ``generate NAME`` for any other name there, which is then its first argument. It is done by
     ``does``, module and function in :mod:`jurist.console`, which takes the options and returns a result to print; its
-    docstring is the help. ``helps`` are texts by field, in place of those of its groups.
+    docstring is the help. ``helps`` are texts by field, in place of those of its groups. An option with ``names`` (a
+    table's module and name) lists them in help, and one that is ``rare`` stands in ``--help-all``.
     """
 
     command: ClassVar[str] = ""
@@ -42,6 +43,8 @@ class Options:
         declared = (item for item in fields(cls) if item.metadata)
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             settings = {**_typed(cls, item), **item.metadata}
+            settings.pop("rare", None)
+            names = settings.pop("names", None)
             *flags, metavar = settings.pop("spec").split(" ")
             for base in reversed(cls.__mro__):
                 settings["help"] = vars(base).get("helps", {}).get(item.name, settings["help"])
@@ -52,10 +55,12 @@ class Options:
                 exclusive[group] = parser.add_mutually_exclusive_group()
             to = exclusive.get(group, parser)
             if settings.pop("positional", False):
-                to.add_argument(item.name, **settings)
+                added = to.add_argument(item.name, **settings)
             else:
                 named = flags or [f"--{item.name.replace('_', '-')}"]
-                to.add_argument(*named, dest=item.name, default=item.default, **settings)
+                added = to.add_argument(*named, dest=item.name, default=item.default, **settings)
+            if names is not None:
+                added.names = names
 
     @classmethod
     def of(cls, given: object, **others: Any) -> Self:
@@ -71,6 +76,19 @@ class Options:
                 if value is not None
             }
         )
+
+
+_EVERYDAY = frozenset(
+    "help gold model models api_base input output calls cost yes resume columns labels".split()  # noqa: SIM905
+)
+
+
+def is_rare(command: type[Options], action: argparse.Action) -> bool:
+    """Say whether an option of a command with many is one that is used now and then: no everyday one, nor its own."""
+    if not action.option_strings or action.dest in _EVERYDAY:
+        return False
+    item = next((item for item in fields(command) if item.name == action.dest), None)
+    return item is None or bool(item.metadata.get("rare")) or _depth(command, item.name) > 0
 
 
 def _depth(cls: type[Options], name: str) -> int:
@@ -130,4 +148,5 @@ def positional(metavar: str, help: str | None = None, **settings: Any) -> Any:
 
 class _Append(argparse.Action):
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
-        setattr(namespace, self.dest, (*getattr(namespace, self.dest), values))
+        given = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, (*(() if given is self.default else given), values))

@@ -1,4 +1,4 @@
-"""What ``run``, ``join``, ``batch`` with its actions, ``serve`` and ``share`` take."""
+"""What ``run`` with its actions, ``batch`` with its own, and ``serve`` take."""
 
 import argparse
 from typing import Literal
@@ -69,7 +69,7 @@ class JudgedRows(
     )
 
 
-class RunOptions(JudgedRows, command="run", does="run.run"):
+class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
     """Judge new rows, one line each: id, verdict, votes, reasoning, error, usage, artifact hash.
 
     examples:
@@ -87,39 +87,50 @@ class RunOptions(JudgedRows, command="run", does="run.run"):
     shard: tuple[int, int] | None = option(
         "I/N",
         "judge the I-th of N parts of the rows, by their hash, into a file of its own "
-        "(OUTPUT-I-of-N.jsonl); jurist join puts the files together",
+        "(OUTPUT-I-of-N.jsonl); jurist run join puts the files together",
         type=_shard,
+        rare=True,
     )
     canary: bool = flag(
-        "before anything else, ask rows of the version's sealed test again, and say if the model has drifted"
+        "before anything else, ask rows of the version's sealed test again, and say if the model has drifted",
+        rare=True,
     )
     canary_gold: str | None = option(
-        "PATH|NAME", "where those rows are (default: the gold that the version was compiled with)", type=name
+        "PATH|NAME",
+        "where those rows are (default: the gold that the version was compiled with)",
+        type=name,
+        rare=True,
     )
     on_drift: Literal["warn", "stop"] = choice(
         "what the canary does where drift is shown: say so (default), or end the run before its rows are "
         "asked",
         "warn",
+        rare=True,
     )
     engine: Literal["local", "ray"] = choice(
         "where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
         "local",
+        rare=True,
     )
-    workers: int | None = option("N", "workers on Ray (default: one for each CPU of the cluster)", type=whole)
+    workers: int | None = option(
+        "N", "workers on Ray (default: one for each CPU of the cluster)", type=whole, rare=True
+    )
     resume: bool = flag("continue the output file; failed rows are asked again", exclusive="unfinished")
     retry_failed: bool = flag(
-        "ask the failed rows of the output file again, and no others", exclusive="unfinished"
+        "ask the failed rows of the output file again, and no others", exclusive="unfinished", rare=True
     )
-    fresh: bool = flag("forget what an unfinished run of this output has paid for", exclusive="unfinished")
+    fresh: bool = flag(
+        "forget what an unfinished run of this output has paid for", exclusive="unfinished", rare=True
+    )
 
 
-class JoinOptions(Form, command="join", does="run.joined"):
+class JoinOptions(Form, command="run join", does="run.joined"):
     """Join the outputs of jurist run --shard: the lines of one run, in the order of the input.
 
     examples:
       jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 1/2
       jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 2/2
-      jurist join verdicts-*-of-2.jsonl --output verdicts.jsonl
+      jurist run join verdicts-*-of-2.jsonl --output verdicts.jsonl
 
     Exit code 3: a shard is not finished, and its rows are not all there.
     """
@@ -229,14 +240,14 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
     access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")
 
 
-class ShareOptions(RowOptions, Printed, command="share", does="run.share"):
+class ShareOptions(RowOptions, Printed, command="run share", does="run.share"):
     """True prevalence, corrected for the judge's errors: each label's share as judged, corrected by what
     the judge took for what on its sealed test, and by labelled rows of the run. Asks no model.
 
     examples:
-      jurist share verdicts.jsonl
-      jurist share verdicts.jsonl --gold labelled.csv
-      jurist share verdicts.parquet --gold labelled.csv --json
+      jurist run share verdicts.jsonl
+      jurist run share verdicts.jsonl --gold labelled.csv
+      jurist run share verdicts.parquet --gold labelled.csv --json
 
     The first correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
     The second (prediction-powered inference, PPI++) takes nothing for granted, but that labelled rows were drawn at

@@ -1,4 +1,4 @@
-"""What ``evaluate``, ``compare``, ``gate`` and ``harden`` take."""
+"""What ``evaluate``, ``evaluate harden``, ``compare`` and ``gate`` take."""
 
 import argparse
 from typing import Literal
@@ -29,8 +29,8 @@ class CompareOptions(
     does="scoring.compare",
     helps={"calls": "hard limit on calls, over all judges and models"},
 ):
-    """Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked
-    again), self-consistency, and paired tests corrected together (Holm).
+    """Score several judges on the same rows: judges x models x repeats, with two kinds of 95 % interval
+    (other rows; asked again), self-consistency, and paired tests corrected together (Holm).
 
     examples:
       jurist compare fect fect:basic --gold labels.csv
@@ -54,9 +54,9 @@ class CompareOptions(
     plot: str | None = option("F.svg", "draw how far scores are from gold (judges of scores)")
 
 
-class EvaluateOptions(AskedOptions, ScoringOptions, command="evaluate", does="scoring.evaluate"):
-    """Score one judge on gold: every metric with its 95 % interval, what was not answered, and the worst disagreements
-    to read. Rows that the judge was compiled on are left out, and counted.
+class EvaluateOptions(AskedOptions, ScoringOptions, command="evaluate JUDGE", does="scoring.evaluate"):
+    """Score one judge on labelled rows: every metric with its 95 % interval, what was not answered, and the worst
+    disagreements to read. Rows that the judge was compiled on are left out, and counted.
 
     examples:
       jurist evaluate fect:basic --gold fect-mini
@@ -88,7 +88,7 @@ class CriteriaOptions(AttackedField):
     )
     max_flip: float | None = option(
         "SHARE",
-        "attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
+        "attack the judge as jurist evaluate harden does, and fail if an attack or a probe flips more of its answers",
         type=share,
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
@@ -123,16 +123,18 @@ class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions, command="gate",
     junit: str | None = option("F.xml", "write the checks as JUnit, for CI")
 
 
-class HardenOptions(AttackedField, AskedOptions, ScoringOptions, command="harden", does="scoring.harden"):
+class HardenOptions(
+    AttackedField, AskedOptions, ScoringOptions, command="evaluate harden", does="scoring.harden"
+):
     """Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields
     or gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in
     English and Chinese. The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
 
     examples:
-      jurist harden fect:basic --gold fect-mini
-      jurist harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
-      jurist harden satisfaction:basic --gold faithqa-mini --field response
-      jurist harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
+      jurist evaluate harden fect:basic --gold fect-mini
+      jurist evaluate harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
+      jurist evaluate harden satisfaction:basic --gold faithqa-mini --field response
+      jurist evaluate harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
 
     Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on are
     left out. No label is compared with, so no sealed test is opened. After Ctrl-C, a limit or a crash, --resume

@@ -75,7 +75,7 @@ def main() -> int:
     test = short(parted("cognibench", gold, work / "split") / "test.jsonl")
     classifiers = [f"nli:{one}" for one in classified(asked.data, work, asked.minutes)]
     if not (work / "tuned.gguf").exists():
-        jurist(["training", "--input", gold, *SPLIT, "--output", str(work / "train.jsonl")])
+        jurist(["export", "training", "--input", gold, *SPLIT, "--output", str(work / "train.jsonl")])
         train(work / "train.jsonl", weights(), work / "tuned", asked.minutes, GENERATIVE)
         requantize(weights(), work / "tuned" / "merged", work / "tuned.gguf")
     with served({"smollm2": weights(), "smollm2-tuned": work / "tuned.gguf"}) as address:

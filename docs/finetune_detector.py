@@ -1,4 +1,4 @@
-"""Fine-tune a detector: a language model on what ``jurist training`` wrote, or a classifier on pairs of texts.
+"""Fine-tune a detector: a language model on what ``jurist export training`` wrote, or a classifier on pairs of texts.
 
 Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. The lines of ``--train`` say which it is:
 
@@ -94,7 +94,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--train", required=True, metavar="F.jsonl", help="what jurist training wrote, or pairs"
+        "--train", required=True, metavar="F.jsonl", help="what jurist export training wrote, or pairs"
     )
     parser.add_argument(
         "--dev", metavar="F.jsonl", help="more of the same, from another part: its loss is printed each epoch"

@@ -48,7 +48,7 @@ def variables(judge: Judge, inputs: Mapping[str, Any], *, tags: Iterable[str] = 
 
 
 def nasty_cases(judge: Judge) -> list[Case]:
-    """Return a case for each of :data:`NASTY` and each attack of ``jurist harden``, in every input in turn."""
+    """Return a case for each of :data:`NASTY` and each attack of ``jurist evaluate harden``, in every input in turn."""
     kinds = {name: info.annotation for name, info in judge.signature.input_fields.items()}
     if not all(kind is str or kind == list[str] for kind in kinds.values()):
         raise UsageError(

@@ -308,4 +308,4 @@ class ArtifactReport:
             yield f"A fresh test: this one has been opened {self._openings} times; the level is stricter for it."
         yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
         if not self.artifact.robustness:
-            yield "What a text that argues with the judge achieves: jurist harden measures it."
+            yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."

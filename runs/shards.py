@@ -35,7 +35,7 @@ class Shard:
     def path(self, output: Path) -> Path:
         """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``."""
         if flat(output):
-            hint = f"name {output.with_suffix('.jsonl').name}, and let jurist join write {output.name}"
+            hint = f"name {output.with_suffix('.jsonl').name}, and let jurist run join write {output.name}"
             raise UsageError(f"{output}: a shard is written as JSONL", hint=hint)
         return output.with_name(f"{output.stem}-{self.number}-of-{self.of}{output.suffix}")
 

@@ -37,13 +37,13 @@ gate fect --gold gold.jsonl --min f1=0.4
 gate fect:basic --gold gold.jsonl --min f1=0.99
 run fect --input rows.jsonl --output out.jsonl
 run fect --input rows.jsonl --output out.jsonl --resume
-share out.jsonl --gold gold.jsonl
-harden fect --gold gold.jsonl --cases 2
+run share out.jsonl --gold gold.jsonl
+evaluate harden fect --gold gold.jsonl --cases 2
 prove fect@1 --rows new.jsonl --sheet asked.csv
 export fect --to messages
 export fect --to markdown --output fect.md
 export cognibench:basic --to python --output judge.py
-training --input gold.jsonl --judge fect --part all --output t.jsonl
+export training --input gold.jsonl --judge fect --part all --output t.jsonl
 artifacts list
 artifacts show fect@1
 artifacts show fect@1 --history

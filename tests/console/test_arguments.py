@@ -3,15 +3,19 @@
 import argparse
 import dataclasses
 import inspect
+import re
+from collections import Counter
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from small import cli
 
 import jurist
-from jurist.arguments.command import add_commands
-from jurist.arguments.commands import COMMANDS, GROUPS
+from jurist.arguments.command import Parser, add_commands
+from jurist.arguments.commands import COMMANDS
 from jurist.arguments.options import Options, flag, option, positional, repeated
 from jurist.cli import build_parser
 from jurist.jobs.plan import CALLS
@@ -58,7 +62,6 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
     assert command.__doc__
     module, _, function = command.does.rpartition(".")
     assert callable(getattr(import_module(f"jurist.console.{module}"), function))
-    assert command.command.rpartition(" ")[0] in ("", *GROUPS)
 
 
 PRINTED = {"json", "markdown", "html", "yes", "output", "checkpoint", "junit", "plot", "worst", "rejects"}
@@ -82,7 +85,7 @@ SETTINGS = (jurist.Budget, jurist.Model, jurist.Sampling)
 
 @pytest.mark.parametrize("name", ["compile", "evaluate", "compare", "gate", "harden"])
 def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> None:
-    (command,) = [one for one in COMMANDS if one.command == name]
+    (command,) = [one for one in COMMANDS if one.command in (name, f"{name} JUDGE", f"evaluate {name}")]
     function = getattr(jurist, name)
     taken = {**inspect.signature(jurist.load).parameters, **inspect.signature(function).parameters}
     for item in dataclasses.fields(command):
@@ -119,10 +122,10 @@ def test_a_compilation_is_limited_alike_in_both() -> None:
     ],
 )
 def test_lists_of_commands_have_first_sentences(help: str, listed: str) -> None:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     toy = type(Options)("toy", (Shared,), {"__doc__": help}, command="toy")
-    add_commands(parser, [toy], {})
-    assert " ".join(parser.format_help().split()).endswith(f"COMMAND toy {listed}")
+    add_commands(parser, [toy], {}, {"all": "toy"})
+    assert " ".join(parser.format_help().split()).endswith(f"all: toy {listed}")
 
 
 @pytest.mark.parametrize(
@@ -145,6 +148,88 @@ def test_what_may_have_been_meant_is_said(argv: tuple[str, ...], meant: str) -> 
     assert done.code in (1, 2)
     assert done.lines[-1].startswith("error: ")
     assert f"did you mean {meant}?" in done.lines[-1]
+
+
+def test_help_fits_a_screen_and_every_command_stands_in_it_once() -> None:
+    lines = cli("--help").out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    listed = Counter(
+        line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")
+    )
+    assert {command.command.split()[0] for command in COMMANDS} == {
+        name for name in listed if name != "jurist"
+    }
+
+
+def test_options_used_now_and_then_stand_in_the_whole_help_alone() -> None:
+    usual, whole = cli("compile", "--help").out, cli("compile", "--help-all").out
+    assert "--optimizer" in usual
+    assert "--tpm" not in usual
+    (command,) = [one for one in COMMANDS if one.command == "compile"]
+    flags = {
+        flag for line in whole.splitlines() for flag in re.findall(r"^  (?:-\w \S+, )?(--[a-z-]+)", line)
+    }
+    assert len(flags - {"--help-all"}) == sum(
+        not one.metadata.get("positional") for one in dataclasses.fields(command)
+    )
+    assert "python" in cli("export", "--help").out
+
+
+def test_a_command_with_actions_beside_it_takes_options_before_its_name(tmp_path: Path) -> None:
+    assert "fect:basic on fect-mini" in cli("evaluate", "--gold", "fect-mini", "fect:basic").out
+    assert "see jurist evaluate --help" in cli("evaluate").err
+    assert "see jurist run join --help" in cli("run", "join").err
+
+
+MODEL = 'model = "openai/a"\napi-base = "http://127.0.0.1:9/v1"\ntimeout = 3\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("jurist.toml", MODEL), ("pyproject.toml", "[tool.jurist]\n" + MODEL), ("pyproject.toml", "[tool.x]\n")],
+)
+def test_a_file_says_once_how_a_model_is_reached(
+    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(text)
+    kept = "api-base" in text
+
+    def read(*argv: str) -> tuple[Any, ...]:
+        parsed = build_parser().parse_args([*argv, "--gold", "g"])
+        given = parsed.command.of(parsed)
+        return getattr(given, "model", None) or given.names, given.api_base, given.timeout
+
+    base, timeout = ("http://127.0.0.1:9/v1", 3.0) if kept else (None, 120.0)
+    assert read("evaluate", "j") == ("openai/a" if kept else "offline", base, timeout)
+    assert read("compile", "j") == ("openai/a" if kept else "offline", base, timeout)
+    assert read("compare", "j") == (("openai/a",) if kept else ("offline",), base, timeout)
+    # the address and the key of one model are never another's
+    assert read("evaluate", "j", "--model", "openai/b") == ("openai/b", None, timeout)
+    assert read("compare", "j", "--model", "offline") == (("offline",), None, timeout)
+    assert read("evaluate", "j", "--model", "openai/b", "--api-base", "http://b")[1] == "http://b"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model = ", "cannot be read"),
+        ('modle = "openai/a"', "did you mean model?"),
+        ('api-base = "http://b"', "names no model"),
+        ('model = "openai/a"\ntimeout = "soon"', "option 'timeout'"),
+        ('model = "openai/a"\nadapter = "html"', "option 'adapter'"),
+    ],
+)
+def test_a_wrong_file_of_settings_is_one_line(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("jurist.toml").write_text(text)
+    done = cli("evaluate", "fect:basic", "--gold", "fect-mini")
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert done.err.startswith("error: jurist.toml")
+    assert said in done.err
 
 
 def test_completions_are_the_commands_and_their_options() -> None:

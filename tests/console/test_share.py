@@ -1,4 +1,4 @@
-"""``jurist share``, and what ``jurist run`` says of shares when it ends."""
+"""``jurist run share``, and what ``jurist run`` says of shares when it ends."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def run(wrong_of_seven: set[int], groups: int) -> list[dict[str, Any]]:
 
 def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict[str, Any]]) -> None:
     write_jsonl(Path("some.jsonl"), claims(20)[:24])
-    done = cli("share", "o.jsonl", "--gold", "some.jsonl", "--json")
+    done = cli("run", "share", "o.jsonl", "--gold", "some.jsonl", "--json")
     assert (done.code, done.err) == (0, "")
     (share,) = done.json["shares"]
     proof = read_jsonl(Path("compiled/fect/1/proof.jsonl"))
@@ -90,29 +90,29 @@ def test_why_any_share_is_possible_is_said(wrong_of_seven: set[int], groups: int
     run(wrong_of_seven, groups)
     told = json.loads(Path("run.json").read_text())["shares"][0]["wide"]
     assert (bool(told), why in told) == (bool(why), True)
-    assert told in cli("share", "o.jsonl").people
+    assert told in cli("run", "share", "o.jsonl").people
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
     ok("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}")
-    one, two = (cli("share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
+    one, two = (cli("run", "share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
     assert one | {"output": ""} == two | {"output": ""}
 
 
 def test_errors_measured_under_other_conditions_correct_nothing(lines: list[dict[str, Any]]) -> None:
     run = ("run", "fect", "--input", "rows.jsonl", "--output")
     ok(*run, "warm.jsonl", "--temperature", "0.5")
-    done = cli("share", "warm.jsonl", "--json")
+    done = cli("run", "share", "warm.jsonl", "--json")
     assert "temperature 0.5 and not 0.0" in done.json["problem"]
     assert done.json["shares"][0]["proof"]["raw"] is not None
     ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "basic.jsonl")
-    assert "no proof" in cli("share", "basic.jsonl", "--json").json["problem"]
+    assert "no proof" in cli("run", "share", "basic.jsonl", "--json").json["problem"]
 
 
 def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
     write_jsonl(Path("others.jsonl"), claims(30)[-9:])
-    done = cli("share", "o.jsonl", "--gold", "others.jsonl")
+    done = cli("run", "share", "o.jsonl", "--gold", "others.jsonl")
     assert done.code == 1
     assert "none of the 9 labelled rows is answered in o.jsonl" in done.err
 

@@ -135,13 +135,13 @@ def test_hostile_text_stays_in_its_message() -> None:
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     path = tmp_path / "train.jsonl"
-    assert main(["training", "--input", "cognibench-mini", "--output", str(path)]) == 0
+    assert main(["export", "training", "--input", "cognibench-mini", "--output", str(path)]) == 0
     return path
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.jsonl"
-    assert main(["training", "--input", "cognibench-mini", "--output", str(path), "--json"]) == 0
+    assert main(["export", "training", "--input", "cognibench-mini", "--output", str(path), "--json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
     assert found["examples"] == len(path.read_text().splitlines()) >= LEAST_EXAMPLES
@@ -163,7 +163,7 @@ def test_one_line_errors(
     options: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold = "fect-mini" if "fect-3d-reasoning:basic" in options else "cognibench-mini"
-    asked = ["training", "--input", gold, "--output", str(tmp_path / "t.jsonl"), *options]
+    asked = ["export", "training", "--input", gold, "--output", str(tmp_path / "t.jsonl"), *options]
     assert main(asked) == code
     said = capsys.readouterr().err.strip()
     assert words in said
@@ -207,7 +207,7 @@ def short(tmp_path: Path) -> Path:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
     output = tmp_path / "short.jsonl"
-    assert main(["training", "--input", str(path), "--part", "all", "--output", str(output)]) == 0
+    assert main(["export", "training", "--input", str(path), "--part", "all", "--output", str(output)]) == 0
     return output
 
 

@@ -1,4 +1,4 @@
-"""``jurist harden``: judges with planted weaknesses are found out, a sound one is not, and what was paid is kept."""
+"""``evaluate harden``: judges with planted weaknesses are found out, a sound one is not, and what was paid is kept."""
 
 import itertools
 import json
@@ -139,17 +139,27 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
     store = Store("compiled")
     kept = store.save(FECT, changed(FECT), {}, [], make_latest=True)
     card = (kept.path / "card.json").read_bytes()
-    done = cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--json")
+    done = cli("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--json")
     assert (done.code, done.json["cases"]) == (0, 18), done.err
     assert "kept beside the card of fect@1" in done.err
     assert (kept.path / "card.json").read_bytes() == card
     ok("artifacts", "verify")
     (measured,) = store.load("fect").robustness
     assert measured["flips"]["role zh"] == done.json["flips"]["role zh"]
-    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "length")
+    ok("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "length")
     (again,) = store.load("fect").robustness  # the same model, gold and input: measured anew
     assert "role" not in again["flips"]
-    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "self-praise", "--field", "conversation")
+    ok(
+        "evaluate",
+        "harden",
+        "fect",
+        "--gold",
+        "gold.jsonl",
+        "--only",
+        "self-praise",
+        "--field",
+        "conversation",
+    )
     assert [one["field"] for one in store.load("fect").robustness] == ["claim", "conversation"]
     assert "self-praise zh" in cli("artifacts", "show", "fect").out
 
@@ -157,7 +167,7 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
 def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:
     store = Store("compiled")
     kept = store.save(FECT, changed(FECT), {}, [], make_latest=True)
-    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "role")
+    ok("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "role")
     file = kept.path / "robustness.json"
     good = file.read_text()
     for bad in (good.replace('"flipped": ', '"flipped":  '), re.sub('"worst": .*', '"worst": 0,', good), "{"):
@@ -175,7 +185,7 @@ def test_figures_travel_with_the_artifact_whatever_its_number_becomes() -> None:
     for folder, number in (("here", 1), ("there", 2)):
         for version in range(number):
             Store(folder).save(FECT, changed(FECT, f"{folder} {version}"), {}, [], make_latest=True)
-    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here")
+    ok("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here")
     ok("artifacts", "pack", "fect", "--output", "a.zip", "--store", "here")
     ok("artifacts", "unpack", "a.zip", "--store", "there")
     assert Store("there").load("fect@3").robustness == Store("here").load("fect").robustness != ()
@@ -189,7 +199,7 @@ def test_the_report_shows_it() -> None:
     report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
     by_name = {one.name: one for one in report.document().sections}
     assert not by_name["robustness"].parts
-    ok("harden", "fect@1", "--gold", "more.jsonl", "--only", "role")
+    ok("evaluate", "harden", "fect@1", "--gold", "more.jsonl", "--only", "role")
     report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
     (shown,) = {one.name: one for one in report.document().sections}["robustness"].parts
     assert [row[0] for row in shown.rows] == [AGAIN, "role", "role zh"]
@@ -197,7 +207,7 @@ def test_the_report_shows_it() -> None:
 
 def test_after_a_limit_it_goes_on_and_pays_nothing_twice(serve: Callable[..., Any]) -> None:
     server = serve()
-    argv = ("harden", "fect:basic", "--gold", "gold.jsonl", "--only", "role", "--json")
+    argv = ("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", "--only", "role", "--json")
     argv = (*argv, "--model", "openai/x", "--api-base", server.url)
     stopped = cli(*argv, "--max-calls", 30)
     assert stopped.code == 1
@@ -229,7 +239,7 @@ def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], words: str)
     Path("lost.toml").write_text('[x]\nkind = "probe"\nen = "nothing"\n')
     Path("odd.toml").write_text('[x]\nkind = "probe"\nen = "§text §labels"\n')
     Path("empty.toml").write_text("")
-    done = cli("harden", "fect:basic", "--gold", "gold.jsonl", *arguments)
+    done = cli("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", *arguments)
     assert done.code in (1, 2)
     assert words in done.err
     assert done.out == ""
@@ -240,15 +250,18 @@ def test_an_attack_of_ones_own_and_names_in_values_stay_what_they_are() -> None:
     (one,) = suite("own.toml")
     names = {"wanted": "§text", "reply": "r", "output": "o", "input": "i"}
     assert one.on("$text §reply", names) == "$text §reply! §text §"
-    done = cli("harden", "fect:basic", "--gold", "gold.jsonl", "--suite", "own.toml", "--json")
+    done = cli("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", "--suite", "own.toml", "--json")
     assert list(done.json["flips"]) == [AGAIN, "shout"]
 
 
 def test_gold_without_labels_has_nothing_to_ask_for() -> None:
-    assert "holds no labels of haluagent" in cli("harden", "haluagent:basic", "--gold", "haluagent-docs").err
+    assert (
+        "holds no labels of haluagent"
+        in cli("evaluate", "harden", "haluagent:basic", "--gold", "haluagent-docs").err
+    )
     rows = [{key: value for key, value in row.items() if key != "factual"} for row in claims(3)]
     write_jsonl(Path("new.jsonl"), rows)
-    done = cli("harden", "fect:basic", "--gold", "new.jsonl")
+    done = cli("evaluate", "harden", "fect:basic", "--gold", "new.jsonl")
     assert done.code == 1
     assert "label" in done.err
     with pytest.raises(UsageError, match="cases=0 attacks nothing; give 1 or more"):

@@ -137,7 +137,7 @@ def test_what_reaches_a_real_model(reference: str, monkeypatch: pytest.MonkeyPat
         ("evaluate", reference, *gold, *shared),
         ("compare", reference, "fect:basic", *gold, *shared, "--fresh"),
         ("gate", reference, *gold, "--min", "accuracy=0", *shared, "--fresh"),
-        ("harden", reference, *gold, "--cases", "1", *shared),
+        ("evaluate", "harden", reference, *gold, "--cases", "1", *shared),
     )
     for command in commands:
         with Loopback() as server:

@@ -1,4 +1,4 @@
-"""``jurist run --shard`` and ``jurist join``: each row in one shard, and together the very output of one run."""
+"""``jurist run --shard`` and ``jurist run join``: each row in one shard, and together the very output of one run."""
 
 import json
 import socket
@@ -49,7 +49,7 @@ def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
     for number in range(1, of + 1):
         ok(*FECT, "o.jsonl", "--shard", f"{number}/{of}", "--max-unusable", 1)
     shards = [f"o-{number}-of-{of}.jsonl" for number in range(of, 0, -1)]
-    done = cli("join", *shards, "--output", output, "--json")
+    done = cli("run", "join", *shards, "--output", output, "--json")
     assert (done.code, done.json["rows"], done.json["unfinished"]) == (0, 14, [])
     assert Path(output).read_bytes() == Path(f"whole-{output}").read_bytes()
     whole = Path(f"whole-{Path(output).stem}.rejected.jsonl")
@@ -65,13 +65,13 @@ def test_a_shard_that_was_killed_goes_on_without_paying_again(
     on = ("--model", "openai/x", "--api-base", server.url, "--yes", "--concurrency", concurrency)
     argv = (*FECT, "o.jsonl", *on, "--shard")
     killed(server, 12, *argv, "1/2", cwd=tmp_path)
-    early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
+    early = cli("run", "join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
     assert (early.code, "o-2-of-2.jsonl does not exist; run that shard first" in early.err) == (2, True)
     ok(*argv, "2/2")
-    early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
+    early = cli("run", "join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
     assert (early.code, "o-1-of-2.jsonl is not finished; run it with --resume" in early.err) == (3, True)
     ok(*argv, "1/2", "--resume")
-    ok("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl")
+    ok("run", "join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl")
     assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == list(range(80))
     assert 80 <= server.count <= 80 + concurrency
 
@@ -94,10 +94,10 @@ def test_what_is_no_set_of_shards_is_refused() -> None:
         (("rows.jsonl",), "rows.jsonl is not named as a shard"),
         ((first, "o-2-of-2.jsonl", "--output", first), "is part of the input"),
     ):
-        done = cli("join", "--output", "all.jsonl", *given_)
+        done = cli("run", "join", "--output", "all.jsonl", *given_)
         assert (done.code, said in done.err) == (2, True), done.err
         assert not Path("all.jsonl").exists()
     for shard in ("0/2", "3/2", "1", "a/b"):
         assert cli(*FECT, "n.jsonl", "--shard", shard).code == 2
     flat = cli(*FECT, "n.csv", "--shard", "1/2")
-    assert (flat.code, "let jurist join write n.csv" in flat.err) == (2, True)
+    assert (flat.code, "let jurist run join write n.csv" in flat.err) == (2, True)
