@@ -11,6 +11,7 @@ import annotated_types
 
 from ..errors import UsageError
 from ..keeping.dspy_state import plain_state
+from ..programs.remembering import Remembering
 from .portable_file import PortableFile, executed
 from .target import Messages, Row, Subject, only_predictor
 
@@ -66,6 +67,10 @@ class Judge(dspy.Module):
         """Return what the predictor is called with for one row."""
         return _JUDGE.values(inputs)
 
+    def demos(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the demonstrations that go with these values."""
+        return [*self.predict.demos, *map(dspy.Example, _JUDGE.near(values))]
+
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Return the verdict on one row, given by $inputs."""
         values, samples, errors = self.values(**inputs), [], []
@@ -73,7 +78,7 @@ class Judge(dspy.Module):
             try:
                 with dspy.context(adapter=self.adapter()):
                     config = {"temperature": _SPEC["settings"]["temperature"], "rollout_id": number + 1}
-                    said = self.predict(**values, config=config)[_SPEC["output_field"]]
+                    said = self.predict(**values, config=config, demos=self.demos(values))[_SPEC["output_field"]]
                 samples.append(_JUDGE.values_of(_plain(said), inputs))
             except (AdapterParseError, ValueError) as error:
                 errors.append(str(error).partition("\\n")[0])
@@ -91,6 +96,8 @@ def _plain(said: Any) -> Any:
         """Return signature, state and adapter; the messages follow from them."""
         del spec["messages"]
         predictor = only_predictor(subject)
+        if isinstance(predictor, Remembering):
+            spec["nearest"]["shown_as"] = list(predictor.remembered.rows.values())
         return {
             "state": repr(json.dumps(plain_state(predictor))),
             "adapter": _ADAPTERS[spec["adapter"]],
@@ -100,10 +107,11 @@ def _plain(said: Any) -> Any:
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Execute the file, which jurist has just written, and format with DSPy's own adapter."""
         judge: Any = executed(text)["Judge"]()
-        signature, demos = judge.predict.signature, judge.predict.demos
+        asked = [judge.values(**row.inputs) for row in rows]
+        form = judge.adapter()
         return [
-            [dict(one) for one in judge.adapter().format(signature, demos, judge.values(**row.inputs))]
-            for row in rows
+            [dict(part) for part in form.format(judge.predict.signature, judge.demos(one), one)]
+            for one in asked
         ]
 
 

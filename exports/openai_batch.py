@@ -26,7 +26,7 @@ class OpenAIBatch(Target):
         """Return the lines."""
         if not subject.rows:
             raise UsageError("a batch file holds rows", hint="give them with --input")
-        prompt, settings = prompt_of(subject), _settings(subject)
+        prompt, settings = prompt_of(subject, remembers=True), _settings(subject)
         stamp = str(subject.stamp["sha256"] or subject.stamp["prompt"])[:12]
         orders, lines = subject.judge.answer.presentations, []
         for place, row in enumerate(subject.rows):  # equal rows get a name each

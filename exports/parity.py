@@ -74,7 +74,7 @@ def nasty_cases(judge: Judge) -> list[Case]:
 
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
     """Return a row for each case and each order in which it is asked."""
-    prompt, judge = prompt_of(subject), subject.judge
+    prompt, judge = prompt_of(subject, remembers=True), subject.judge
 
     def row(case: Case, inputs: Mapping[str, Any]) -> Row:
         return Row(
@@ -92,7 +92,6 @@ def parity(target: Target, subject: Subject) -> Parity:
     """Render, load and fill an export for the subject's rows, and compare."""
     if not subject.rows:
         raise UsageError("there are no rows to check the export with", hint="give some with --input")
-    prompt_of(subject)
     text, equal, raw, different = target.render(subject), 0, 0, []
     try:
         replayed = target.replay(text, subject.rows)

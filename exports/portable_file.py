@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ..errors import UsageError
 from ..evaluation.votes import majority
 from .messages import contents
-from .target import Messages, Row, Subject, Target, prompt_of
+from .target import Messages, Row, Subject, Target, prompt_of, shown_rows
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 """
@@ -79,7 +79,7 @@ def executed(text: str) -> dict[str, Any]:
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
     """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs."""
-    prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
+    prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}", remembers=True)
     spec, outputs = contents(subject, prompt), prompt.signature.output_fields
     typed = [name for name, info in outputs.items() if info.annotation is not str]
     rules = {one["render"] for one in spec["inputs"]}
@@ -87,10 +87,20 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     if set(typed) - {spec["output_field"]} or reader is None or not rules <= {"as-is", "numbered"}:
         raise _unreadable(subject)
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
-    judged = subject.judge.answer.unit_fields
+    judged, kept = subject.judge.answer.unit_fields, prompt.remembered
     return {
         **spec,
         "messages": list(prompt.messages),
+        "nearest": None
+        if kept is None
+        else {
+            "rows": kept.compared,
+            "fields": kept.fields,
+            "sizes": kept.sizes,
+            "shown": kept.shown,
+            "tokens": kept.tokens,
+            "shown_as": shown_rows(prompt),
+        },
         "outputs": list(outputs),
         "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
         "samples": subject.samples,
@@ -110,12 +120,12 @@ def portable_source() -> str:
     """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, and all it needs."""
     from ..evaluation import votes
     from ..programs.answers import portable, sentences
-    from ..text import escaping, replies
+    from ..text import escaping, ranking, replies
     from . import portable_judge
 
     voting = (votes.majority, votes.sides_of, votes.decide)
     functions = (*voting, sentences.shown, sentences.numbered, votes.median_vote, votes.named_vote)
-    return bundle(escaping, replies, *functions, portable, portable_judge)
+    return bundle(escaping, ranking, replies, *functions, portable, portable_judge)
 
 
 def bundle(*parts: ModuleType | Callable[..., object]) -> str:

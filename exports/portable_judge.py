@@ -7,12 +7,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from statistics import mean
 from typing import Any
 
 from ..programs.answers.portable import COMBINERS, READERS, SCORES
 from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
+from ..text.ranking import Ranking
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
 
 _END = "[[ ## completed ## ]]"
@@ -26,7 +28,23 @@ class PortableJudge:
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the chat messages for one row, given by the names of the judge's inputs."""
-        return filled(self.spec, {name: _text(value) for name, value in self.values(inputs).items()})
+        values = self.values(inputs)
+        *before, last = filled(self.spec, {name: _text(value) for name, value in values.items()})
+        return [*before, *(one for shown in self.near(values) for one in shown), last]
+
+    def near(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return of the remembered rows those to show with these values, the most alike last."""
+        kept = self.spec["nearest"]
+        if kept is None:
+            return []
+        return [
+            kept["shown_as"][place] for place in self._ranking.nearest(values, kept["shown"], kept["tokens"])
+        ]
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        kept = self.spec["nearest"]
+        return Ranking(kept["rows"], kept["fields"], kept["sizes"])
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs as the prompt shows them: defused, and rendered."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..engines.models import Model
     from ..programs.judge import Judge
+    from ..programs.remembering import Remembered
     from ..programs.state import PromptState
 
 _ENDINGS = (
@@ -144,6 +145,9 @@ class Prompt:
     adapter: str  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
     demos: Sequence[Any] = ()  # its demonstrations
+    remembered: Remembered | None = (
+        None  # the rows of which it shows those most like the row it is filled with
+    )
 
     def written(self, literal: Callable[[str], str], variable: Callable[[str], str]) -> list[dict[str, str]]:
         """Return the messages in a target's own syntax."""
@@ -165,15 +169,37 @@ class Prompt:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
         from ..engines.adapters import adapter
 
-        messages = adapter(self.adapter).format(self.signature, list(self.demos), dict(values))
-        return [{"role": str(one["role"]), "content": one["content"]} for one in messages]
+        near = self.remembered.near(values) if self.remembered else []
+        return _messages(adapter(self.adapter).format(self.signature, [*self.demos, *near], dict(values)))
 
 
-def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) -> Prompt:
-    """Return the prompt of a judge that asks once."""
+def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [{"role": str(one["role"]), "content": one["content"]} for one in formatted]
+
+
+def shown_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
+    """Return the messages that each remembered row stands for, in a target that chooses among them itself."""
+    from ..engines.adapters import adapter
+
+    form, kept = adapter(prompt.adapter), prompt.remembered
+    return [_messages(form.format_demos(prompt.signature, [one])) for one in (kept.examples if kept else ())]
+
+
+def prompt_of(
+    subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format, *, remembers: bool = False
+) -> Prompt:
+    """Return the prompt of a judge that asks once; ``remembers``: the target can show other rows with each call."""
     from ..engines.adapters import adapter as adapter_named
+    from ..programs.state import PredictorPrompt
 
     judge, predictor = subject.judge, only_predictor(subject)
+    remembered = PredictorPrompt.of(predictor).remembered
+    if remembered and not remembers:
+        raise UsageError(
+            f"{subject.ref} shows with each row the {remembered.shown} labelled rows most like it, which this target "
+            "cannot do",
+            hint="export it to python, or run it with jurist",
+        )
     name = str(subject.card.get("adapter") or "chat")
     adapter = adapter_named(name)
     for ending in _ENDINGS if takes_text(predictor) else ():
@@ -182,8 +208,14 @@ def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) 
         whole = "\0".join(message["content"] for message in messages)
         if all(whole.count(one) == 1 for one in marks.values()):
             kept = tuple({"role": str(one["role"]), "content": one["content"]} for one in messages)
-            asked = {"signature": predictor.signature, "demos": tuple(predictor.demos)}
-            return Prompt(messages=kept, placeholders=marks, adapter=name, **asked)
+            return Prompt(
+                messages=kept,
+                placeholders=marks,
+                adapter=name,
+                signature=predictor.signature,
+                demos=tuple(predictor.demos),
+                remembered=remembered,
+            )
     raise UsageError(
         f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
         hint="export it to markdown, or run it with jurist",

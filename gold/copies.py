@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from ..cases import Case
-from ..text.near import Sketches, clusters, folded, from_text, sketches, to_text
+from ..text.near import Sketches, clusters, from_text, sketches, to_text
+from ..text.ranking import folded
 from ..text.wording import normalised, strings
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ def _prompt_texts(
         for name, prompt in state.predictors.items():
             instruction = normalised(prompt.instructions)
             texts.setdefault((instruction, False), []).append((state.id, f"the instruction of {name!r}"))
-            for number, demo in enumerate(prompt.demos, 1):
+            for number, demo in enumerate(prompt.examples, 1):
                 place = state.id, f"demonstration {number} of {name!r}"
                 demos.setdefault(repr(sorted(demo.items())), (demo, []))[1].append(place)
                 for text in texts_of(demo):

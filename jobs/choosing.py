@@ -125,7 +125,7 @@ def _judge(artifact: Artifact, store: Store) -> Judge:
     return judge
 
 
-def _candidate(artifact: Artifact, named: str) -> Candidate:
+def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
     names = candidate_names((str(row.get("candidate")), str(row.get("source"))) for row in artifact.history)
     ids = [str(row.get("candidate", "")) for row in artifact.history]
     fitting = [id_ for id_ in ids if names.get(id_) == named] or [
@@ -144,6 +144,10 @@ def _candidate(artifact: Artifact, named: str) -> Candidate:
             f"the history of {artifact.ref} does not hold the prompt of {row['candidate']}",
             hint="what came with the package keeps the basic and the chosen prompt; compile it yourself to choose",
         )
+    rows = {case.id: case for case in gold.cases}
+    for name, prompt in row["prompt"].items():
+        if kept := prompt.get("nearest"):  # the history has the ids of remembered rows
+            kept["demos"] = [gold.judge.demos(rows[id_])[name] for id_ in kept["rows"] if id_ in rows]
     found = Candidate(
         state=PromptState.from_json(row["prompt"]),
         setting=Setting(**(row.get("setting") or {})),
@@ -173,7 +177,7 @@ def _plan(
     Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
     """
     judge, about = _judge(artifact, store), artifact.about
-    chosen, kept, job = _candidate(artifact, candidate), artifact.card["gold"], about.job
+    kept, job = artifact.card["gold"], about.job
     source = named or str(kept.get("source") or kept["name"])
     hint, own = "name the gold set it was compiled on with --gold", kept.get("holdout")
     asked = job.model if job.model.name else about.model
@@ -182,7 +186,7 @@ def _plan(
         holdout = None if own is None else Gold.again(own, gold.settled)
         plan = _Again(
             artifact=artifact,
-            candidate=chosen,
+            candidate=_candidate(artifact, candidate, gold),
             judge=judge,
             gold=gold,
             holdout=holdout,

@@ -6,7 +6,6 @@ answers it. Nothing is drawn: the same rows give the same answers.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +23,8 @@ from ..cases import Case, Value, text_hash
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
 from ..programs.judge import Judge
-from ..text.terms import CJK
+from ..text.ranking import words as _words
 
-_WORD: Final = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _NEIGHBOURS: Final = 5
 _INNER: Final = 3  # parts of what is learned from, to choose a setting
 _OFTEN: Final = 5000  # words and pairs of words that are learned from: those of most labelled units
@@ -239,10 +237,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "\n".join(map(_plain, value))
     return "" if value is None else str(value)
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
 
 
 def _grams(text: str) -> list[str]:

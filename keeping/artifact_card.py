@@ -234,4 +234,6 @@ def prompt_text(state: PromptState) -> str:
         for number, demo in enumerate(prompt.demos, 1):
             shown = json.dumps(dict(demo), ensure_ascii=False, indent=2)
             parts += [f"## {name}: demonstration {number}", shown, ""]
+        if kept := prompt.remembered:
+            parts += [f"## {name}: with each row the {kept.shown} most like it of {len(kept.rows)} kept", ""]
     return "\n".join(parts)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
+from ..programs.remembering import Remembered
 from ..programs.state import PredictorPrompt, PromptState
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
-_ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields"}
+_NEAREST = "nearest"  # what DSPy does not know: the rows that are remembered
+_ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields", _NEAREST}
 _UNLIKE = "compile it again with this judge, or use the judge it was made for"
 
 
@@ -76,6 +78,9 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
         except (RuntimeError, TypeError, ValueError) as error:
             raise unkept from error
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    for name in _entries(data):
+        if kept := wanted[name].get(_NEAREST):
+            data.get(name, data)[_NEAREST] = kept
     if json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
         raise unkept
     ordered: dict[str, Any] = _ordered(data)
@@ -97,7 +102,7 @@ def state_of(data: Mapping[str, Any]) -> PromptState:
     """Read the prompts from the content of a DSPy state file."""
     try:
         return PromptState({name: _prompt(entry) for name, entry in _entries(data).items()})
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _not_a_state(f"{type(error).__name__} {error}") from error
 
 
@@ -114,9 +119,10 @@ def compiled(judge: Judge, data: Mapping[str, Any]) -> dspy.Module:
         stored = entries[name]["signature"]["fields"]
         if [field["prefix"] for field in stored] != [field["prefix"] for field in fields]:
             raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
-    program.load_state(
-        json.loads(json.dumps({key: value for key, value in data.items() if key != "metadata"}))
-    )
+    known = {
+        name: {key: value for key, value in one.items() if key != _NEAREST} for name, one in entries.items()
+    }
+    program.load_state(json.loads(json.dumps(known[_BARE] if isinstance(data.get("demos"), list) else known)))
     return state.apply(program)
 
 
@@ -148,7 +154,9 @@ def _prompt(entry: Mapping[str, Any]) -> PredictorPrompt:
         isinstance(field["prefix"], str) and isinstance(field["description"], str) for field in fields
     ):
         raise _not_a_state("a field's prefix or description is not text")
-    return PredictorPrompt(instructions=instructions, demos=tuple(dict(demo) for demo in demos))
+    kept = entry.get(_NEAREST)
+    remembered = Remembered.from_json(kept) if kept else None
+    return PredictorPrompt(instructions=instructions, demos=tuple(map(dict, demos)), remembered=remembered)
 
 
 def _not_a_state(why: str) -> ArtifactError:

@@ -39,7 +39,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..cases import Case, text_hash
-from ..text.near import clusters, folded, sketches
+from ..text.near import clusters, sketches
+from ..text.ranking import folded
 from ..text.wording import strings
 from .trust import data_file, to_stderr
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
 
 import dspy
@@ -82,7 +84,16 @@ class Job(SearchOptions):
             adapter=setting.adapter or self.adapter,
             concurrency=self.concurrency,
             probabilities="tokens",
+            apart=self._groups,
         )
+
+    @cached_property
+    def _groups(self) -> dict[str, frozenset[str]]:
+        """The cases of train of the group of each: none of them says anything of another that is honest."""
+        members = defaultdict[str, set[str]](set)
+        for case in self.train:
+            members[case.group].add(case.id)
+        return {case.id: frozenset(members[case.group]) for case in self.train if case.group}
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""

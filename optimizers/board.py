@@ -276,7 +276,7 @@ class Board:
                     "demo_ids": list(one.demo_ids),
                     "setting": one.setting.to_json(),
                     "params": dict(one.params),
-                    "prompt": one.state.to_json(),
+                    "prompt": one.state.brief(),
                     "train": part(one, train),
                     "dev": part(one, dev),
                     "calls_dev": max(marks, default=one.calls) if whole else None,

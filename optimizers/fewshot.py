@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import dspy
+
 from ..cases import Case
 from ..errors import OptimizerError
 from ..programs.judge import Judge
+from ..programs.remembering import Remembered
 from ..programs.state import Demo, PromptState
 from ..text.terms import count_tokens
 from .base import WAYS, Job, refuse_other
@@ -81,6 +84,27 @@ class FewShot(Raced):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Nearest(Raced):
+    """Labelled rows that stay with the prompt: each call shows those most like its own row."""
+
+    sizes: tuple[int, ...] = (8, 16, 4)  # rows a call, one number a step
+    tokens: int = 4_000  # the rows of a call take at most about so many
+    steps: int = 3
+    name: str = "nearest"
+    proposal: ClassVar[int] = 0
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Give the leader all labelled rows of train to remember."""
+        if turn > len(self.sizes):
+            return []
+        shown, leader = self.sizes[turn - 1], track.leader
+        state = remembering(track.job, leader.state, shown, self.tokens)
+        source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
+        made = track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
+        return [made] if made else []
+
+
+@dataclass(frozen=True, kw_only=True)
 class Order:
     """The arm that shows the leader's demonstrations in another order: models attend most to the last ones."""
 
@@ -91,7 +115,8 @@ class Order:
         leader, random_ = track.leader, random.Random(f"order/{track.job.seed}/{turn}")
         state = leader.state
         for name, prompt in leader.state.predictors.items():
-            state = state.with_demos(name, tuple(random_.sample(prompt.demos, len(prompt.demos))))
+            demos = tuple(random_.sample(prompt.demos, len(prompt.demos)))
+            state = state.with_demos(name, demos, prompt.remembered)
         made = track.fresh(state, parent=leader, source="order")
         return [made] if made else []
 
@@ -104,6 +129,20 @@ def pool_of(job: Job) -> list[Case]:
             hint="use opro, or bootstrap, which shows what passed",
         )
     return job.labelled_train()
+
+
+def remembering(job: Job, state: PromptState, shown: int, tokens: int) -> PromptState:
+    """Return a prompt whose predictors remember what gold says of train, and show ``shown`` rows with each call."""
+    judge, pool = job.judge, pool_of(job)
+    demos = {case.id: judge.demos(case) for case in pool}
+    for name, predictor in judge.basic().named_predictors():
+        rows = {id_: of_case[name] for id_, of_case in demos.items() if name in of_case}
+        inputs = tuple(predictor.signature.input_fields)
+        judged = tuple(field for field in judge.answer.unit_fields if field in inputs)
+        if rows and type(predictor) is dspy.Predict:  # another class may ask in a way of its own
+            kept = Remembered(rows=rows, inputs=inputs, fields=judged or inputs, shown=shown, tokens=tokens)
+            state = state.with_demos(name, (), kept)
+    return state
 
 
 def with_cases(

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import dspy
 
@@ -281,7 +281,7 @@ class Crossing(Writing):
         """Cross the leader with the best partner in demonstrations, and in instructions."""
         leader, names = track.leader, tuple(track.leader.state.predictors)
         made: list[Candidate | None] = []
-        other = next((one for one in self._partners(track) if one.demo_ids != leader.demo_ids), None)
+        other = next((one for one in self._partners(track) if _taught(one) != _taught(leader)), None)
         if other is not None:
             made = [_with_demos_of(track, leader, other), _with_demos_of(track, other, leader)]
         merged = self._merged(track, names[(turn - 1) % len(names)], turn)
@@ -313,9 +313,13 @@ class Crossing(Writing):
         return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
 
 
+def _taught(one: Candidate) -> tuple[Any, ...]:
+    return one.demo_ids, *(prompt.remembered for prompt in one.state.predictors.values())
+
+
 def _with_demos_of(track: Track, one: Candidate, other: Candidate) -> Candidate | None:
     """Return ``one`` with the other's demonstrations; ``None`` if that is known."""
     state = one.state
     for name, prompt in other.state.predictors.items():
-        state = state.with_demos(name, prompt.demos)
+        state = state.with_demos(name, prompt.demos, prompt.remembered)
     return track.fresh(state, parent=one, source="crossing", demo_ids=other.demo_ids)

@@ -19,6 +19,7 @@ from ..cases import Case
 from ..engines.adapters import ADAPTERS
 from ..errors import OptimizerError
 from ..evaluation.votes import majority
+from ..programs.remembering import Remembered
 from ..programs.state import Demo
 from .base import Job, refuse_other
 from .board import Board, Candidate
@@ -39,7 +40,7 @@ class DemoSet:
     """Demonstrations of all predictors."""
 
     name: str  # what it is, for the record
-    demos: Mapping[str, tuple[Demo, ...]]  # by predictor
+    demos: Mapping[str, tuple[tuple[Demo, ...], Remembered | None]]  # by predictor, with what it remembers
     ids: tuple[str, ...] = ()  # their cases
 
 
@@ -60,7 +61,7 @@ class Space:
             self.instructions[name] = list(texts.items())[: max(1, optimizer.instructions)]
         kept = [DemoSet(name="none", demos={})]
         for one in ranked:
-            demos = {name: prompt.demos for name, prompt in one.state.predictors.items() if prompt.demos}
+            demos = {name: shown for name, shown in one.state.shown.items() if any(shown)}
             if demos and not any(demos == other.demos for other in kept):
                 kept.append(DemoSet(name=f"kept of {one.id}", demos=demos, ids=one.demo_ids))
         kept = kept[: _KEPT + 1]
@@ -95,11 +96,12 @@ class Space:
     def choice(self, at: Mapping[str, int]) -> dict[str, Any]:
         """Return the point with these indices, as arguments of :meth:`Board.add`; what is not named is at 0."""
         state, demos, params = self.basic, self.sets[at.get("demonstrations", 0)], dict[str, Any]()
-        order = at.get("order", 0) if any(len(one) > 1 for one in demos.demos.values()) else 0
+        order = at.get("order", 0) if any(len(one) > 1 for one, _ in demos.demos.values()) else 0
         for name, texts in self.instructions.items():
             text, source = texts[at.get(self._dimension(name), 0)]
             state = state.with_instruction(name, text)
-            state = state.with_demos(name, _ordered(demos.demos.get(name, ()), order))
+            fixed, remembered = demos.demos.get(name, ((), None))
+            state = state.with_demos(name, _ordered(fixed, order), remembered)
             params[self._dimension(name)] = source
         values = {name: found[at.get(name, 0)] for name, found in self.settings.items()}
         if self.thresholds:
@@ -113,7 +115,7 @@ class Space:
         for name, texts in self.instructions.items():
             known = [text for text, _ in texts]
             indices[self._dimension(name)] = _index(known, prompts[name].instructions)
-        demos = {name: prompt.demos for name, prompt in prompts.items() if prompt.demos}
+        demos = {name: shown for name, shown in candidate.state.shown.items() if any(shown)}
         indices["demonstrations"] = _index([one.demos for one in self.sets], demos)
         if self.thresholds:
             wanted = candidate.setting.threshold or majority(len(self.thresholds))
@@ -150,9 +152,10 @@ def _drawn(
                     if kind == "balanced"
                     else draw_contrasting(pool, size, answer, random_, wrong)
                 )
+                fixed = demos_of(job.judge, board.basic_state().predictors, cases)
                 yield DemoSet(
                     name=f"{kind} {size}, draw {number}",
-                    demos=demos_of(job.judge, board.basic_state().predictors, cases),
+                    demos={predictor: (demos, None) for predictor, demos in fixed.items()},
                     ids=tuple(sorted({case.id for case in cases})),
                 )
 

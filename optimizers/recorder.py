@@ -272,7 +272,7 @@ class Recorder:
                 if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
             )
             state = state.with_instruction(name, text if text == own else defuse(text, fields))
-            state = state.with_demos(name, tuple(map(defuse, demos)))
+            state = state.with_demos(name, tuple(map(defuse, demos)), state.predictors[name].remembered)
         return state
 
     def _demo_ids(self, program: Judging, state: PromptState) -> Iterator[str]:

@@ -15,14 +15,14 @@ from ..programs.plugins import Registry
 from .base import Job, Optimizer, races, refuse_other
 from .board import Board, Candidate
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
-from .fewshot import Contrastive, FewShot, Order
+from .fewshot import Contrastive, FewShot, Nearest, Order
 from .instructions import ByCause, CFaith, Crossing, Opro, OproPaper
 from .optuna_joint import Optuna
 from .raced import Arm
 from .threshold import Threshold
 
 DEFAULT = "race"
-_ARMS = ("history", "causes", "demonstrations", "crossing", "order", "threshold")
+_ARMS = ("nearest", "history", "causes", "demonstrations", "crossing", "order", "threshold")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +55,7 @@ class AllArms(Opro):
         if job.judge.answer.has_examples:
             known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens)
             known["order"] = Order()
+            known["nearest"] = Nearest(tokens=self.tokens)
         if Threshold.fits(job):
             known["threshold"] = Threshold()
         return [known[name] for name in self.arm if name in known]
@@ -65,6 +66,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "opro": Opro,
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),
+    "nearest": Nearest,
     "optuna": Optuna,
     "opro-paper": OproPaper,
     "cfaith": CFaith,

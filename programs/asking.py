@@ -29,6 +29,7 @@ from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
+from .remembering import rows_apart
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
 from .verdicts import Status, Verdict
@@ -126,6 +127,7 @@ class Asker:
             labels and status (unless the machinery would have failed on a sample that was not drawn). Whoever
             fits a threshold on the votes afterwards needs ``all``.
         probabilities: whether those of the labels are asked for with each reply; else they are shares of votes.
+        apart: id of a case -> the remembered rows that are not shown with it, besides itself: those of its group.
     """
 
     judge: Judge
@@ -138,6 +140,7 @@ class Asker:
     first_draw: int = 0
     stopping: Stopping = "all"
     probabilities: Probabilities = "votes"
+    apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
@@ -207,6 +210,7 @@ class Asker:
 
     async def _judge(self, case: Case, usage: Spend) -> Verdict:
         units, log, gathered = len(self.judge.answer.units(case.inputs)), _Samples(), Gathered()
+        rows_apart.set({case.id, *self.apart.get(case.id, ())})  # in this task's own context, as the draw is
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
@@ -219,7 +223,7 @@ class Asker:
                 case=case.id,
                 spend=usage,
             )
-            current_draw.set(sample)  # in this task's own context
+            current_draw.set(sample)
             try:
                 with gathered:
                     log.take(await self._sample(case, log))

@@ -12,13 +12,14 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import dspy
 
 from ..text.escaping import well_formed
+from .remembering import Remembered, Remembering
 
 Demo = Mapping[str, Any]
 """A few-shot demonstration: input and output field -> JSON value."""
@@ -26,25 +27,49 @@ Demo = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class PredictorPrompt:
-    """One predictor's instruction and demonstrations, in prompt order."""
+    """One predictor's instruction, demonstrations, in prompt order, and the rows it remembers."""
 
     instructions: str
     demos: tuple[Demo, ...] = ()
+    remembered: Remembered | None = None
+
+    @classmethod
+    def of(cls, predictor: dspy.Predict) -> PredictorPrompt:
+        """Read the prompt of a predictor."""
+        return cls(
+            instructions=normalise_instruction(predictor.signature.instructions),
+            demos=tuple(_plain(dict(demo)) for demo in predictor.demos),
+            remembered=predictor.remembered if isinstance(predictor, Remembering) else None,
+        )
+
+    @property
+    def examples(self) -> tuple[Demo, ...]:
+        """All labelled rows that may stand in what is sent."""
+        return (*self.demos, *(self.remembered.rows.values() if self.remembered else ()))
 
     def put_into(self, predictor: dspy.Predict) -> None:
         """Give the prompt to a predictor."""
         predictor.signature = predictor.signature.with_instructions(self.instructions)
         inputs = tuple(predictor.signature.input_fields)
         predictor.demos = [dspy.Example(**demo).with_inputs(*inputs) for demo in self.demos]
+        if self.remembered is not None:
+            predictor.__class__ = Remembering  # in place: whatever module holds it goes on holding it
+            predictor.remembered = self.remembered
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``{"instructions": str, "demos": [...]}``."""
-        return {"instructions": self.instructions, "demos": [dict(demo) for demo in self.demos]}
+        """Return ``{"instructions": str, "demos": [...]}``, and what is remembered, if anything, as ``nearest``."""
+        data: dict[str, Any] = {"instructions": self.instructions, "demos": [dict(one) for one in self.demos]}
+        return data | ({"nearest": self.remembered.to_json()} if self.remembered else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PredictorPrompt:
         """Rebuild the prompt that :meth:`to_json` gave."""
-        return cls(instructions=data["instructions"], demos=tuple(data["demos"]))
+        nearest = data.get("nearest")
+        return cls(
+            instructions=data["instructions"],
+            demos=tuple(data["demos"]),
+            remembered=Remembered.from_json(nearest) if nearest else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,15 +81,7 @@ class PromptState:
     @classmethod
     def of(cls, program: dspy.Module) -> PromptState:
         """Read the prompts of ``program``."""
-        return cls(
-            {
-                name: PredictorPrompt(
-                    instructions=normalise_instruction(predictor.signature.instructions),
-                    demos=tuple(_plain(dict(demo)) for demo in predictor.demos),
-                )
-                for name, predictor in program.named_predictors()
-            }
-        )
+        return cls({name: PredictorPrompt.of(one) for name, one in program.named_predictors()})
 
     def apply(self, program: dspy.Module) -> dspy.Module:
         """Return a copy of ``program`` with these prompts.
@@ -83,9 +100,21 @@ class PromptState:
         text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    @property
+    def shown(self) -> dict[str, tuple[tuple[Demo, ...], Remembered | None]]:
+        """What each predictor shows besides its instruction."""
+        return {name: (prompt.demos, prompt.remembered) for name, prompt in self.predictors.items()}
+
     def to_json(self) -> dict[str, Any]:
         """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""
         return {name: prompt.to_json() for name, prompt in self.predictors.items()}
+
+    def brief(self) -> dict[str, Any]:
+        """Return :meth:`to_json` with the ids alone of remembered rows, which many candidates share."""
+        whole = self.to_json()
+        for prompt in whole.values():
+            prompt.get("nearest", {}).pop("demos", None)
+        return whole
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptState:
@@ -94,15 +123,16 @@ class PromptState:
 
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
         """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""
-        changed = PredictorPrompt(
-            instructions=normalise_instruction(instructions), demos=self.predictors[predictor].demos
-        )
-        return PromptState({**self.predictors, predictor: changed})
+        return self._with(predictor, instructions=normalise_instruction(instructions))
 
-    def with_demos(self, predictor: str, demos: tuple[Demo, ...]) -> PromptState:
-        """Return a state in which one predictor has other demonstrations."""
-        changed = PredictorPrompt(instructions=self.predictors[predictor].instructions, demos=demos)
-        return PromptState({**self.predictors, predictor: changed})
+    def with_demos(
+        self, predictor: str, demos: tuple[Demo, ...], remembered: Remembered | None = None
+    ) -> PromptState:
+        """Return a state in which one predictor has other demonstrations, and remembers these rows or none."""
+        return self._with(predictor, demos=demos, remembered=remembered)
+
+    def _with(self, predictor: str, **changed: Any) -> PromptState:
+        return PromptState({**self.predictors, predictor: replace(self.predictors[predictor], **changed)})
 
 
 def _plain(demo: dict[str, Any]) -> Demo:

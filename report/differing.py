@@ -156,7 +156,7 @@ def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ..
             words=word_changes(before.predictors.get(name, empty).instructions, prompt.instructions),
             examples=tuple(
                 "\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items())
-                for demo in prompt.demos
+                for demo in prompt.examples
             ),
         )
         for name, prompt in sorted(after.predictors.items())

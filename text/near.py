@@ -8,8 +8,6 @@ texts below 20 letters and digits only equal ones are near.
 """
 
 import base64
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -19,29 +17,20 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..cases import text_hash
+from .ranking import ALIKE, SHINGLE, SHORT, folded
 
 Sketches: TypeAlias = NDArray[np.uint16]
 """Shape (N, 64)."""
 
-ALIKE = 0.6
-"""The similarity from which two texts are near copies; unrelated texts of one kind have up to about 0.5."""
-_SHINGLE, _BINS, _BAND = 5, 64, 4
-_SHORT = 20  # letters and digits
+_BINS, _BAND = 64, 4
 _NEIGHBOURS = 8  # of a text within a bucket, in the order of their sketches, that it is compared with
 _CHARACTERS = 2_000_000  # sketched at once
 _EMPTY = np.uint32(0xFFFFFFFF)
-_APART = re.compile(r"[\W_]+")
-
-
-def folded(text: str) -> str:
-    """Return the letters and digits of a text, folded; of a text without any, the text itself in NFKC."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return _APART.sub("", plain) or plain
 
 
 def sketches(texts: Sequence[str]) -> Sketches:
     """Return the sketch of each text."""
-    short = [one if len(one) >= _SHORT else text_hash(one) for one in map(folded, texts)]
+    short = [one if len(one) >= SHORT else text_hash(one) for one in map(folded, texts)]
     found = [_sketched(some) for some in _portions(short)]
     return np.concatenate(found) if found else np.zeros((0, _BINS), dtype=np.uint16)
 
@@ -62,14 +51,14 @@ def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
 def _sketched(texts: Sequence[str]) -> Sketches:
     lengths = np.array([len(text) for text in texts])
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    hashes = np.zeros(len(codes) - _SHINGLE + 1, dtype=np.uint64)
-    for place in range(_SHINGLE):
+    hashes = np.zeros(len(codes) - SHINGLE + 1, dtype=np.uint64)
+    for place in range(SHINGLE):
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[place : place + len(hashes)]
     hashes ^= hashes >> np.uint64(31)
     hashes *= np.uint64(0xBF58476D1CE4E5B9)
     hashes ^= hashes >> np.uint64(29)
     owner = np.repeat(np.arange(len(texts)), lengths)[: len(hashes)]
-    whole = np.arange(len(hashes)) + _SHINGLE <= np.cumsum(lengths)[owner]  # no shingle spans two texts
+    whole = np.arange(len(hashes)) + SHINGLE <= np.cumsum(lengths)[owner]  # no shingle spans two texts
     hashes, owner = hashes[whole], owner[whole]
     bins = np.full(len(texts) * _BINS, _EMPTY, dtype=np.uint32)
     places = owner * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)

@@ -172,7 +172,7 @@ def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -
     assert space.instructions["self"][0] == (start.state.predictors["self"].instructions, start.id)
     assert space.sizes["threshold"] == 3
     assert space.sets[0].demos == {}
-    assert space.sets[1].demos == {"self": demos}
+    assert space.sets[1].demos == {"self": (demos, None)}
     assert {one.name.split()[0] for one in space.sets} == {"none", "kept", "balanced", "contrast"}
     used = {one for demos in space.sets for one in demos.ids}
     assert not used & {case.id for case in space.cases}

@@ -1,0 +1,181 @@
+"""Remembered rows: a model that takes over the label of the demonstration most like the row shows what they are for."""
+
+import asyncio
+import random
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import Loopback, field_of
+from openai import OpenAI
+from small import cli, ok, read_jsonl, write_jsonl
+
+import jurist
+from jurist.runs.serving import Serving, application
+from jurist.text.ranking import Ranking, folded, words
+
+JUDGE = '''
+import dspy
+from typing import Literal
+import jurist
+
+
+class Route(dspy.Signature):
+    """Say which desk a ticket goes to."""
+
+    ticket: str = dspy.InputField(desc="what the customer wrote")
+    desk: Literal["red", "blue"] = dspy.OutputField(desc="the desk")
+
+
+judge = jurist.Judge(name="route", signature=Route, positive="red")
+'''
+TOPICS = [f"{one}{two}" for one in ("bor", "kal", "mip", "tun", "zed") for two in ("ax", "ilo", "urm", "eck")]
+
+
+def rows(seed: int = 0) -> list[dict[str, Any]]:
+    """Return tickets of which only labelled ones of the same topic tell the desk."""
+    random_, made = random.Random(seed), []
+    for place, topic in enumerate(TOPICS):
+        for number in range(8):
+            filler = " ".join("".join(random_.choices("abcdefghij", k=6)) for _ in range(9))
+            text = f"{topic} {filler} {topic}"
+            desk = ("red", "blue")[place % 2]
+            made.append({"ticket": text, "desk": desk, "group": f"{place}-{number}"})
+    return made
+
+
+def most_like(messages: list[dict[str, Any]]) -> str:
+    """Answer with the label of the demonstration that shares most words with the row; red without any."""
+    asked, best, desk = set(words(field_of(str(messages[-1]["content"]), "ticket"))), 0, "red"
+    for shown, said in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
+        shared = len(asked & set(words(field_of(str(shown["content"]), "ticket"))))
+        if shared > best:
+            best, desk = shared, re.search(r"## desk ## \]\]\n(\w+)", str(said["content"]))[1]  # type: ignore[index]
+    if "`desk`" not in str(messages[0]["content"]):
+        return "[[ ## instruction ## ]]\nSay it better.\n\n[[ ## completed ## ]]"
+    return f"[[ ## desk ## ]]\n{desk}\n\n[[ ## completed ## ]]"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    Path("route.py").write_text(JUDGE)
+    write_jsonl(Path("gold.jsonl"), rows())
+    new = [{"ticket": row["ticket"]} for row in rows(1)]
+    known = [{"ticket": row["ticket"]} for row in rows()]
+    write_jsonl(Path("new.jsonl"), [*new, *known[:20]])
+    return tmp_path
+
+
+def chat(url: str) -> tuple[Any, ...]:
+    return ("--model", "openai/m", "--api-base", url, "--concurrency", "4")
+
+
+@pytest.mark.parametrize("optimizer", ["nearest", "race"])
+def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: Path, optimizer: str) -> None:
+    with Loopback(most_like) as server:
+        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", optimizer)
+        done = ok(*command, *chat(server.url), "--json", "--max-calls", "700")
+        assert done.json["decision"]["verdict"] == "better"
+        history = (jurist.Store().load("route").path / "history.jsonl").read_text()
+        assert "nearest" in history
+        assert optimizer == "race" or TOPICS[0] not in history  # which has the ids of what is remembered
+        ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
+        ran = [row["label"] for row in read_jsonl(Path("out.jsonl"))]
+        new, sent = read_jsonl(Path("new.jsonl")), len(server.hits)
+        loaded = jurist.load("route", model=jurist.Model("openai/m", api_base=server.url))
+        assert [loaded(**row).values[0] for row in new] == ran
+        own = [hit.body["messages"] for hit in server.hits[sent:]]
+        assert {len(messages) for messages in own} <= {2 + 2 * shown for shown in (4, 8, 16)}
+        for row, messages in zip(new, own, strict=True):
+            assert sum(row["ticket"] in str(one["content"]) for one in messages) == 1  # a known row, too
+        assert [served(loaded, row) for row in new[-30:]] == ran[-30:]
+        for target in ("python", "dspy"):
+            ok(
+                "export",
+                "route",
+                "--to",
+                target,
+                "--output",
+                f"{target}_route.py",
+                "--check",
+                "--input",
+                "new.jsonl",
+            )
+        exported = runpy.run_path("python_route.py")
+        assert [exported["messages"](**row) for row in new] == own
+        told = [exported["judge"](OpenAI(base_url=server.url), "m", **row)["value"] for row in new[-30:]]
+        assert told == ran[-30:]
+
+
+def served(loaded: Any, row: Any) -> Any:
+    async def asked() -> Any:
+        transport = httpx.ASGITransport(app=application(Serving(loaded=loaded)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return (await client.post("/judge", json=row)).json()["label"]
+
+    return asyncio.run(asked())
+
+
+def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
+    talks = [{**row, "group": row["group"].partition("-")[0]} for row in rows()]  # a topic is a group
+    write_jsonl(Path("gold.jsonl"), talks)
+    with Loopback(most_like) as server:
+        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        ok(*command, *chat(server.url), "--max-calls", "700")
+        many = [hit.body["messages"] for hit in server.hits if len(hit.body["messages"]) > 2]
+    assert many
+    for *shown, asked in many:
+        topic = field_of(str(asked["content"]), "ticket").split()[0]
+        assert not any(topic in str(one["content"]) for one in shown)
+
+
+def test_another_target_refuses_what_it_cannot_show(project: Path) -> None:
+    with Loopback(most_like) as server:
+        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        ok(*command, *chat(server.url), "--max-calls", "700")
+    done = cli("export", "route", "--to", "promptfoo")
+    assert (done.code, "labelled rows most like it, which this target" in done.err) == (2, True), done.err
+
+
+# -- laws --------------------------------------------------------------------------------------------------
+
+texts = st.text("abc xyz", max_size=60)
+
+
+@given(st.lists(texts, min_size=1, max_size=12), texts, st.integers(0, 8), st.integers(0, 40), st.data())
+def test_ranked_rows_are_few_fit_and_are_no_copies(
+    kept: list[str], row: str, shown: int, room: int, data: st.DataObject
+) -> None:
+    sizes = [len(text) for text in kept]
+    apart = data.draw(st.sets(st.integers(0, len(kept) - 1)))
+    rows_ = [{"text": text, "policy": "the same everywhere"} for text in kept]
+    ranking = Ranking(rows_, ["text"], sizes)
+    asked = {"text": row, "policy": "the same everywhere"}
+    places = ranking.nearest(asked, shown, room, apart)
+    assert len(set(places)) == len(places) <= shown
+    assert sum(sizes[place] for place in places) <= room
+    assert not apart & set(places)
+    assert all(folded(kept[place]) != folded(row) for place in places)
+    assert ranking.nearest(asked, shown, room, apart) == places
+
+
+@given(st.permutations(range(6)))
+def test_the_row_with_the_rare_word_stands_last_wherever_it_is_kept(order: list[int]) -> None:
+    kept = ["the bank by the river", "the bank of spain", "the loan", "a loan", "zebra bank", "the the"]
+    ranking = Ranking([{"text": kept[place]} for place in order], ["text"], [1.0] * 6)
+    best = ranking.nearest({"text": "the zebra of the bank"}, 3, 9.0)[-1]
+    assert kept[order[best]] == "zebra bank"
+
+
+def test_a_near_copy_needs_all_inputs_to_be_near() -> None:
+    text = "the parcel was sent on monday and came back on friday"
+    kept = [{"text": f"{text}.", "about": "one thing"}, {"text": text, "about": "another"}]
+    ranking = Ranking(kept, ["text"], [1.0, 1.0])
+    assert ranking.nearest({"text": text.upper(), "about": "one thing!"}, 2, 9.0) == [1]

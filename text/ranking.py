@@ -1,0 +1,102 @@
+"""Which of some kept rows are most like a row: BM25 over what is judged, without near copies of it.
+
+Written with the standard library, because exports carry this source along and have to find the same rows.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+ALIKE = 0.6
+"""The similarity from which two texts are near copies; unrelated texts of one kind have up to about 0.5."""
+SHINGLE = 5
+SHORT = 20
+"""Letters and digits below which only equal texts are near copies."""
+_CHINESE = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # and Japanese: without spaces between words
+)
+_ANY_WORD = re.compile(rf"[{_CHINESE}]|[^\W_{_CHINESE}]+")
+_BETWEEN = re.compile(r"[\W_]+")
+_RISES, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case; of Chinese and Japanese its characters."""
+    return _ANY_WORD.findall(text.lower())
+
+
+def folded(text: str) -> str:
+    """Return the letters and digits of a text, folded; of a text without any, the text itself in NFKC."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return _BETWEEN.sub("", plain) or plain
+
+
+def near(one: str, two: str) -> bool:
+    """Whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
+    short, long = sorted(map(len, (one, two)))
+    if one == two or short < max(SHORT, long / 2):
+        return one == two
+    first, second = (
+        {text[at : at + SHINGLE] for at in range(len(text) - SHINGLE + 1)} for text in (one, two)
+    )
+    return len(first & second) >= ALIKE * len(first | second)
+
+
+class Ranking:
+    """Kept rows: their inputs, the fields they are compared by, and how much of the room each takes."""
+
+    def __init__(
+        self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str], sizes: Sequence[float]
+    ) -> None:
+        self.rows, self.fields, self.sizes = rows, fields, sizes
+
+    def nearest(
+        self, row: Mapping[str, Any], shown: int, room: float, apart: Collection[int] = ()
+    ) -> list[int]:
+        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last.
+
+        Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
+        """
+        wanted, scores = set(self._words_of(row)), dict.fromkeys(range(len(self.rows)), 0.0)
+        for word in sorted(wanted & self._index.keys()):
+            held = self._index[word]
+            weight = math.log(1 + (len(self.rows) - len(held) + 0.5) / (len(held) + 0.5))
+            for place, count, longer in held:
+                scores[place] += weight * count / (count + _RISES * (1 - _LENGTH + _LENGTH * longer))
+        own = {name: folded(str(value)) for name, value in row.items()}
+        chosen = list[int]()
+        for place in sorted(scores, key=lambda place: (-round(scores[place], 9), place)):
+            if len(chosen) == shown:
+                break
+            kept = sorted(self._letters[place].items(), key=lambda item: len(item[1]))
+            if (
+                place in apart
+                or self.sizes[place] > room
+                or all(near(own.get(name, ""), text) for name, text in kept)
+            ):
+                continue
+            chosen.append(place)
+            room -= self.sizes[place]
+        return chosen[::-1]
+
+    def _words_of(self, row: Mapping[str, Any]) -> list[str]:
+        return words("\n".join(str(row.get(name, "")) for name in self.fields))
+
+    @cached_property
+    def _index(self) -> dict[str, list[tuple[int, int, float]]]:
+        """Word -> place, how often it stands there, and how much longer than the mean that row is."""
+        counted = [Counter(self._words_of(row)) for row in self.rows]
+        mean = sum(one.total() for one in counted) / max(1, len(counted)) or 1.0
+        index: dict[str, list[tuple[int, int, float]]] = {}
+        for place, one in enumerate(counted):
+            for word, count in one.items():
+                index.setdefault(word, []).append((place, count, one.total() / mean))
+        return index
+
+    @cached_property
+    def _letters(self) -> list[dict[str, str]]:
+        return [{name: folded(str(value)) for name, value in row.items()} for row in self.rows]
