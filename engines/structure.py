@@ -81,7 +81,8 @@ class Terms:
     """What one endpoint takes, as far as its refusals have shown."""
 
     def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
-        self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
+        self._model, self._forms = model, _FORMS[structure]
+        self._refused = dict[str, int | None]()  # parameter -> what is sent in its place
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
@@ -99,13 +100,13 @@ class Terms:
     @property
     def known(self) -> str:
         """What refusals and replies have shown so far, as JSON."""
-        return json.dumps([self._forms, sorted(self._refused), self._both_limits, self._limited])
+        return json.dumps([self._forms, self._refused, self._both_limits, self._limited])
 
     def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""
         other = copy.copy(self)
         forms, refused, other._both_limits, other._limited = json.loads(known)
-        other._forms, other._refused, other._config = tuple(forms), set(refused), Kept(other._changed)
+        other._forms, other._refused, other._config = tuple(forms), refused, Kept(other._changed)
         return other
 
     def apply(self, request: Request) -> Request:
@@ -121,7 +122,8 @@ class Terms:
 
     def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
         limit = limit if config.max_tokens is None else config.max_tokens
-        changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **dict.fromkeys(self._refused)}
+        wanted = {name: value for name, value in self._refused.items() if getattr(config, name) is not None}
+        changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **wanted}
         if self._model.startswith(_MARKED):  # the last message has the case, what comes before never changes
             changes["cache"] = CacheConfig(prefix_until_index=messages - 2) if messages > 1 else CacheConfig()
         extensions: dict[str, Any] = {}
@@ -160,7 +162,7 @@ class Terms:
             return None
         named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
         if named and (_refusal(error) or named[0] == "logprobs"):  # llama.cpp's server answers 500
-            self._leave_out(named[0])
+            self._leave_out(named[0], sent, fewer=_fewer(sent, text) if named[0] == "logprobs" else None)
         elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
             self._both_limits, self._config = False, Kept(self._changed)
         elif self._has_default(sent) and _refusal(error) and any(word in text for word in _ABOUT_LIMIT):
@@ -180,7 +182,7 @@ class Terms:
             self._leave_limit("thinks before it answers")
             return True
         if sent.config.logprobs is not None and not response.logprobs and text_of(response):
-            self._leave_out("logprobs", "gives no")
+            self._leave_out("logprobs", sent, "gives no")
         return False
 
     def _has_default(self, sent: Request) -> bool:
@@ -191,12 +193,18 @@ class Terms:
             self._limited = False
             _log.warning("%s %s: replies have no limit from now on", self._model, why)
 
-    def _leave_out(self, name: str, does: str = "refuses") -> None:
-        if name not in self._refused:
-            self._refused.add(name)
-            self._config = Kept(self._changed)
-            left = _INSTEAD.get(name, "left out from now on")
-            _log.warning("%s %s %s: %s", self._model, does, name, left)
+    def _leave_out(
+        self, name: str, sent: Request, does: str = "refuses", fewer: int | None = None
+    ) -> None:
+        asked = getattr(sent.config, name)
+        if self._refused.get(name, asked) != asked:
+            return  # another request has learned it in between
+        self._refused[name] = None if name in self._refused else fewer
+        self._config = Kept(self._changed)
+        left = _INSTEAD.get(name, "left out from now on")
+        if fewer := self._refused[name]:
+            name, left = f"{asked} {name}", f"{fewer} are asked for from now on"
+        _log.warning("%s %s %s: %s", self._model, does, name, left)
 
     def _give_up(self, sent: Request) -> None:
         if self.apply(sent).config != sent.config:
@@ -220,6 +228,12 @@ def _thinks(response: Response) -> bool:
 
 def _refusal(error: LMError) -> bool:
     return isinstance(error, (LMInvalidRequestError, LMUnsupportedFeatureError)) or error.status in (400, 422)
+
+
+def _fewer(sent: Request, text: str) -> int | None:
+    """Return the most alternatives that a refusal speaks of, below those that were asked for."""
+    numbers = map(int, re.findall(r"\d+", text.replace(sent.model.rpartition("/")[2].lower(), "")))
+    return max((number for number in numbers if 0 < number < (sent.config.logprobs or 0)), default=None)
 
 
 def _about_form(text: str, refusal: bool) -> bool:

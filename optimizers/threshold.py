@@ -3,7 +3,8 @@
 Where few units are positive, the metric is a staircase in the cut, and its highest step is mostly luck: the best of a
 staircase is known far less well than that of a smooth curve (Kim and Pollard 1990, section 6; Horowitz 1992 smooths
 it). So each unit is found, in part, under any cut: by the share above it of a normal distribution around the unit's
-log odds. It is the wider, the more those of its gold side differ and the fewer they are.
+log odds. It is the wider, the more those of its gold side differ and the fewer they are. A reply in which a label is
+missing says log odds far from all others, so the middle half of a side and not its ends says how much it differs.
 """
 
 import random
@@ -34,6 +35,8 @@ _ALWAYS = 1e-12  # a probability from which on every unit is positive; from 1 le
 _STEPS = 40  # thresholds of probability that are tried where the metric cannot be smoothed
 _PROMPTS = 5  # prompts for which one is fitted when the search is over, the basic one besides
 _CUTS = 100  # tried, at equal distances of log odds
+_ENDS = (0.02, 0.98)  # the shares of the units between whose log odds they lie
+_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
 # of the normal, in standard deviations of a side's log odds, times its units to the power of -1/5
 _WIDTH = 2.0
 _LEAST_WIDTH = 1e-3
@@ -179,8 +182,8 @@ def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]
         widths = np.full(len(chosen), _LEAST_WIDTH)
         for side in (True, False):
             if (own := chosen & (positive == side)).any():
-                widths[own] = max(_LEAST_WIDTH, _WIDTH * float(odds[own].std()) * own.sum() ** -0.2)
-        cuts = np.linspace(odds[chosen].min(), odds[chosen].max(), _CUTS)
+                widths[own] = max(_LEAST_WIDTH, _WIDTH * _deviation(odds[own]) * own.sum() ** -0.2)
+        cuts = np.linspace(*np.quantile(odds[chosen], _ENDS), _CUTS)
         shares = ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
         parts = np.rint(_PARTS * shares).astype(np.int64)
         # Each unit twice: in part as it is decided when found, and for the rest as when it is not.
@@ -191,6 +194,12 @@ def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]
         return round(float(np.clip(cut, _END, 1 - _END)), 6)
 
     return best
+
+
+def _deviation(odds: Floats) -> float:
+    """Return the standard deviation, or by the middle half of the numbers where that says less and is not 0."""
+    middle = float(np.subtract(*np.quantile(odds, (0.75, 0.25)))) / _QUARTILES
+    return min(float(odds.std()), middle or np.inf)
 
 
 def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:

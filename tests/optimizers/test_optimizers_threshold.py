@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import random
 import statistics
 from collections.abc import Sequence
@@ -149,6 +150,41 @@ def test_what_cannot_be_smoothed_is_cut_between_the_units(metric: Any) -> None:
     made = fitted(job, board, board.basic)
     assert made is not None
     assert value(made.threshold) >= max(value(at / 100) for at in range(1, 100)) - 0.02 > value(0.99)
+
+
+def accuracy_on_fresh_units(seed: int, missing: int) -> float:
+    """Fit a threshold on 129 units, some with a label outside of the alternatives, and return what it gives."""
+    draw = random.Random(seed)
+
+    def unit() -> tuple[str, float]:
+        label = draw.choice(FECT.answer.labels)
+        odds = draw.gauss(-2.64 if label == "non_factual" else -3.36, 0.36)
+        return label, 1 / (1 + math.exp(-odds))
+
+    units = [unit() for _ in range(129)]
+    for place in draw.sample(range(129), missing):
+        units[place] = units[place][0], 0.0
+    judge = dataclasses.replace(FECT, metric="accuracy")
+    cases = [
+        dataclasses.replace(judge.case({"conversation": "Agent: hello.", "claim": f"Claim {number}."}), gold=(label,))
+        for number, (label, _) in enumerate(units)
+    ]
+    job = job_of(judge, cases)
+    board = board_of(job)
+    for one, (_, share) in zip(cases, units, strict=True):
+        shares = {"non_factual": share, "factual": 1 - share}
+        board.record(board.basic, one, verdict(one, [max(shares, key=shares.__getitem__)], [shares]))
+    made = fitted(job, board, board.basic)
+    assert made is not None
+    fresh = [unit() for _ in range(2000)]
+    return statistics.fmean((label == "non_factual") == (share >= made.threshold) for label, share in fresh)
+
+
+def test_replies_without_one_of_the_labels_do_not_move_it() -> None:
+    by_missing = [
+        statistics.fmean(accuracy_on_fresh_units(seed, missing) for seed in range(6)) for missing in (0, 1, 3)
+    ]
+    assert min(by_missing) > by_missing[0] - 0.01 > 0.8
 
 
 def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
