@@ -193,9 +193,7 @@ class Terms:
             self._limited = False
             _log.warning("%s %s: replies have no limit from now on", self._model, why)
 
-    def _leave_out(
-        self, name: str, sent: Request, does: str = "refuses", fewer: int | None = None
-    ) -> None:
+    def _leave_out(self, name: str, sent: Request, does: str = "refuses", fewer: int | None = None) -> None:
         asked = getattr(sent.config, name)
         if self._refused.get(name, asked) != asked:
             return  # another request has learned it in between

@@ -183,7 +183,8 @@ def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]
         for side in (True, False):
             if (own := chosen & (positive == side)).any():
                 widths[own] = max(_LEAST_WIDTH, _WIDTH * _deviation(odds[own]) * own.sum() ** -0.2)
-        cuts = np.linspace(*np.quantile(odds[chosen], _ENDS), _CUTS)
+        low, high = np.quantile(odds[chosen], _ENDS)
+        cuts = np.linspace(float(low), float(high), _CUTS)
         shares = ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
         parts = np.rint(_PARTS * shares).astype(np.int64)
         # Each unit twice: in part as it is decided when found, and for the rest as when it is not.

@@ -181,7 +181,9 @@ def test_fewer_alternatives_are_asked_for_where_so_many_are_refused(
 ) -> None:
     most = sent[1] if len(sent) == 3 else 0
     server = serve(
-        yes, logprobs=with_tokens, refuses=lambda body: said if body.get("top_logprobs", 0) > (most or 0) else ""
+        yes,
+        logprobs=with_tokens,
+        refuses=lambda body: said if body.get("top_logprobs", 0) > (most or 0) else "",
     )
     judge = asked(server)
     verdicts = [judge.ask(case) for case in CASES[:2]]

@@ -166,7 +166,9 @@ def accuracy_on_fresh_units(seed: int, missing: int) -> float:
         units[place] = units[place][0], 0.0
     judge = dataclasses.replace(FECT, metric="accuracy")
     cases = [
-        dataclasses.replace(judge.case({"conversation": "Agent: hello.", "claim": f"Claim {number}."}), gold=(label,))
+        dataclasses.replace(
+            judge.case({"conversation": "Agent: hello.", "claim": f"Claim {number}."}), gold=(label,)
+        )
         for number, (label, _) in enumerate(units)
     ]
     job = job_of(judge, cases)
