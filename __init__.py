@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .gold.rejects import Rejects
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
-    from .jobs.public import prove, run, share
+    from .jobs.public import export, prove, run, share
     from .keeping.artifact_card import Artifact
     from .keeping.artifacts import Store
     from .keeping.loading import LoadedJudge
@@ -62,7 +62,7 @@ _NAMES = {
     "gold.rejects": "Rejects",
     "jobs.comparing": "Comparison",
     "jobs.compiling": "Compiled",
-    "jobs.public": "prove run share",
+    "jobs.public": "export prove run share",
     "keeping.artifact_card": "Artifact",
     "keeping.artifacts": "Store",
     "keeping.loading": "LoadedJudge",
@@ -105,6 +105,7 @@ __all__ = [
     "compare",
     "compile",
     "evaluate",
+    "export",
     "frozen",
     "gate",
     "harden",

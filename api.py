@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any, Unpack
 
 from .engines.meter import Budget
-from .engines.models import Model
 from .evaluation.votes import Sampling
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
@@ -17,6 +16,7 @@ from .jobs.given import (
     Asking,
     GoldLike,
     JudgeLike,
+    ModelLike,
     Surface,
     budget_of,
     checked,
@@ -59,14 +59,14 @@ def load(
     reference: str | Judge,
     *,
     version: int | str = "",
-    model: str | Model = "offline",
+    model: ModelLike = "offline",
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
     samples: int | None = None,
     threshold: float | None = None,
     concurrency: int = 8,
     strictness: str | None = None,
-    verifier: str | Model | None = None,
+    verifier: ModelLike | None = None,
     adapter: str | None = None,
 ) -> LoadedJudge:
     """Load a judge that can be called with its inputs.
@@ -75,7 +75,7 @@ def load(
         reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
             says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
         version: of a judge itself: a number, a tag, or ``"basic"``; default: as its name alone.
-        model: ``"offline"``, a DSPy model string, or a :class:`~jurist.Model`.
+        model: see :data:`ModelLike`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
             remembered.
@@ -113,9 +113,9 @@ def compile(
     holdout: GoldLike | None = None,
     optimizer: str | Optimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
-    model: str | Model = "offline",
-    prompt_model: str | Model | None = None,
-    verifier: str | Model | None = None,
+    model: ModelLike = "offline",
+    prompt_model: ModelLike | None = None,
+    verifier: ModelLike | None = None,
     budget: Budget | None = None,
     sampling: Sampling | None = None,
     adapter: str = "chat",
@@ -196,7 +196,7 @@ def compile(
 
 @checked
 def evaluate(
-    judge: JudgeLike, gold: GoldLike, *, model: str | Model | None = None, **asking: Unpack[Asking]
+    judge: JudgeLike, gold: GoldLike, *, model: ModelLike | None = None, **asking: Unpack[Asking]
 ) -> Evaluation:
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
@@ -224,7 +224,7 @@ def harden(
     attacks: Sequence[Attack] | None = None,
     cases: int = 100,
     field: str = "",
-    model: str | Model | None = None,
+    model: ModelLike | None = None,
     **asking: Unpack[Asking],
 ) -> Robustness:
     """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
@@ -261,7 +261,7 @@ def compare(
     judges: Sequence[JudgeLike],
     gold: GoldLike,
     *,
-    models: Sequence[str | Model] | None = None,
+    models: Sequence[ModelLike] | None = None,
     repeats: int = 1,
     pairs: Pairs = "first",
     seed: int = 0,
@@ -309,7 +309,7 @@ def gate(
     max_unusable: float = 0.05,
     max_flip: float | None = None,
     field: str = "",
-    model: str | Model | None = None,
+    model: ModelLike | None = None,
     seed: int = 0,
     **asking: Unpack[Asking],
 ) -> Gate:

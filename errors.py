@@ -35,6 +35,10 @@ class JuristError(Exception):
         end = "" if self.message.endswith("..") else "."
         super().__init__(f"{self.message.removesuffix(end)}; {self.hint}" if self.hint else self.message)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows of it: one line."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UsageError(JuristError):
     """The command line or an argument is wrong (exit code 2)."""

@@ -90,6 +90,28 @@ class Model(EndpointSettings):
                 f"temperature {self.temperature} is out of range", hint="give a number from 0 to 2"
             )
 
+    @classmethod
+    def of_lm(cls, lm: dspy.LM) -> "Model":
+        """Return the model that a language model of DSPy names; its calls are counted, limited and kept as any.
+
+        Raises:
+            UsageError: it has settings that jurist does not send, or a key that no environment variable holds.
+        """
+        told = {name: value for name, value in lm.kwargs.items() if value is not None}
+        key, taken = told.pop("api_key", None), {"api_base", "temperature", "max_tokens", "timeout"}
+        names = [
+            name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))
+        ]
+        if key and not names:
+            raise UsageError(
+                "the key of this dspy.LM is in no environment variable",
+                hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere",
+            )
+        if other := sorted(told.keys() - taken):
+            hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"
+            raise UsageError(f"jurist does not send {', '.join(other)} of this dspy.LM", hint=hint)
+        return cls(name=lm.model, key_env=names[0] if key else None, **told)
+
     def _check_address(self, address: str) -> None:
         if not re.match(r"https?://[^\s/]+", address):
             raise UsageError(

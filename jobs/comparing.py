@@ -192,6 +192,8 @@ class Evaluation:
     gold: str  # the gold's name
     cases: int  # rows judged
     left_out: int  # rows left out because the artifact was compiled on them or on near copies of them
+    skipped: int  # rows of the gold without a label, or with nothing for the judge
+    ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
     classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
@@ -205,7 +207,9 @@ class Evaluation:
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
         said = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
-        return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases>"
+        rest = self.left_out + self.skipped
+        left = f", {rest} rows left out" if rest else ""
+        return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases{left}>"
 
     def to_frame(self) -> Any:
         """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`."""
@@ -243,6 +247,8 @@ class Evaluating(Experiment):
             gold=self.gold.name,
             cases=len(rows),
             left_out=self.left_out,
+            skipped=self.gold.skipped,
+            ambiguous=len(self.gold.ambiguous),
             opening=self.look.opening,
             measured=measure(rows, judge.metric, judge.comparison),
             classes=class_scores(rows, judge.comparison),

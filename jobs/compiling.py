@@ -51,8 +51,12 @@ class Compiled:
     judge: LoadedJudge
 
     def __call__(self, **inputs: Any) -> Verdict:
-        """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for many rows and for ``await``."""
+        """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for ``await``."""
         return self.judge(**inputs)
+
+    def batch(self, rows: Any) -> list[Verdict]:
+        """Judge many rows; see :meth:`jurist.LoadedJudge.batch`, which raises."""
+        return self.judge.batch(rows)
 
     def __repr__(self) -> str:
         """Name the artifact and the decision."""

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, get_args
 
+import dspy
+
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError, choices, in_python
@@ -34,6 +36,9 @@ JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
+ModelLike: TypeAlias = str | Model | dspy.LM
+"""``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
+
 GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
@@ -46,7 +51,7 @@ class Loading(TypedDict, total=False):
     threshold: float | None
     concurrency: int
     strictness: str | None
-    verifier: str | Model | None
+    verifier: ModelLike | None
     adapter: str | None
 
 
@@ -83,7 +88,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
     **dict.fromkeys(
         ("model", "prompt_model", "verifier"),
         (
-            (str, Model),
+            (str, Model, dspy.LM),
             "model: 'openai/gpt-4.1-mini', or jurist.Model('openai/gpt-4.1-mini', temperature=0.7)",
         ),
     ),
@@ -139,8 +144,8 @@ def loaded_of(
     store: Store,
     *,
     version: int | str = "",
-    model: str | Model = OFFLINE,
-    verifier: str | Model | None = None,
+    model: ModelLike = OFFLINE,
+    verifier: ModelLike | None = None,
     adapter: str | None = None,
     **options: Any,
 ) -> LoadedJudge:
@@ -157,7 +162,7 @@ def loaded_of(
 
 def judges_of(
     judges: Sequence[JudgeLike],
-    models: str | Model | Sequence[str | Model] | None,
+    models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
     options: Mapping[str, Any],
     draws: int = 1,
@@ -170,7 +175,7 @@ def judges_of(
     if ready and changed:
         said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(said, hint="give that to jurist.load, or name the judge here")
-    named = [OFFLINE] if models is None else [models] if isinstance(models, str | Model) else models
+    named = [OFFLINE] if models is None else [models] if isinstance(models, str | Model | dspy.LM) else models
     asked = [model_of(one) for one in named]
     found: list[LoadedJudge] = []
     for one in loaded:
@@ -207,8 +212,10 @@ def store_of(root: str | os.PathLike[str] | Store | None, *, trust: bool = False
     return Store(None if root is None else Path(root), trust=Trust(given=trust))
 
 
-def model_of(model: str | Model) -> Model:
-    """Return a model, by its name or as it is. Raises what :func:`settings_of` raises."""
+def model_of(model: ModelLike) -> Model:
+    """Return a model, by its name, of DSPy, or as it is. Raises what :func:`settings_of` raises."""
+    if isinstance(model, dspy.LM):
+        return Model.of_lm(model)
     return Model(name=model) if isinstance(model, str) else settings_of(model, Model)
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ..engines.meter import Budget
-from ..engines.models import Model
 from ..errors import StoppedError, UsageError
+from ..exports import export as export_text
 from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
+from ..gold.writing import write_whole
+from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.paying import Start
 from ..programs.judge import Judge
@@ -21,6 +23,7 @@ from .given import (
     GoldLike,
     JudgeLike,
     Loading,
+    ModelLike,
     checked,
     gold_of,
     judges_of,
@@ -41,7 +44,7 @@ def run(
     rows: str | os.PathLike[str] | Any,
     output: str | os.PathLike[str],
     *,
-    model: str | Model | None = None,
+    model: ModelLike | None = None,
     budget: Budget | None = None,
     mapping: RowMapping | None = None,
     keep: Sequence[str] | None = None,
@@ -107,6 +110,34 @@ def run(
 
 
 @checked
+def export(
+    judge: JudgeLike,
+    target: str,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+) -> str:
+    """Return a judge as the file of another system, as ``jurist export``.
+
+    Args:
+        judge: see :data:`JudgeLike`.
+        target: ``python``, ``messages``, ``promptfoo`` or another; ``jurist export --help`` lists them.
+        output: the file to write it to; default: none.
+        store: as for :func:`jurist.load`.
+
+    Raises:
+        UsageError: there is no such target, or it cannot hold this judge. JudgeError, ArtifactError: as
+        :func:`jurist.load`.
+    """
+    (loaded,) = judges_of([judge], None, store_of(store), {})
+    text = export_text(loaded.artifact or loaded.state, loaded.judge, target)
+    if output is not None:
+        write_whole(text, Path(output))
+    warn(loaded.standing)
+    return text
+
+
+@checked
 def prove(
     reference: str,
     rows: GoldLike | None = None,
@@ -114,7 +145,7 @@ def prove(
     labels: int = LABELS,
     label: Callable[[Mapping[str, Any]], Any] | None = None,
     answers: GoldLike | None = None,
-    model: str | Model | None = None,
+    model: ModelLike | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,

@@ -23,9 +23,10 @@ from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
 from ..programs.verdicts import Verdict
+from ..text.notebook import facts_html
 from .artifact_card import rows_of
 from .artifacts import Store
-from .metric import DSPyMetric, metric_of
+from .metric import DSPyMetric, JudgeModule, metric_of
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 from .resolving import ResolvedSampling, default_temperature, resolve_sampling, verifier_of
 
@@ -148,6 +149,20 @@ class LoadedJudge(Prompt):
             UsageError: the answers are no number (several labels, objects, preferences), or there is no such input.
         """
         return metric_of(self.judge, self.ask, self.name, names)
+
+    def as_module(self) -> JudgeModule:
+        """Return this judge as a ``dspy.Module``, a step of a program of one's own: it takes the judge's inputs, and
+        its prediction holds the answer's field (``None`` without a verdict), ``reasoning`` and ``judgement``, the
+        :class:`~jurist.Verdict`."""
+        return JudgeModule(self)
+
+    def _repr_html_(self) -> str:
+        proof = self.artifact.card.get("decision") if self.artifact else None
+        known = {"proof": (proof or {}).get("words", ""), "note": self.note}
+        inputs, answer = ", ".join(self.judge.input_fields), self.judge.answer
+        says = f"{answer.field} ({answer.scale.expects})"
+        asked = {"model": self.model.name, "samples": self.sampling.samples, "takes": inputs, "says": says}
+        return facts_html(self.name, {**asked, **known})
 
     def _cases(self, rows: Any) -> list[Case]:
         return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]

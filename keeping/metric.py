@@ -1,4 +1,4 @@
-"""A judge as a metric of DSPy: for ``dspy.Evaluate``, and for optimizers of a program that the judge judges."""
+"""A judge in DSPy: a metric of programs that it judges, and a module that stands in another program."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -10,6 +10,28 @@ from ..cases import Case
 from ..errors import JudgeError, JuristError, UsageError, choices
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+
+
+class JudgeModule(dspy.Module):
+    """A judge as a step of a program: its inputs -> its answer (``None`` without one), ``reasoning``, ``judgement``."""
+
+    def __init__(self, judge: Any) -> None:
+        super().__init__()
+        self.judge = judge  # a LoadedJudge
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Judge one row."""
+        return self._said(self.judge(**inputs))
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Judge one row inside a running event loop."""
+        return self._said(await self.judge.acall(**inputs))
+
+    def _said(self, verdict: Verdict) -> dspy.Prediction:
+        said = verdict.values if len(verdict.values) != 1 else verdict.value
+        answer = {self.judge.judge.answer.field: said if verdict.status == "verdict" else None}
+        return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **answer})
+
 
 DSPyMetric = Callable[..., Any]
 """``(example, prediction, trace)`` -> a number from 0 to 1; with the two arguments more of ``dspy.GEPA``, a

@@ -6,6 +6,7 @@
 """
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -59,13 +60,16 @@ Allow = Callable[[Path, Mapping[str, str]], None]
 
 
 def find(name: str, allow: Allow = lambda path, hashes: None) -> Judge:
-    """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE``."""
+    """Return a judge or generator by name: built-in, a plug-in's, ``FILE.py:ATTRIBUTE``, or of the main module."""
     path, attribute = file_of(name)
     if path is not None:
         return _from_file(path, attribute, allow)
     for registry in (CATALOGUE, GENERATORS):
         if name in registry:
             return registry[name]
+    for own in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
+        if isinstance(own, Judge) and own.name == name:
+            return own
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_meant(name))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
+from ..text.notebook import facts_html
 
 Status = Literal["verdict", "abstained", "failed"]
 
@@ -70,7 +71,23 @@ class Verdict:
         if self.status != "verdict":
             return f"<Verdict {self.status}: {self.error[:120]}>"
         said = ", ".join(map(str, self.values))
-        return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}>"
+        agreed = min((share for share in self.agreement if share is not None), default=1.0)
+        agreeing = f", agreement {agreed:.2f}" if self.drawn > 1 else ""
+        return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"error": self.error, "reasoning": self.reasoning}
+        for place, value in enumerate(self.values):
+            votes = (
+                ", ".join(f"{name} {count}" for name, count in self.votes[place].items())
+                if self.votes
+                else ""
+            )
+            shares = self.probabilities[place] if self.probabilities else {}
+            chances = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            said = "; ".join(part for part in (str(value), votes and f"votes {votes}", chances) if part)
+            facts[str(place + 1) if len(self.values) > 1 else "value"] = said
+        return facts_html(f"{self.status}, {plural(self.drawn, 'sample')}", facts)
 
     @property
     def value(self) -> Value | None:

@@ -45,6 +45,8 @@ def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Sectio
     judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
     why = "left out because the judge was compiled on them or on near copies of them"
     left = f", {data['left_out']} {why}" if data["left_out"] else ""
+    differ = f", on {data['ambiguous']} of which raters differ" if data.get("ambiguous") else ""
+    left += f", {data['skipped']} without a label{differ}" if data.get("skipped") else ""
     title = f"{judge} on {data['gold']}: {plural(data['cases'], 'case')}{left}"
     lines = (
         counts_line(judge, data["counts"]),

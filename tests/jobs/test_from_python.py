@@ -1,8 +1,10 @@
 """What somebody who knows DSPy gives to the public functions: taken as it is, or refused with the way to say it."""
 
+import asyncio
 import copy
 import json
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -16,6 +18,7 @@ import pandas
 import pytest
 from dspy.utils.dummies import DummyLM
 from judges import CHECK
+from small import ok
 
 import jurist
 from jurist.jobs.plan import Plan
@@ -54,7 +57,9 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.compile(CHECK, ROWS, metric="f1"), TypeError, r"write judge\.with_metric\(\.\.\.\)"),
         (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
         (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
-        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x")), jurist.JuristError, r"or jurist\.Model\('openai"),
+        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", top_p=1)), jurist.JuristError, "does not send top_p of"),
+        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", api_key="k")), jurist.JuristError, "written nowhere"),
+        (lambda: jurist.export(CHECK, "pdf"), jurist.JuristError, "no export target is called 'pdf'"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
         (lambda: jurist.gate(basic(), ROWS, model="openai/x"), jurist.JuristError, "keeps its own model"),
         (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, r"nothing to pass; give minimum=\{METRIC: VALUE\}"),
@@ -92,6 +97,53 @@ def test_examples_of_dspy_are_rows_and_no_row_is_no_verdict() -> None:
     assert jurist.evaluate(basic(), examples)["accuracy"] == jurist.evaluate(basic(), ROWS)["accuracy"]
     assert basic().batch(examples[:5]) == basic().batch(NEW)
     assert basic().batch([]) == []
+
+
+def test_a_model_of_dspy_is_asked_with_its_settings(
+    serve: Callable[..., Any], fake_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE_API_KEY", "sk-mine-0123456789")
+    server = serve(lambda messages: "[[ ## verdict ## ]]\nhold\n\n[[ ## completed ## ]]")
+    lm = dspy.LM(
+        "openai/x", api_base=server.url, temperature=0.3, max_tokens=99, api_key="sk-mine-0123456789"
+    )
+    judge = jurist.load(CHECK, version="basic", model=lm)
+    assert judge(**NEW[0]).label == "hold"
+    (hit,) = server.hits
+    assert (hit.body["temperature"], hit.authorization) == (0.3, "Bearer sk-mine-0123456789")
+    assert "0123456789" not in repr(judge.model)
+    assert judge.context.ledger.spend().calls == 1
+
+
+def test_a_judge_is_a_step_of_a_program() -> None:
+    class Send(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.check = basic().as_module()
+
+        def forward(self, policy: str, reply: str) -> dspy.Prediction:
+            return self.check(policy=policy, reply=reply)
+
+    program, verdict = Send(), basic()(**NEW[0])
+    told = program(**NEW[0])
+    assert (told.verdict, told.judgement) == (verdict.label, verdict)
+    assert copy.deepcopy(program)(**NEW[0]).verdict == asyncio.run(program.check.acall(**NEW[0])).verdict
+
+
+def test_a_judge_of_a_cell_is_loaded_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(jurist.JuristError, match="no judge is called 'cell'"):
+        jurist.load("cell:basic")
+    cell = own(name="cell")
+    monkeypatch.setattr(sys.modules["__main__"], "mine", cell, raising=False)
+    assert jurist.load("cell:basic").judge is jurist.judge("cell") is cell
+    kept = jurist.compile("cell", ROWS, optimizer="fewshot", store=tmp_path, seed=1)
+    assert jurist.load("cell@1", store=tmp_path).batch(NEW) == kept.batch(NEW)
+
+
+def test_an_export_is_the_file_of_the_command(tmp_path: Path) -> None:
+    text = jurist.export("fect:basic", "messages", tmp_path / "made" / "fect.json")
+    assert text == ok("export", "fect:basic", "--to", "messages").out
+    assert (tmp_path / "made" / "fect.json").read_text() == text
 
 
 def _stream(count: int) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from judges import CHECK
 
 import jurist
+from jurist.errors import UnknownJudgeError
 from jurist.evaluation.frames import score_frame
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled
@@ -33,7 +35,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 def test_what_was_compiled_is_called_awaited_and_given_many_rows(compiled: Compiled) -> None:
     one = compiled(**NEW[0])
     assert one.status == "verdict"
-    many = compiled.judge.batch(NEW)
+    many = compiled.batch(NEW)
     assert many[0] == one
     assert compiled.judge.batch(pandas.DataFrame(NEW)) == many
 
@@ -73,6 +75,21 @@ def test_a_judge_that_was_never_compiled_is_its_basic_prompt_and_says_so(tmp_pat
         Gold.of(pandas.DataFrame([ROWS[0], {**ROWS[1], "reply": None}]), CHECK)
 
 
+def test_an_evaluation_says_what_it_left_out(compiled: Compiled, tmp_path: Path) -> None:
+    differ = {"verdict": None, "ratings": {"ann": "send", "bob": "hold"}}
+    rows = [*ROWS, {**NEW[0], "reply": "unlike", "verdict": None}, {**NEW[1], "reply": "another", **differ}]
+    found = jurist.evaluate(jurist.load(CHECK, version="basic"), rows, store=tmp_path)
+    assert (found.cases, found.left_out, found.skipped, found.ambiguous) == (24, 0, 2, 1)
+    assert repr(found).endswith("24 cases, 2 rows left out>")
+    assert "24 cases, 2 without a label, on 1 of which raters differ" in found._repr_html_()
+
+
+def test_an_error_of_a_user_is_one_line_in_a_notebook() -> None:
+    with pytest.raises(UnknownJudgeError) as error:
+        jurist.load("nobody")
+    assert error.value._render_traceback_() == [f"UnknownJudgeError: {error.value}"]  # what IPython calls
+
+
 def test_a_bad_row_of_a_batch_has_its_number(compiled: Compiled) -> None:
     with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': the field is missing"):
         compiled.judge.batch([NEW[0], {"policy": "p"}])
@@ -108,6 +125,9 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert len(frame) == frame["judge"].nunique() * frame["metric"].nunique()
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
+    verdict = replace(compiled(**NEW[0]), reasoning="<b>figures</b>")
+    assert "&lt;b&gt;figures" in verdict._repr_html_()
+    assert f"<b>{compiled.judge.name}</b>" in compiled.judge._repr_html_()
     for words in ("decision: compiled is", "score against calls"):
         assert words in compiled._repr_html_()
         assert words in compiled.artifact._repr_html_()
