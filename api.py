@@ -161,7 +161,7 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     given = SimpleNamespace(**locals())
-    surface = surface or Surface(store_of(store))
+    surface = surface or Surface.of({"store": store, "resume": resume, "fresh": fresh})
     found, reference = surface.judge(judge)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
     surface.note(fit.note)

@@ -86,12 +86,12 @@ class _Compiling(Terminal):
     estimate: Estimate
 
     def __init__(self, options: CompileOptions) -> None:
-        super().__init__(store_of(options), options)
-        self._options = options
+        super().__init__(options)
+        self._compiling = options
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge that is named, with the metric, the strictness and the verifiers that are asked for."""
-        options = self._options
+        options = self._compiling
         if named(options.judge):
             raise UsageError(
                 f"{options.judge} is a detector as it is: it has no prompt that could be compiled",
@@ -135,8 +135,8 @@ class _Compiling(Terminal):
                 if (
                     self.estimate.payable
                 ):  # else nothing will be sent: the compilation says what the budget lacks
-                    bounded = self._options.calls is not None
-                    agree(self.estimate, paid, yes=self._options.yes, bounded=bounded)
+                    bounded = self._compiling.calls is not None
+                    agree(self.estimate, paid, yes=self._compiling.yes, bounded=bounded)
                 drawn.enter_context(watch)
 
             yield watch.event, opened

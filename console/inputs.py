@@ -13,6 +13,7 @@ from ..arguments.groups import (
     JudgingOptions,
     ModelsOptions,
     NameOptions,
+    Resume,
     RowOptions,
     StoreOptions,
     VerifierOptions,
@@ -44,10 +45,12 @@ def store_of(options: StoreOptions) -> Store:
     return Store(options.store, trust=Trust(given=options.trust, say=remark))
 
 
-def start_of(options: Checkpoints, store: Store) -> Start:
+def start_of(options: Resume, store: Store) -> Start:
     """Return how work is started that keeps its checkpoint where it is told to, else in the store."""
-    check_files(options.output)
-    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
+    root = store.checkpoints
+    if isinstance(options, Checkpoints):
+        check_files(options.output)
+        root = Path(options.checkpoint) if options.checkpoint else root
     return Start(root=root, resume=options.resume, fresh=options.fresh)
 
 

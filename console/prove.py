@@ -13,20 +13,18 @@ from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sheets_out import write_sheet
 from ..jobs.deciding import decide, settle
-from ..jobs.experiment import foresee
 from ..jobs.label_plan import LabelPlan, Labels, labels_in
-from ..jobs.unlabelled import Unlabelled, contenders_of, planned
+from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loading import load_judge
-from ..keeping.paying import PaidJob, Start
 from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
 from .inputs import gold_of, store_of, verifier_model
 from .pages import guideline_of, served
-from .printing import Part, Result, remark
-from .terminal import agree, progress
+from .printing import Part, Result
+from .terminal import Terminal
 
 
 def run(options: ProveOptions) -> Result:
@@ -34,15 +32,9 @@ def run(options: ProveOptions) -> Result:
     store = store_of(options)
     artifact = store.load(options.artifact)
     judge, ref = load_judge(artifact.ref, store=store).judge, artifact.ref
-    before = LabelPlan.find(store, artifact)
-    plan = before if before and not options.fresh else None
-    if options.rows is not None:
-        plan = _plan(options, store, artifact, plan, before)
-    if plan is None:
-        raise UsageError(
-            f"no labels are planned for {ref}",
-            hint=f"give rows that nobody labelled: jurist prove {ref} --rows new.jsonl",
-        )
+    plan = open_plan(
+        artifact, Terminal(options), None if options.rows is None else _work(options, store, artifact)
+    )
     if plan.decision is not None:
         again = f"jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
         if options.answers or options.sheet or options.review:
@@ -68,10 +60,8 @@ def run(options: ProveOptions) -> Result:
     return Result(data=plan.to_json(), body=[*plan.words, *_offline(plan)], notes=[then])
 
 
-def _plan(
-    options: ProveOptions, store: Store, artifact: Artifact, plan: LabelPlan | None, before: LabelPlan | None
-) -> LabelPlan:
-    """Return the open or decided plan of these rows, else a new one."""
+def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
+    """Return both prompts, and the rows that they are asked about."""
 
     def answering(known: ModelCard) -> Model:
         if options.model is not None:
@@ -83,27 +73,13 @@ def _plan(
     contenders = contenders_of(
         artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
     )
-    work = Unlabelled(
+    return Unlabelled(
         contenders=contenders,
         gold=gold_of(str(options.rows), contenders[1].judge, options, labelled=False),
         budget=Budget.of(options),
         labels=options.number,
         seed=options.seed,
     )
-    if (known := work.same(plan)) is not None:
-        return known
-
-    def opened(job: PaidJob) -> None:
-        notes = (work.left_out_words, work.expected, work.version.note)
-        agree(foresee(work), job.paid, yes=options.yes, notes=notes)
-
-    start = Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
-    with progress(work.rows, "asking both") as step:
-        made = planned(work, store, start, earlier=before, on_paid=opened, on_case=step)
-    if made.surveyed["failed"]:
-        remark(f"the model failed on {made.surveyed['failed']} rows, which are left out")
-    LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
-    return made
 
 
 def _reviewed(

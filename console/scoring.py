@@ -1,7 +1,6 @@
 """``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +16,10 @@ from ..evaluation.ceiling import Ceiling
 from ..evaluation.paired import wide
 from ..gold.raters import Strata, ceiling_of, strata
 from ..gold.writing import check_files
-from ..jobs.experiment import Answers, Experiment, foresee
+from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
-from ..keeping.paying import PaidJob, paying
+from ..keeping.paying import PaidJob
 from ..report.document import flat
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
@@ -29,9 +28,9 @@ from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_l
 from ..report.table import table
 from ..report.views import comparison_sections, evaluation_sections
 from ..text.attacks import suite
-from .inputs import judge_for, loaded_of, models_of, start_of, store_of
+from .inputs import judge_for, loaded_of, models_of
 from .printing import Part, Result, remark, write_json, write_text
-from .terminal import Terminal, agree
+from .terminal import Terminal
 
 _DEVIATION = "mean_deviation"
 
@@ -46,47 +45,35 @@ class _Scoring(Terminal):
         before: Callable[[Experiment], None] = lambda work: None,
         all_pairs: bool | None = None,
     ) -> None:
-        super().__init__(store_of(options), options)
+        super().__init__(options)
         self.data: dict[str, Any] = {}
-        self.forecast: dict[str, Any] = {}
         self._scoring, self._beside, self._before, self._pairs = options, beside, before, all_pairs
 
     def note(self, *notes: str) -> None:
         """Leave it to :meth:`asking`, which says it below the estimate."""
 
-    @contextmanager
-    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
-        """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
+    def notes(self, work: Experiment) -> Sequence[str]:
+        """Return what a user should know before it is asked, and what the gold can show at all."""
         self._before(work)
-        with paying(work, start_of(self._scoring, self.store)) as job:
-            estimate = foresee(work)
-            self.forecast = estimate.to_json()
-            agree(estimate, job.paid, yes=self._scoring.yes, notes=_notes(work, self._pairs))
-            with self.counted(title, work.rows) as step:
-                yield job, step
+        notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
+        if isinstance(work, Hardening):
+            return notes
+        named = list(zip(work.names, work.contenders, strict=True))
+        for name, one in named:
+            if name != (first := next(known for known, other in named if other.is_same(one))):
+                notes.append(f"{name} is {first} once more")
+        if work.repeats > 1 and any(one.model.temperature == 0 for one in work.contenders):
+            notes.append("at temperature 0, repeats differ only by what the model itself still varies")
+        many, groups, tests = len(work.contenders), len({case.group for case in work.cases}), 0
+        if self._pairs is not None and work.repeats == 1:  # of repeats, no unit is simply right or wrong
+            tests = many * (many - 1) // 2 if self._pairs else many - 1
+        limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
+        return [said for said in (*notes, work.look.words, *limits) if said]
 
     def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
         self.data = {**found.to_json(), **self._beside(job, work, answers)}
         write_json(self.data, self._scoring.output)
-
-
-def _notes(work: Experiment, all_pairs: bool | None) -> list[str]:
-    notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
-    if isinstance(work, Hardening):
-        return notes
-    named = list(zip(work.names, work.contenders, strict=True))
-    for name, one in named:
-        if name != (first := next(known for known, other in named if other.is_same(one))):
-            notes.append(f"{name} is {first} once more")
-    if work.repeats > 1 and any(one.model.temperature == 0 for one in work.contenders):
-        notes.append("at temperature 0, repeats differ only by what the model itself still varies")
-    many, groups = len(work.contenders), len({case.group for case in work.cases})
-    tests = 0
-    if all_pairs is not None and work.repeats == 1:  # of repeats, no unit is simply right or wrong
-        tests = many * (many - 1) // 2 if all_pairs else many - 1
-    limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
-    return [said for said in (*notes, work.look.words, *limits) if said]
 
 
 def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:

@@ -17,16 +17,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..arguments.groups import PaidOptions, RowOptions
+from ..arguments.compile import CompileOptions, ProveOptions
+from ..arguments.groups import PaidOptions, ScoringOptions
 from ..engines.models import Model
 from ..errors import JuristError, UsageError
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate, free
+from ..jobs.experiment import Experiment, foresee
 from ..jobs.given import GoldLike, Surface
-from ..keeping.artifacts import Store
-from ..keeping.paying import Start
+from ..keeping.paying import PaidJob, Start, paying
 from ..programs.judge import Judge
-from .inputs import gold_of, store_of
+from .inputs import gold_of, start_of, store_of
 from .printing import remark
 
 _WIDE = 200
@@ -138,9 +139,25 @@ class Started(Bar):
 class Terminal(Surface):
     """The surface of a command: remarks and bars on standard error, gold as the options say."""
 
-    def __init__(self, store: Store, rows: RowOptions) -> None:
-        super().__init__(store)
-        self._rows = rows
+    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions) -> None:
+        store = store_of(options)
+        super().__init__(store, start_of(options, store))
+        self.forecast: dict[str, Any] = {}
+        self._options = options
+
+    @contextmanager
+    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+        """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
+        with paying(work, self.start) as job:
+            estimate = foresee(work)
+            self.forecast = estimate.to_json()
+            agree(estimate, job.paid, yes=self._options.yes, notes=self.notes(work))
+            with self.counted(title, work.rows) as step:
+                yield job, step
+
+    def notes(self, work: Experiment) -> Sequence[str]:
+        """Return what a user should know before it is asked."""
+        return work.remarks
 
     def note(self, *notes: str) -> None:
         """Say each."""
@@ -148,7 +165,7 @@ class Terminal(Surface):
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
-        return gold_of(str(gold), judge, self._rows)
+        return gold_of(str(gold), judge, self._options)
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar."""

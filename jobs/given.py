@@ -242,15 +242,15 @@ def warn(*notes: str) -> None:
 class Surface:
     """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
 
-    def __init__(self, store: Store, *, resume: bool = False, fresh: bool = False) -> None:
-        self.store, self.resume, self.fresh = store, resume, fresh
+    def __init__(self, store: Store, start: Start) -> None:
+        self.store, self.start = store, start
 
     @classmethod
     def of(cls, asking: Asking) -> "Surface":
         """Take from how judges are asked what says where that is."""
-        how = {name: asking.pop(name, False) for name in ("resume", "fresh")}  # type: ignore[misc]
-        own, given = cls(store_of(asking.pop("store", None)), **how), asking.pop("surface", None)
-        return given or own
+        store, resume = store_of(asking.pop("store", None)), asking.pop("resume", False)
+        start = Start(root=store.checkpoints, resume=resume, fresh=asking.pop("fresh", False))
+        return asking.pop("surface", None) or cls(store, start)
 
     def note(self, *notes: str) -> None:
         """Say what a user should know."""
@@ -275,8 +275,7 @@ class Surface:
     @contextmanager
     def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row."""
-        start = Start(root=self.store.checkpoints, resume=self.resume, fresh=self.fresh)
-        with paying(work, start) as job, self.counted(title, work.rows) as step:
+        with paying(work, self.start) as job, self.counted(title, work.rows) as step:
             yield job, step
 
     def measured(self, work: Comparing | Evaluating | Hardening, title: str) -> Any:

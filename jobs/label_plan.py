@@ -4,13 +4,13 @@ The plan holds what both prompts said of each unit. What people see is made of :
 :meth:`LabelPlan.lines` alone, which hold the rows and no answer.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from ..cases import Value
 from ..errors import CheckpointError, GoldError, plural
@@ -70,9 +70,7 @@ class LabelPlan:
     units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
     content: tuple[Mapping[str, Any], ...]  # the rows of these units, without labels
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
-    decision: Mapping[str, Any] | None = field(
-        default=None
-    )  # what was decided; ``None`` until all labels are in
+    decision: Mapping[str, Any] | None = None  # what was decided; ``None`` until all labels are in
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
@@ -91,23 +89,15 @@ class LabelPlan:
         if not path.exists():
             return None
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            units = tuple(
-                PlannedUnit(**{**unit, "against": tuple(unit["against"])}) for unit in data.pop("units")
-            )
-            data |= {name: tuple(data[name]) for name in ("conditions", "content")}
-            earlier = tuple((case, unit) for case, unit in data.pop("earlier"))
-            plan = cls(**data, units=units, earlier=earlier)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            plan = TypeAdapter(cls).validate_json(path.read_bytes())
+        except (OSError, ValueError) as error:
             hint = "draw another plan with --rows F --fresh, which counts as one more"
             raise CheckpointError(f"{path} is no plan of labels: {error}", hint=hint) from error
         return plan if plan.artifact == artifact.sha256 else None
 
     def keep(self, store: Store, artifact: Artifact) -> None:
         """Write the plan."""
-        data = {**vars(self), "units": [vars(unit) for unit in self.units]}
-        text = json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-        write_whole(text, self.folder(store, artifact) / _FILE)
+        write_whole(TypeAdapter(LabelPlan).dump_json(self, indent=2), self.folder(store, artifact) / _FILE)
 
     def gold(self, judge: Judge) -> Gold:
         """Return the rows to label, without labels."""

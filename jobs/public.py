@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ..engines.meter import Budget
-from ..errors import StoppedError, UsageError
+from ..errors import StoppedError
 from ..exports import export as export_text
 from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
@@ -24,6 +24,7 @@ from .given import (
     JudgeLike,
     Loading,
     ModelLike,
+    Surface,
     checked,
     gold_of,
     judges_of,
@@ -35,7 +36,7 @@ from .given import (
 )
 from .label_plan import LabelPlan, labels_by, labels_in
 from .sharing import RunShares, run_shares, who_judged
-from .unlabelled import LABELS, Unlabelled, contenders_of, planned
+from .unlabelled import LABELS, Unlabelled, contenders_of, open_plan
 
 
 @checked
@@ -177,24 +178,19 @@ def prove(
         What :func:`compare` raises.
     """
     place = store_of(store, trust=trust)
-    artifact = place.load(reference)
-    before = LabelPlan.find(place, artifact)
-    plan = None if fresh else before
+    surface = Surface(place, Start(root=place.checkpoints, resume=resume, fresh=fresh))
+    artifact, work = place.load(reference), None
     version = loaded_of(artifact.ref, place)
     if rows is not None:
         answering = ModelCard.model if model is None else lambda known: model_of(model)
-        asked = contenders_of(artifact, place, answering=answering)
-        unlabelled = gold_of(rows, version.judge, labelled=False)
         work = Unlabelled(
-            contenders=asked, gold=unlabelled, budget=settings_of(budget, Budget), labels=labels, seed=seed
+            contenders=contenders_of(artifact, place, answering=answering),
+            gold=gold_of(rows, version.judge, labelled=False),
+            budget=settings_of(budget, Budget),
+            labels=labels,
+            seed=seed,
         )
-        plan = work.same(plan)
-        if plan is None:
-            start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
-            with counted(version.name, work.rows) as step:
-                plan = planned(work, place, start, earlier=before, on_case=step)
-    if plan is None:
-        raise UsageError(f"no labels are planned for {artifact.ref}", hint="give rows that nobody labelled")
+    plan = open_plan(artifact, surface, work)
     if plan.decision is not None:
         return plan
     if answers is not None:

@@ -25,11 +25,11 @@ from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loading import LoadedJudge, load_judge, other_conditions
 from ..keeping.openings import Openings
-from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.sealing import content_hash, files_in
 from ..programs.judge import Judge
 from .deciding import constant_of
 from .experiment import Answers, Experiment
+from .given import Surface
 from .label_plan import LabelPlan, PlannedUnit, drawn
 from .looking import ALPHA, Look
 
@@ -114,6 +114,11 @@ class Unlabelled(Experiment):
             f"{round(share * here)} may be labelled, and {self.labels} labels are wanted"
         )
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return self.left_out_words, self.expected, self.version.note
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same work when it is started again, as JSON values."""
         return {**super().fingerprint(), "gold": self.rows_hash}
@@ -147,28 +152,29 @@ def contenders_of(
     return basic.with_model(first), version.with_model(second)
 
 
-def planned(
-    work: Unlabelled,
-    store: Store,
-    start: Start,
-    *,
-    earlier: LabelPlan | None = None,
-    on_paid: Callable[[PaidJob], None] = lambda job: None,
-    on_case: Callable[[], None] = lambda: None,
-) -> LabelPlan:
-    """Ask both prompts about the rows, and draw which units people label."""
-    with paying(work, start) as job:
-        on_paid(job)
-        answers = work.ask(job, on_case)
-        known = [*(unit.key for unit in earlier.units), *earlier.earlier] if earlier else []
+def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
+    """Return the plan of a version: the one that there is of these rows, else a new one, for which both are asked."""
+    store, before = surface.store, LabelPlan.find(surface.store, artifact)
+    plan = None if surface.start.fresh else before
+    if work is not None:
+        plan = work.same(plan)
+    if plan is not None:
+        return plan
+    if work is None:
+        hint = "give rows that nobody labelled with --rows"
+        raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
+    with surface.asking(work, "asking both") as (job, step):
+        answers = work.ask(job, step)
+        known = [*(unit.key for unit in before.units), *before.earlier] if before else []
         plan = _plan(work, answers, known)
         least = fewest_groups(plan.level)
         able = plan.labels("basic") >= least
         if able:
             cases = {case.id: case for case in work.cases}
-            for counted in ([_marker(work.artifact)], [cases[unit.case] for unit in plan.units]):
+            for counted in ([_marker(artifact)], [cases[unit.case] for unit in plan.units]):
                 Openings().note(f"prove {plan.version}", counted)
-            plan.keep(store, work.artifact)
+            plan.keep(store, artifact)
+            LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
     if not able:
         raise JuristError(
             f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "
@@ -176,6 +182,8 @@ def planned(
             f"at the level {plan.level:.3g}",
             hint="give more rows of other groups with --rows, or raise --labels",
         )
+    if failed := plan.surveyed["failed"]:
+        surface.note(f"the model failed on {failed} rows, which are left out")
     return plan
 
 
