@@ -322,7 +322,8 @@ def _queries(options: AssessOptions) -> tuple[QueryAssessment, Show]:
             "benchmark": options.benchmark,
             "queries": len(work.questions),
             "models": [
-                {"model": one.model, **{name: part.to_json(one) for name, part in BREAKDOWNS.items()}}
+                {"model": one.model, "counts": dict(one.counts)}
+                | {name: part.to_json(one) for name, part in BREAKDOWNS.items()}
                 for one in found
             ],
             "facts": work.facts.name,
@@ -332,6 +333,11 @@ def _queries(options: AssessOptions) -> tuple[QueryAssessment, Show]:
         body: list[Part] = [
             *(shown for one in BREAKDOWNS.values() if (shown := one.table(found)).rows),
             *(pair.words for pair in pairs),
+            *(
+                f"{one.model}: " + ", ".join(f"{count} {name}" for name, count in one.counts.items())
+                for one in found
+                if one.counts
+            ),
             f"judge: {work.judge.name} with {work.judge.model.name}; facts: {work.facts.name}",
         ]
         return data, answers, body

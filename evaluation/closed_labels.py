@@ -249,13 +249,14 @@ class ClosedLabels(Scale):
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        return {"positive": any(value in self.positive for value in values)}
+        return {**counts, "positive": any(value in self.positive for value in values)}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return {"positive": int(sums.get("positive", 0))}
+        return {name: int(count) for name, count in {"positive": 0, **sums}.items()}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        return (plural(self.totals(sums)["positive"], "positive row"),)
+        positive, *others = self.totals(sums).items()
+        return (plural(positive[1], "positive row"), *(f"{count} {name}" for name, count in others))
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:

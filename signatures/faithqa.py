@@ -119,7 +119,8 @@ class SatisfiedConstraints(OfQuery):
     misinterpreted: something else stands in its place: another thing, place, time or form, more than was
     allowed, or material that nobody gave and the response made up.
     A constraint about the world is judged by what is true in the world. How good the response is in other
-    respects does not count, and neither do the other constraints.
+    respects does not count, and neither do the other constraints. A response that is empty, refuses or deals with
+    something else satisfies none of them, bans included, unless a constraint asks for just that.
     """
 
     constraints: str = dspy.InputField(desc="what a response has to do, one condition to a line, numbered")

@@ -4,8 +4,9 @@ Every response is marked on the constraints that the benchmark holds for its que
 against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pydantic
@@ -58,6 +59,9 @@ class Response:
     ] = ()  # one for each constraint, ``None`` where the judge gave none that is usable
     facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
     failed: bool = False  # whether the machinery failed to get the text or the marks
+    counts: Mapping[str, int] = field(
+        default_factory=dict
+    )  # marks that code gave, and where the model differs
 
     @property
     def score(self) -> float | None:
@@ -90,6 +94,11 @@ class Assessed:
         """On how many questions the machinery failed."""
         return sum(one.failed for one in self.responses)
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many marks code gave, and where the judge's model differs."""
+        return sum((Counter(one.counts) for one in self.responses), Counter())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment(AssessedModels[Assessed]):
@@ -118,7 +127,7 @@ class Assessment(AssessedModels[Assessed]):
         }
 
     def judge_ask(self, said: Replies) -> Ask:
-        """Return what marking takes: what code can check is not asked, and some responses' facts are."""
+        """Return what marking takes: refusals are not asked about, and some responses' facts are."""
         cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), said, strict=True)]
         models = len(self.targets)
         marking = judging(self.judge, len(self.questions) * models, cases)
@@ -137,6 +146,7 @@ class Assessment(AssessedModels[Assessed]):
                 text=text,
                 marks=marked.values if marked else (),
                 failed=failed or (marked is not None and marked.status == "failed"),
+                counts=marked.counts if marked else {},
             )
             for (one, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
         ]

@@ -1,337 +1,247 @@
-"""Conditions on the form of a text that a program verifies, so that no model has to count.
+"""Which constraints code marks, and how: only those that nobody could read or count in another way.
 
-The paper finds that models fail on exactly these: numbers of words and letters at the ends of lines (section 8).
-A check says whether a text meets it and by what evidence, or that it cannot see it. The rules that read a check from
-the words of a constraint, in English and Chinese, are narrow on purpose: what they do not recognise is no check, and is
-judged like any other constraint. So is what needs an ear or a judgement (rhyme, mood, being short).
+Satisfaction is the model's to judge (section 4.2), but models fail on numbers of words and on letters at the ends of
+lines (section 8). A constraint is code's if its whole text matches a pattern of ``data/forms.toml``; a response is marked if
+all ways of counting it agree: with and without what may be a title or a remark, by blank lines or by all, with compounds
+as one word or as several. Everything else is left to the model.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, TypeAlias
 
+from ...signatures.faithqa import Mark
 from ...text.measures import CHINESE_NUMBER, NUMBER, Unit, as_number, letters, parts, plain_items
 from ...text.tables import filled, table
 
 _DATA: Final[dict[str, Any]] = table(__package__, "forms")
+_LONGEST: Final = 300  # characters of what is read as a constraint or as a refusal
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found."""
+    """What was found in a text."""
 
-    holds: bool | None  # whether the text meets it; ``None`` if the check cannot see it
-    evidence: str  # what was counted or found
+    holds: bool | None  # ``None`` if it can be taken in two ways
+    evidence: str
     lacking: bool = False  # not met because there is less than was asked, rather than something else
 
 
-class Check(Protocol):
-    """A condition that a program can verify."""
-
-    def verify(self, text: str) -> Finding:
-        """Return whether ``text`` meets the condition."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The number of units lies between two bounds, both included; ``high=None`` is no upper bound."""
-
-    unit: Unit
-    low: int
-    high: int | None = None
-
-    def verify(self, text: str) -> Finding:
-        """Count. A text without any list has no items to count: that is not seen."""
-        count = len(parts(text, self.unit))
-        if self.unit == "item" and not count:
-            return Finding(None, "no list")
-        holds = self.low <= count and (self.high is None or count <= self.high)
-        return Finding(holds, f"{count} {self.unit}{'' if count == 1 else 's'}", lacking=count < self.low)
+def refused(response: str) -> bool:
+    """Say whether a response does no more than decline."""
+    text = " ".join(response.replace("’", "'").split()).lower()
+    return len(text) <= _LONGEST and re.fullmatch(_DATA["refusal"], text) is not None
 
 
-@dataclass(frozen=True)
-class Edge:
-    """The text begins or ends with one of these: letters, whole words, or a mark such as ``?``."""
-
-    at: Literal["start", "end"]
-    options: tuple[str, ...]
-    kind: Literal["letter", "word", "mark"] = "letter"
-
-    def verify(self, text: str) -> Finding:
-        """Look at the first or the last letter, words or mark; punctuation and case do not count for the first two."""
-        wanted = [self._units(option) for option in self.options]
-        units, length = self._units(text), max(map(len, wanted))
-        found = units[:length] if self.at == "start" else units[-length:]
-        return Finding(found in wanted, f"{self.at}: {' '.join(found)!r}")
-
-    def _units(self, text: str) -> list[str]:
-        match self.kind:
-            case "mark":
-                return list(text.strip().strip("\"'”’」』)*_"))
-            case "letter":
-                return list(letters(text))
-            case "word":
-                return [letters(word) for word in parts(text, "word")]
+Check: TypeAlias = Callable[[str], Finding]
 
 
-@dataclass(frozen=True)
-class Mentions:
-    """Words that must all occur (``wanted``), or of which none may, as whole words in any case."""
-
-    words: tuple[str, ...]
-    wanted: bool = True
-
-    def verify(self, text: str) -> Finding:
-        """Look for each of them."""
-        held = [word for word in self.words if _occurs(word, text)]
-        holds = len(held) == len(self.words) if self.wanted else not held
-        return Finding(holds, f"found: {', '.join(held) or 'none'}", lacking=self.wanted)
-
-
-def _occurs(word: str, text: str) -> bool:
-    # A Chinese word has no boundaries that a program could see.
-    edge = r"\b" if word.isascii() else ""
-    return re.search(f"{edge}{re.escape(word)}{edge}", text, re.IGNORECASE) is not None
-
-
-@dataclass(frozen=True)
-class Initials:
-    """The first letters of the lines spell a word: an acrostic."""
-
-    word: str
-
-    def verify(self, text: str) -> Finding:
-        """Read down the lines."""
-        found = "".join(letters(line)[:1] for line in parts(text, "line"))
-        return Finding(found == letters(self.word), f"the lines begin with {found.upper()!r}")
-
-
-@dataclass(frozen=True)
-class Within:
-    """Another check, of each unit of the text or of its first or last one."""
-
-    which: Literal["each", "first", "last"]
-    unit: Unit
-    check: Check
-
-    def verify(self, text: str) -> Finding:
-        """Verify the units; the evidence names the first that fails. A text without any does not meet it."""
-        units = parts(text, self.unit)
-        if not units:
-            return Finding(False, f"no {self.unit}", lacking=True)
-        chosen = {"each": units, "first": units[:1], "last": units[-1:]}[self.which]
-        for part in chosen:
-            found = self.check.verify(part)
-            if not found.holds:
-                return Finding(found.holds, f"{self.unit} {part[:60]!r}: {found.evidence}", found.lacking)
-        return Finding(True, f"{len(chosen)} of {len(chosen)} {self.unit}s; the last: {found.evidence}")
-
-
-def _is_list(text: str, marker: int) -> bool:
-    """Whether a text is a list of two items or more with this kind of marker, after one line that leads in."""
-    found, lines = plain_items(text), parts(text, "line")
-    return (
-        found[marker] >= 2
-        and found[1 - marker] == 0
-        and not any(parts(line, "item") == [] for line in lines[1:])
-    )
-
-
-def _is_json(text: str) -> bool:
-    bare = re.sub(r"^```(?:json)?\s*\n(.*)\n```\s*$", r"\1", text.strip(), flags=re.DOTALL)
-    try:
-        return isinstance(json.loads(bare), dict | list)
-    except ValueError:
-        return False
-
-
-FORMS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "bulleted list": lambda text: _is_list(text, 0),
-    "numbered list": lambda text: _is_list(text, 1),
-    "JSON": _is_json,
-    "no numbers": lambda text: not re.search(_DATA["numeral"], text, re.IGNORECASE),
-    "no dialogue": lambda text: not re.search(r"[“”\"「」『』]", text),
-    "upper case": lambda text: text == text.upper() and text != text.lower(),
-    "lower case": lambda text: text == text.lower() and text != text.upper(),
-}
-"""Form -> whether a text has it. Dialogue is what stands in quotation marks."""
-
-
-@dataclass(frozen=True)
-class Formed:
-    """The text has one of :data:`FORMS`."""
-
-    form: str
-
-    def verify(self, text: str) -> Finding:
-        """Look at the whole text."""
-        holds = FORMS[self.form](text)
-        return Finding(holds, self.form if holds else f"not: {self.form}", lacking="list" in self.form)
-
-
-SCRIPTS: Final[Mapping[str, str]] = _DATA["scripts"]
-"""Language -> the letters it is written in."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """The text is written in a language of :data:`SCRIPTS`, as far as its letters show.
-
-    More than half of the letters must be of its script. Languages that share the Latin script are not told apart:
-    a text in it is then not seen.
-    """
-
-    language: str
-
-    def verify(self, text: str) -> Finding:
-        """Count the letters of the script."""
-        every = [character for character in text if character.isalpha()]
-        script = SCRIPTS[self.language]
-        mine = sum(re.match(script, character) is not None for character in every)
-        share = mine / len(every) if every else 0.0
-        evidence = f"{share:.0%} of the letters are those of {self.language}"
-        if share > 0.5 and "A-Z" in script:
-            return Finding(None, f"{evidence}, and of other languages")
-        return Finding(share > 0.5, evidence)
-
-
-_QUOTED: Final = r"[\"“‘「『']([^\"”’」』']{1,200})[\"”’」』']"
-_UNITS: Final[dict[str, Unit]] = _DATA["units"]
-_WORDS: Final = {
-    "operator": "|".join(rf"(?P<{name}>{words})" for name, words in _DATA["operators"].items()),
-    "number": NUMBER,
-    "zh_number": CHINESE_NUMBER,
-    "quoted": _QUOTED,
-    "language": "|".join(_DATA["scripts"]),
-    "zh_language": "|".join(_DATA["languages"]),
-}
-_CASED: Final = ("acrostic", "spelled", "written")  # these speak of capitals
-_PATTERNS: Final = {
-    name: re.compile(filled(pattern, _WORDS), 0 if name in _CASED else re.IGNORECASE)
-    for name, pattern in _DATA["patterns"].items()
-}
-_NEGATION: Final = re.compile(_DATA["negation"], re.IGNORECASE)
-_PLAIN_BAN: Final = ("no numbers", "no dialogue")  # forms that are put as a ban
-
-
-def _said(name: str, text: str) -> re.Match[str] | None:
-    return _PATTERNS[name].search(text)
-
-
-def check_of(text: str, anchor: str) -> Check | None:
-    """Return the check that a constraint states, or ``None`` if a program cannot verify it."""
-    if re.search(_DATA["of_a_part"], text, re.IGNORECASE):
+def marked(constraint: str, response: str) -> tuple[Mark, str] | None:
+    """Return the mark that code gives and its evidence, or ``None`` where the model is asked."""
+    check = read_check(constraint)
+    if check is None:
         return None
-    return read_check(text) or read_check(anchor)
-
-
-def read_check(text: str) -> Check | None:
-    """Return the check that a text states, or ``None``."""
-    scope, rest = _scoped(text)
-    check = (
-        _acrostic(text) or _edge(rest) or _mentions(rest) or _formed(rest) or _counted(rest) or _written(rest)
-    )
-    if check is None or isinstance(check, Initials) or scope is None:
-        return check
-    if isinstance(check, Counted) and check.unit == scope[1]:
-        return check
-    return Within(scope[0], scope[1], check)
-
-
-def _scoped(text: str) -> tuple[tuple[Literal["each", "first", "last"], Unit] | None, str]:
-    """Return which units a text speaks of, and the text without saying so."""
-    found = _said("scope", text)
-    if found is None:
-        per = _said("per", text)
-        if per is None or not _said("count", text[: per.start()]):
-            return None, text
-        return ("each", _UNITS[per["unit"].lower()]), text[: per.start()] + text[per.end() :]
-    which, unit = (found["which"] or found["zh_which"]).lower(), found["unit"] or found["zh_unit"]
-    rest = text[: found.start()] + text[found.end() :]
-    if which == "no":  # no line longer than six words: each line at most six
-        rest, changed = re.subn(r"\b(?:longer|more) than\b", "at most", rest, flags=re.IGNORECASE)
-        if not changed:
-            return None, text
-    if re.search("last|final|最后", which):
-        return ("last", _UNITS[unit.lower()]), rest
-    return ("first" if re.search("first|opening|第一", which) else "each", _UNITS[unit.lower()]), rest
-
-
-def _acrostic(text: str) -> Initials | None:
-    if found := _said("acrostic", text):
-        return Initials(found[1] or found[2])
-    spelled = _said("spelled", text)
-    return Initials(re.sub(r"[^A-Z]|\band\b", "", spelled[1])) if spelled else None
-
-
-def _edge(text: str) -> Edge | None:
-    if _said("question", text):
-        return Edge("end", ("?", "？"), "mark")
-    found = _said("edge", text)
-    if found is None:
+    found = [check(text) for text in _readings(response)]
+    if len({one.holds for one in found}) > 1 or found[0].holds is None:
         return None
-    if found["zh_how"]:
-        return Edge("start" if found["zh_how"] in ("开头", "开始") else "end", (found[5],), "word")
-    at: Literal["start", "end"] = "end" if found["how"].lower().startswith("end") else "start"
-    kind, wanted = found["kind"].lower(), found[3] or found[4]
-    if kind == "vowel":
-        return Edge(at, tuple("aeiou"))
-    if not wanted or (kind == "letter" and len(wanted) != 1):
-        return None
-    return Edge(at, (wanted,), "letter" if kind == "letter" else "word")
+    mark: Mark = "satisfied" if found[0].holds else "omitted" if found[0].lacking else "misinterpreted"
+    return mark, found[0].evidence
 
 
-def _mentions(text: str) -> Mentions | None:
-    words = tuple(re.findall(_QUOTED, text))
-    outside = re.sub(_QUOTED, "", text)
-    if not words or not re.search(_DATA["use"], outside, re.IGNORECASE):
-        return None
-    return Mentions(words, wanted=not _NEGATION.search(outside))
-
-
-def _formed(text: str) -> Formed | None:
-    for form, pattern in _DATA["forms"].items():
-        if re.search(pattern, text, re.IGNORECASE):
-            return Formed(form) if form in _PLAIN_BAN or not _NEGATION.search(text) else None
+def read_check(constraint: str) -> Check | None:
+    """Return the check that the whole of a constraint states, or ``None``."""
+    text = " ".join(unicodedata.normalize("NFC", constraint).split()).strip(" .。").lower()
+    for name, pattern in _PATTERNS.items() if len(text) <= _LONGEST else ():
+        if found := pattern.fullmatch(text):
+            check = _CHECKS[name.removeprefix("zh_")](found)
+            return _of_each(found, check) if check else None
     return None
 
 
-def _counted(text: str) -> Counted | None:
-    found, chinese = _said("count", text), _said("zh_count", text)
-    if found is not None and not _about_length(text, found):
+def _readings(text: str) -> Iterator[str]:
+    """Yield a text, and the same without a first line that may be a title and a last one that may be a remark."""
+    text = text.strip()
+    yield text
+    first, _, rest = text.partition("\n")
+    apart = rest.startswith("\n") and re.search(r"\S\n\S", rest) and not re.search(r"[.!?。！？,，]$", first)
+    if rest.strip() and (apart or re.match(r"#|\*\*|.*[:：]\s*$", first)):
+        yield rest.strip()
+    before, _, last = text.rpartition("\n")
+    if before.strip() and re.match(r"[(（\[*_]|.*\b(?:count|total|words)\b|.*字数", last, re.IGNORECASE):
+        yield before.strip()
+
+
+def _of_each(found: re.Match[str], check: Check) -> Check:
+    """Return the check of the whole text, or that of each of its lines, sentences, ..., if the constraint says so."""
+    each = found.groupdict().get("each")
+    if each is None:
+        return check
+    unit: Unit = _DATA["units"][each]
+
+    def of_each(text: str) -> Finding:
+        units = [check(part) for part in parts(text, unit)]
+        if not units:
+            return Finding(False, f"no {unit}", lacking=True)
+        for one in units:
+            if not one.holds:
+                return Finding(one.holds, f"a {unit} with {one.evidence}", one.lacking)
+        return Finding(True, f"{len(units)} of {len(units)} {unit}s")
+
+    return of_each
+
+
+def _counts(text: str, unit: Unit) -> set[int]:
+    """Return how many units a text has, in each way of counting them; the usual one is among them."""
+    counts = {len(parts(text, unit))}
+    match unit:
+        case "word":
+            counts.add(len(parts(re.sub(r"[-–—/]", " ", text), "word")))
+            if re.search("[\u4e00-\u9fff]", text):  # Chinese counts may take marks for characters
+                counts.add(len("".join(text.split())))
+        case "sentence":
+            ends = re.split(r"[.!?…]+[\"”’)\]]*(?:\s+|$)|[。！？…]+[”’」』）]*", text)
+            counts.add(sum(bool(letters(one)) for one in ends))
+        case "paragraph":
+            counts |= {len(parts(text, "stanza"))}
+    return counts
+
+
+def _counted(found: re.Match[str]) -> Check | None:
+    number, upper = as_number(found["number"]), as_number(found.groupdict().get("upper") or "")
+    if number is None:
         return None
-    said = found or chinese
-    number = as_number(said["number"]) if said else None
-    if said is None or number is None:
+    unit: Unit = _DATA["units"][re.sub("s$", "", found["unit"])]
+    after = found["after"] or ""
+    low, high = number, float(number if upper is None else upper)
+    if found["most"] or re.search("fewer|less|以内|之内|以下", after):
+        low = 0
+    elif found["least"] or re.search("more|以上", after):
+        high = float("inf")
+    elif found["below"]:
+        low, high = 0, number - 1
+    elif found["above"]:
+        low, high = number + 1, float("inf")
+
+    def check(text: str) -> Finding:
+        usual, sure = len(parts(text, unit)), {low <= count <= high for count in _counts(text, unit)}
+        evidence = f"{usual} {unit}{'' if usual == 1 else 's'}"
+        return Finding(sure.pop() if len(sure) == 1 else None, evidence, lacking=usual < low)
+
+    return check
+
+
+def _mentions(wanted: bool) -> Callable[[re.Match[str]], Check]:
+    def of(found: re.Match[str]) -> Check:
+        words = re.findall(_DATA["words"]["quoted"], found[0])
+
+        def check(text: str) -> Finding:
+            text = text.lower()
+            whole = [re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None for word in words]
+            within = [
+                word in text for word in words
+            ]  # a Chinese word has no boundary that a program could see
+            whole = [
+                held or (part and not word.isascii())
+                for held, part, word in zip(whole, within, words, strict=True)
+            ]
+            sure, open_ = (all(whole), all(within)) if wanted else (not any(within), not any(whole))
+            shown = ", ".join(word for word, held in zip(words, whole, strict=True) if held)
+            return Finding(sure if sure == open_ else None, f"found: {shown or 'none'}", lacking=wanted)
+
+        return check
+
+    return of
+
+
+def _edge(found: re.Match[str]) -> Check | None:
+    quoted = re.findall(_DATA["words"]["quoted"], found[0])
+    wanted = quoted[0] if quoted else found["bare"]
+    at_end = found["how"] in ("end", "结尾", "结束")
+    if not letters(wanted):
         return None
-    unit = _UNITS[said["unit"].lower().rstrip("s")]
-    if said["upper"]:
-        return Counted(unit, number, as_number(said["upper"]))
-    return Counted(unit, *_bounds(said, number))
+
+    def check(text: str) -> Finding:
+        if "letter" in found[0] or not wanted.isascii():
+            plain = letters(text)
+            holds = plain.endswith(letters(wanted)) if at_end else plain.startswith(letters(wanted))
+            return Finding(holds, f"{plain[-8:] if at_end else plain[:8]!r}")
+        words, size = [letters(word) for word in parts(text, "word")], len(wanted.split())
+        said = words[-size:] if at_end else words[:size]
+        return Finding(said == [letters(word) for word in wanted.split()], f"{' '.join(said)!r}")
+
+    return check
 
 
-def _bounds(said: re.Match[str], number: int) -> tuple[int, int | None]:
-    after = said["after"] or ""
-    if said["most"] or re.search("fewer|less|以内|之内|以下", after):
-        return 0, number
-    if said["least"] or re.search("more|以上", after):
-        return number, None
-    if said["below"]:
-        return 0, number - 1
-    if said["above"]:
-        return number + 1, None
-    slack = number // 10 if said["about"] else 0
-    return number - slack, number + slack
+def _without_letter(found: re.Match[str]) -> Check:
+    letter = next(one for one in (*re.findall(_DATA["words"]["quoted"], found[0]), found["bare"]) if one)
+    return lambda text: Finding(letter not in text.lower(), f"{text.lower().count(letter)} of {letter!r}")
 
 
-def _about_length(text: str, found: re.Match[str]) -> bool:
-    """Whether a number of units is how long the answer is, and not how many of them it speaks of."""
-    before = text[: found.start()].strip()
-    return any(found[name] for name in _DATA["operators"]) or not before or bool(_said("length", before))
+def _listed(bulleted: bool) -> Callable[[re.Match[str]], Check]:
+    def check(text: str) -> Finding:
+        mine, others = plain_items(text) if bulleted else plain_items(text)[::-1]
+        holds = False if not mine + others else True if mine >= 2 and not others else None
+        return Finding(holds, f"{mine} such items", lacking=True)
+
+    return lambda found: check
 
 
-def _written(text: str) -> Written | None:
-    found = _said("written", text)
-    return Written(found[1] or _DATA["languages"][found[2]]) if found else None
+def _is_json(text: str) -> Finding:
+    try:
+        held = isinstance(
+            json.loads(re.sub(r"^```(?:json)?\s*\n(.*)\n```\s*$", r"\1", text, flags=re.DOTALL)), dict | list
+        )
+    except ValueError:
+        held = False
+    return Finding(held, "JSON" if held else "no JSON")
+
+
+def _no_digits(text: str) -> Finding:
+    numeral = re.search(_DATA["numeral"], text, re.IGNORECASE)
+    digit = re.search(r"\d", text)
+    only_digits = not numeral or numeral[0].lower() == "one"  # "one of them" is no number to most
+    return Finding(False if digit else True if only_digits else None, digit[0] if digit else "no digit")
+
+
+def _in_script(found: re.Match[str]) -> Check:
+    language = found["language"] or _DATA["languages"][found["zh_language"]]
+    script = _DATA["scripts"][language]
+
+    def check(text: str) -> Finding:
+        every = [character for character in text if character.isalpha()]
+        share = sum(re.match(script, one) is not None for one in every) / max(1, len(every))
+        # languages that share the Latin script are not told apart
+        holds = False if share < 0.1 else True if share > 0.9 and "A-Z" not in script else None
+        return Finding(holds, f"{share:.0%} of the letters are those of {language.capitalize()}")
+
+    return check
+
+
+_CHECKS: Final[dict[str, Callable[[re.Match[str]], Check | None]]] = {
+    "count": _counted,
+    "ban": _mentions(wanted=False),
+    "use": _mentions(wanted=True),
+    "letter": _without_letter,
+    "edge": _edge,
+    "question": lambda found: (
+        lambda text: Finding(text.strip(" \n\"'”’」』)*_")[-1:] in ("?", "？"), text[-20:])
+    ),
+    "json": lambda found: _is_json,
+    "bulleted": _listed(bulleted=True),
+    "numbered": _listed(bulleted=False),
+    "digits": lambda found: _no_digits,
+    "upper": lambda found: lambda text: Finding(text == text.upper() != text.lower(), "upper case"),
+    "lower": lambda found: lambda text: Finding(text == text.lower() != text.upper(), "lower case"),
+    "language": _in_script,
+}
+_WORDS: Final = {
+    **_DATA["words"],
+    "a_number": NUMBER,
+    "zh_number": CHINESE_NUMBER,
+    "language": "|".join(_DATA["scripts"]),
+    "zh_language": "|".join(_DATA["languages"]),
+}
+_PATTERNS: Final = {name: re.compile(filled(pattern, _WORDS)) for name, pattern in _DATA["patterns"].items()}

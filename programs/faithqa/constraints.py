@@ -8,6 +8,7 @@ responses to it: ``constraints`` judges the query; the judges of responses get a
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -18,7 +19,7 @@ from ...cases import text_hash
 from ...errors import UsageError
 from ...signatures.faithqa import Category, Constraint, FactVerdict, Mark
 from ...text.escaping import one_line
-from ...text.terms import terms
+from ...text.terms import CJK, terms
 
 Priority = Literal["mandatory", "important", "optional"]
 """How heavily a constraint weighs."""
@@ -122,9 +123,25 @@ def similarity(gold: Item, other: Item) -> float:
 
 
 def anchored(constraints: Iterable[Constraint], query: str) -> list[Constraint]:
-    """Return the constraints whose anchors stand in the query; capitals and spaces do not matter."""
-    words = _folded(query)
-    return [one for one in constraints if one.anchor.strip() and _folded(one.anchor) in words]
+    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps.
+
+    Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents, widths,
+    capitals and spaces do not matter.
+    """
+    words = _words(query)
+
+    def stands(anchor: list[str]) -> bool:
+        left = iter(words)
+        return "".join(anchor) in "".join(words) or all(word in left for word in anchor)
+
+    return [one for one in constraints if (anchor := _words(one.anchor)) and stands(anchor)]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text (of Chinese, the characters) without accents, widths and marks."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    bare = "".join(one for one in plain if not unicodedata.combining(one))
+    return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
 def _folded(text: str) -> str:
@@ -149,11 +166,7 @@ def constraints_of(items: Sequence[Item]) -> tuple[Constraint, ...]:
         Constraint(
             category="action", anchor="", text=f"it asks for the {parts}, or declines to go on without it"
         ),
-        Constraint(
-            category="other",
-            anchor="",
-            text=f"it does not make up the {parts}, nor put another task in the place of the one that was set",
-        ),
+        Constraint(category="other", anchor="", text=f"it does not make up the {parts}"),
     )
 
 

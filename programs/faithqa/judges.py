@@ -1,13 +1,13 @@
 """The judges of FAITHQA: constraints, satisfaction, Constraint Score, its baseline, facts (sections 4 and 6).
 
-Which constraints a response satisfies is told by code where a program can see it, by a model otherwise: what code has
-decided is never asked for, and is marked so in the evidence. The fact check (appendix A.5.3) tells hallucinations that
-are factually right from those that are not (Table 4): several draws, the most frequent verdict, then retrieval.
+Which constraints a response satisfies is the model's to say; code corrects what can be counted beyond doubt. The fact
+check (appendix A.5.3) tells hallucinations that are factually right from those that are not (Table 4): several draws,
+the most frequent verdict, then retrieval.
 """
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 import dspy
@@ -15,22 +15,20 @@ import dspy
 from ...signatures.faithqa import (
     CheckByEvidence,
     CheckFacts,
-    Constraint,
     FactVerdict,
     IntentRating,
     Judgement,
     MapConstraints,
-    Mark,
     SatisfiedConstraints,
     ScoreResponse,
 )
 from ...text.escaping import defuse
-from ..answers.base import by_number, member
+from ..answers.base import Reading, by_number, member
 from ..answers.sentences import PerSentence
 from ..answers.whole import Score
 from ..judge import Judge
 from ..stepwise import Making, Steps, Stepwise
-from .checks import check_of
+from .checks import marked, refused
 from .constraints import (
     DEFAULT_WEIGHTS,
     MARKS,
@@ -53,63 +51,76 @@ from .constraints import (
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
 
 BY_CODE: Final = "counted by a program: "
-"""How the evidence of a mark begins that no model gave."""
-
-
-_NOTHING: Final = BY_CODE + "the response is empty"
-
-
-def checked(constraint: Constraint, response: str) -> tuple[Mark, str] | None:
-    """Return the mark that code gives and its evidence, or ``None`` where it cannot see it.
-
-    Less than was asked is omitted, anything else that is not met is misinterpreted.
-    """
-    check = check_of(constraint.text, constraint.anchor)
-    found = check.verify(response) if check else None
-    if found is None or found.holds is None:
-        return None
-    mark: Mark = "satisfied" if found.holds else "omitted" if found.lacking else "misinterpreted"
-    return mark, BY_CODE + found.evidence
+"""How the evidence of a mark begins that code gave."""
+_AGAINST: Final = "; the model said "
+COUNTED: Final = "marks by code"
+DIFFERENT: Final = "where the model differs"
+"""What is counted of marks beside their values: those that code gave, and those that the model gave otherwise."""
 
 
 class Satisfaction(Stepwise):
-    """Marks each constraint: one call (``judge``), or none if code can see all of them.
+    """Marks all constraints in one call (``judge``); where code has no doubt, its mark stands (:mod:`.checks`).
 
-    Its prediction has ``marks``: an item with ``n``, ``evidence`` and ``label`` for each constraint.
+    Its prediction has ``marks``: an item with ``n``, ``evidence`` and ``label`` for each constraint. A response that is
+    empty, or says no more than that it declines what the query asks, omits everything, and is not asked about.
+    ``by_code=False`` leaves all but empty responses to the model.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, by_code: bool = True) -> None:
         super().__init__()
         self.judge = dspy.Predict(SatisfiedConstraints)
+        self._by_code = by_code
 
     def steps(self, **inputs: Any) -> Steps:
-        """Check by code, then ask for the rest under their own numbers."""
-        lines, response = str(inputs["constraints"]), str(inputs["response"])
-        if not response.strip():  # what must not occur is no exception: nothing was addressed (section 3.2)
-            return dspy.Prediction(
-                marks=[
-                    Judgement(n=_number(line), evidence=_NOTHING, label="omitted")
-                    for line in lines.splitlines()
-                ]
-            )
-        marks = {
-            number: Judgement(n=number, evidence=found[1], label=found[0])
-            for number, one in parse_lines(lines).items()
-            if (found := checked(one, response))
+        """Ask, then correct what can be counted, under the constraints' own numbers."""
+        constraints, response = parse_lines(str(inputs["constraints"])), str(inputs["response"])
+        asked_for = all(one.anchor for one in constraints.values())  # else it is to say what the query lacks
+        declines = self._by_code and asked_for and refused(response)
+        if constraints and (
+            declines or not response.strip()
+        ):  # what must not occur is no exception (section 3.2)
+            why = BY_CODE + ("the response declines" if declines else "the response is empty")
+            return dspy.Prediction(marks=[Judgement(n=n, evidence=why, label="omitted") for n in constraints])
+        said = (yield self.judge, inputs).get("marks")
+        items = list(said) if isinstance(said, list | tuple) else []
+        found = {n: marked(one.text, response) for n, one in constraints.items() if self._by_code}
+        rest = [member(item, "label") for item in items if not found.get(member(item, "n"))]
+        for number, counted in found.items():
+            # A count says nothing for a response in which nothing else is that was asked for.
+            if counted and (not rest or "satisfied" in rest or counted[0] != "satisfied"):
+                mark, evidence = counted
+                other = {member(item, "label") for item in items if member(item, "n") == number} - {mark}
+                against = _AGAINST + ", ".join(map(str, other)) if other else ""
+                item = Judgement(n=number, evidence=BY_CODE + evidence + against, label=mark)
+                said_of_it = [member(one, "n") == number for one in items]
+                items = [item if its else one for one, its in zip(items, said_of_it, strict=True)]
+                items += [] if any(said_of_it) else [item]
+        return dspy.Prediction(marks=items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks(PerSentence):
+    """A mark for each constraint, and how many code gave and where the model said otherwise."""
+
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return the marks with these counts."""
+        shown = [str(member(item, "evidence") or "") for item in reply.get(self.field) or ()]
+        counted = [text for text in shown if text.startswith(BY_CODE)]
+        counts = {COUNTED: len(counted), DIFFERENT: sum(_AGAINST in text for text in counted)}
+        return replace(super().read(reply, inputs, places), counts=counts)
+
+    def probabilities(
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return those of the model's marks; what was counted is sure."""
+        sure = {
+            member(item, "n"): {member(item, "label"): 1.0}
+            for item in reply.get(self.field) or ()
+            if str(member(item, "evidence") or "").startswith(BY_CODE)
         }
-        rest = "\n".join(line for line in lines.splitlines() if _number(line) not in marks)
-        if not rest:
-            return dspy.Prediction(marks=list(marks.values()))
-        said = (yield self.judge, {**inputs, "constraints": rest}).get("marks")
-        items = said if isinstance(said, list | tuple) else ()
-        return dspy.Prediction(
-            marks=[*marks.values(), *(item for item in items if member(item, "n") not in marks)]
-        )
-
-
-def _number(line: str) -> int:
-    head = line.strip().partition(".")[0]
-    return int(head) if head.isdecimal() else 0
+        return tuple(sure.get(n, one) for n, one in enumerate(super().probabilities(reply, said, inputs), 1))
 
 
 DRAWS: Final = 5
@@ -177,14 +188,14 @@ class MapAndScore(Stepwise):
     line for each constraint with its priority, mark and evidence, then the band.
     """
 
-    def __init__(self, weights: Weights = DEFAULT_WEIGHTS) -> None:
+    def __init__(self, weights: Weights = DEFAULT_WEIGHTS, by_code: bool = True) -> None:
         super().__init__()
         self.map = dspy.Predict(MapConstraints)
-        self.satisfaction = Satisfaction()
+        self.satisfaction = Satisfaction(by_code)
         self._weights = weights
 
     def steps(self, **inputs: Any) -> Steps:
-        """Ask at most twice: what code can check is not asked."""
+        """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
         query = inputs["query"]
         items, rejected = items_of((yield self.map, {"query": query}), query)
         constraints = constraints_of(items or ())
@@ -201,8 +212,14 @@ class MapAndScore(Stepwise):
             label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
             satisfied.append(label == "satisfied")
             shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
-        score = constraint_score([one.category for one in constraints], satisfied, self._weights)
-        shown += [f"{rejected} constraints rejected"] if rejected else []
+        # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
+        categories = [*(one.category for one in constraints), *(["other"] * rejected)]
+        score = constraint_score(categories, satisfied + [False] * rejected, self._weights)
+        shown += (
+            [f"{rejected} constraints rejected, each counted as an optional one that is not met"]
+            if rejected
+            else []
+        )
         return dspy.Prediction(score=score, reasoning="\n".join([*shown, f"{score:.2f}: {band(score)}"]))
 
 
@@ -250,7 +267,7 @@ SATISFACTION: Final = Judge(
     name="satisfaction",
     description="FAITHQA: which constraints of a query a response satisfies, omits or misinterprets",
     signature=SatisfiedConstraints,
-    answer=PerSentence(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
+    answer=Marks(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
     metric="f1",
     program=Satisfaction,
     rows=MarkRow,
@@ -278,11 +295,25 @@ INTENT_BASELINE: Final = replace(
     most_calls=MOST_RATINGS,
     demonstrations=None,
 )
+_BY_MODEL: Final = tuple(
+    replace(
+        judge,
+        name=f"{judge.name}-model",
+        variant="model",
+        description=f"{judge.description}; all marks are the model's, none is counted by code",
+        program=Making(program, given),
+    )
+    for judge, program, given in (
+        (SATISFACTION, Satisfaction, (False,)),
+        (CONSTRAINT_SCORE, MapAndScore, (DEFAULT_WEIGHTS, False)),
+    )
+)
 FAITHQA_JUDGES: Final = (
     CONSTRAINTS,
     CONSTRAINTS_STEPS,
     SATISFACTION,
     CONSTRAINT_SCORE,
+    *_BY_MODEL,
     INTENT_BASELINE,
     FACT_CHECK,
 )

@@ -108,15 +108,15 @@ class WriteQuery(Stepwise):
         query = _assembled(plan, said)
         verified = yield self.verify, {"query": query}
         if task in OMISSION:
-            items, _ = items_of((yield self.map, {"query": query}), query)
+            items, dropped = items_of((yield self.map, {"query": query}), query)
         else:
-            items = [Item(category=MISSING, text=plan["removed"])]
+            items, dropped = [Item(category=MISSING, text=plan["removed"])], 0
         found = items or []
         number = sum(item.category != MISSING for item in found)
         checks = {
             "language": _check(is_chinese(query) == (language == "zh"), f"it is not {said_in['language']}"),
             "answerable": _answerable(verified, wanted=task in OMISSION),
-            "conditions": _conditions(plan, query, number),
+            "conditions": _conditions(plan, query, number, dropped),
         }
         item = {"query": query, "constraints": [one.model_dump() for one in found], "number": number}
         return dspy.Prediction(items=[item], checks=[checks])
@@ -175,7 +175,7 @@ def _answerable(said: Any, *, wanted: bool) -> Check:
     return _check(answerable == wanted, why)
 
 
-def _conditions(plan: Mapping[str, Any], query: str, number: int) -> Check:
+def _conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) -> Check:
     """Say whether a query sets as many conditions as it should, and what it was told to demand."""
     if plan["task"] not in OMISSION:
         return Check(verdict="yes")
@@ -183,6 +183,8 @@ def _conditions(plan: Mapping[str, Any], query: str, number: int) -> Check:
     lost = [word for word in words if word.strip('"“”') not in query]
     if lost:
         return _check(False, f"it does not demand {', '.join(lost)}")
+    if dropped:
+        return _check(False, f"{dropped} of its conditions are not in its words")
     fits = 1 <= number <= LIMIT if plan["difficulty"] == "easy" else number > LIMIT
     return _check(fits, f"it sets {number} conditions and should be {plan['difficulty']}")
 

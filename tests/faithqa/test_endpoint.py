@@ -40,7 +40,7 @@ def answers(messages: list[dict[str, Any]]) -> str:
         return reply(marks=[{"n": n, "evidence": "Thames", "label": labels[n]} for n in numbers])
     if wants("constraints"):
         lacking = missing_parts(query)
-        kept = [one for one in MAPPED if one["anchor"] in query or one["anchor"] == "in 1950"]
+        kept = [one for one in MAPPED if one["anchor"] in query or query == QUERY]
         return reply(missing=lacking, constraints=[] if lacking else kept)
     if wants("answerable"):
         return reply(answerable=str(not missing_parts(query)), reason="a part is missing")
@@ -52,7 +52,9 @@ def answers(messages: list[dict[str, Any]]) -> str:
         return reply(question="Why do tides rise?", response="Because of the moon.")
     if wants("instruction"):
         return reply(instruction="Compare the three articles.")
-    return reply(query=QUERY) if wants("query") else reply(response="Amazon, Rimac and Thames.")
+    return (
+        reply(query=f"{QUERY} Be brief.") if wants("query") else reply(response="Amazon, Rimac and Thames.")
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +88,9 @@ def test_a_response_is_scored_by_what_the_model_marks_and_the_baseline_by_two_th
         rated = cli("run", "intent-baseline:basic", "--input", "r.jsonl", "--output", "b.jsonl", *at(server))
         assert (rated.code, server.count) == (0, 4)
     (found,) = read_jsonl(Path("s.jsonl"))
-    assert found["value"] == pytest.approx(10 * (3 + 2) / (3 + 2 + 3))  # section 4.2: the place is misread
+    assert found["value"] == pytest.approx(
+        10 * (3 + 2) / (3 + 2 + 3 + 1)
+    )  # section 4.2: the place is misread, one is dropped
     assert "misinterpreted: Thames" in found["reasoning"]
     assert read_jsonl(Path("b.jsonl"))[0]["value"] == 7
 

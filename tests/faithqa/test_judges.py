@@ -24,6 +24,8 @@ from jurist.programs.faithqa.judges import (
     BY_CODE,
     CONSTRAINT_SCORE,
     CONSTRAINTS,
+    COUNTED,
+    DIFFERENT,
     INTENT_BASELINE,
     SATISFACTION,
     AgreeingRating,
@@ -33,6 +35,7 @@ from jurist.programs.faithqa.judges import (
 )
 from jurist.programs.faithqa.mapping import MapBySteps
 from jurist.signatures.faithqa import Category, Constraint
+from jurist.text.measures import letters
 
 QUERY = "Name three rivers in Peru in at most 12 words."
 NAME = {"category": "action", "anchor": "Name", "text": "it names something"}
@@ -102,38 +105,67 @@ def test_several_samples_combine_to_their_medoid() -> None:
     assert CONSTRAINTS.answer.scale.combine(votes, Sampling(samples=3)) == values[0]
 
 
+FOUR = "Amazon, Rimac and Mantaro."
+BAN = {"category": "other", "anchor": "no snow", "text": 'the word "snow" does not occur'}
+
+
+def marks_of(labels: str) -> list[dict[str, Any]]:
+    words = {"s": "satisfied", "o": "omitted", "m": "misinterpreted"}
+    return [{"n": n, "evidence": "", "label": words[one]} for n, one in enumerate(labels, 1)]
+
+
 @pytest.mark.parametrize("call", [blocking, waiting])
-def test_what_code_can_check_is_not_asked(call: Callable[..., Any]) -> None:
-    program = Satisfaction()
-    program.judge = Scripted({"marks": [{"n": 2, "evidence": "Lima", "label": "omitted"}]})
-    lines = lines_of([Constraint(**SHORT), Constraint(**PERU)])
-    said = call(program, query=QUERY, constraints=lines, response="Amazon, Rimac and Mantaro.")
-    (asked,) = program.judge.asked
-    assert asked["constraints"] == "2. location: they are in Peru [in Peru]"
-    reading = read(
-        SATISFACTION, {"marks": said.marks}, {"query": QUERY, "constraints": ["a", "b"], "response": ""}
-    )
-    assert reading.values == ("satisfied", "omitted")
-    assert BY_CODE + "4 words" in reading.reasoning
+@pytest.mark.parametrize(
+    ("by_code", "said", "marks", "counts"),
+    [
+        (True, "oss", ("satisfied", "satisfied", "satisfied"), (2, 1)),  # code corrects
+        (False, "oss", ("omitted", "satisfied", "satisfied"), (0, 0)),  # it is switched off
+        (True, "ooo", ("omitted", "omitted", "omitted"), (0, 0)),  # off the topic: counts say nothing for it
+    ],
+)
+def test_the_model_marks_all_and_code_corrects_what_is_beyond_doubt(
+    by_code: bool, said: str, marks: tuple[str, ...], counts: tuple[int, int], call: Callable[..., Any]
+) -> None:
+    program = Satisfaction(by_code)
+    program.judge = Scripted({"marks": marks_of(said)})
+    lines = lines_of([Constraint(**SHORT), Constraint(**PERU), Constraint(**BAN)])
+    found = call(program, query=QUERY, constraints=lines, response=FOUR)
+    assert program.judge.asked[0]["constraints"] == lines
+    given = {"query": QUERY, "constraints": ["a", "b", "c"], "response": FOUR}
+    reading = read(SATISFACTION, {"marks": found.marks}, given)
+    assert reading.values == marks
+    assert reading.counts == {COUNTED: counts[0], DIFFERENT: counts[1]}
+    assert (BY_CODE + "4 words; the model said omitted" in reading.reasoning) is bool(counts[1])
 
 
 @pytest.mark.parametrize(
-    ("constraints", "response", "label"),
+    ("response", "judged"),
     [
-        ([SHORT], "word " * 13, "misinterpreted"),
-        (
-            [THREE, PERU, {"category": "other", "anchor": "no snow", "text": "it has no snow"}],
-            " \n",
-            "omitted",
-        ),
+        ("", False),
+        (" \n", False),
+        ("I do not know.", False),
+        ("I'm sorry, but I can’t help with that.", False),
+        ("抱歉，我无法回答这个问题。", False),
+        ("I cannot name three, but two: Amazon and Rimac.", True),
+        ("I will not forget the Amazon. It is in Peru, as is the Rimac.", True),
+        ("I know that it has no snow.", True),
     ],
 )
-def test_nothing_is_asked_where_code_sees_all(constraints: list[Any], response: str, label: str) -> None:
+def test_a_refusal_and_an_empty_response_satisfy_nothing(response: str, judged: bool) -> None:
     program = Satisfaction()
-    program.judge = Scripted()
-    lines = lines_of([Constraint(**one) for one in constraints])
+    program.judge = Scripted({"marks": marks_of("sss")})
+    lines = lines_of([Constraint(**one) for one in (THREE, PERU, BAN)])
     said = program(query=QUERY, constraints=lines, response=response)
-    assert [(one.n, one.label) for one in said.marks] == [(n, label) for n in range(1, len(constraints) + 1)]
+    assert bool(program.judge.asked) is judged
+    reading = read(
+        SATISFACTION, {"marks": said.marks}, {"query": QUERY, "constraints": ["a"] * 3, "response": ""}
+    )
+    assert judged or reading.values == ("omitted",) * 3
+    lacking = Constraint(category="subject", anchor="", text="the response says that the article is missing")
+    asked = len(program.judge.asked)
+    program.judge.replies = [{"marks": marks_of("s")}]
+    program(query=QUERY, constraints=lines_of([lacking]), response=response)  # to decline may be right there
+    assert len(program.judge.asked) == asked + bool(response.strip())
 
 
 def scored(
@@ -153,6 +185,12 @@ def test_the_score_is_computed_from_marks_and_weights(call: Callable[..., Any]) 
     assert said.score == pytest.approx(80 / 10)  # 3 + 3 + 2 of 3 + 2 + 3 + 2
     assert "important quantity (three are named): omitted: two" in said.reasoning
     assert said.reasoning.endswith("8.00: partial")
+
+
+def test_a_dropped_constraint_is_never_perfect() -> None:
+    marks = [{"n": 1, "evidence": "", "label": "satisfied"}]
+    said = scored({"constraints": [NAME, ALIEN]}, marks, "Amazon")
+    assert said.score == pytest.approx(30 / 4)  # 3 of 3 + 1
 
 
 @pytest.mark.parametrize(
@@ -292,9 +330,38 @@ def test_lines_keep_number_category_and_order(constraints: list[Constraint]) -> 
     assert [one.category for one in found.values()] == [one.category for one in constraints]
 
 
-@given(
-    st.lists(st.builds(Constraint, category=st.just("subject"), anchor=LINES, text=LINES), max_size=5), LINES
+TABLE_2 = (
+    "List three European explorers who circumnavigated the globe before the 18th century and were not born in "
+    "England or Portugal."
 )
-def test_only_words_of_the_query_anchor(constraints: list[Constraint], query: str) -> None:
-    for one in anchored(constraints, query):
-        assert "".join(one.anchor.casefold().split()) in "".join(query.casefold().split())
+
+
+@pytest.mark.parametrize(
+    ("query", "anchor", "stands"),
+    [
+        (TABLE_2, "not born in England", True),
+        (TABLE_2, "not born in Portugal", True),
+        (TABLE_2, "before the 18th century", True),
+        (TABLE_2, "not born in Spain", False),
+        (TABLE_2, "born not in England", False),
+        ("Use the word “sea”.", 'the word "sea"', True),
+        ("Use my grandmother’s name.", "my grandmother's name", True),
+        ("不要出现「秋」字", "不要出现“秋”字", True),
+        ("Use ＡＢＣ in it", "abc", True),
+        ("Cafés in Bogotá", "cafes in Bogota", True),
+        ("不要提到英国或葡萄牙", "不要提到葡萄牙", True),
+        ("Name two rivers", "", False),
+        ("Name two rivers", "...", False),
+    ],
+)
+def test_an_anchor_stands_in_the_query_in_its_order(query: str, anchor: str, stands: bool) -> None:
+    constraint = Constraint(category="other", anchor=anchor, text="x")
+    assert bool(anchored([constraint], query)) is stands
+
+
+@given(st.text(max_size=60), st.randoms(use_true_random=False))
+def test_some_of_the_words_of_a_query_in_their_order_anchor(query: str, random: Any) -> None:
+    words = [word for word in query.split() if any(one.isalnum() for one in word)]
+    some = " ".join(word for word in words if random.random() < 0.7)
+    kept = anchored([Constraint(category="other", anchor=some, text="x")], query)
+    assert bool(kept) or not letters(some)

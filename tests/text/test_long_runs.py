@@ -12,7 +12,7 @@ from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.replies import read_choice, read_truth
 from jurist.programs.dialogue import _ROLE
-from jurist.programs.faithqa.checks import _PATTERNS
+from jurist.programs.faithqa.checks import marked, read_check
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
 N = 300_000
@@ -44,8 +44,8 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("answers", lambda: read_truth("答案" + ":是" * N + "。没有错"), True),
     ("role", lambda: _ROLE.search("<" + "\n" * N), None),
     ("role below", lambda: _ROLE.search("\n" * N + " user :")[0], " user :"),  # type: ignore[index]
-    ("Chinese number", lambda: _PATTERNS["zh_count"].search("一" * N), None),
-    ("Chinese count", lambda: _PATTERNS["zh_count"].search("1" * N + "用二十个字")["number"], "二十"),  # type: ignore[index]
+    ("constraint", lambda: read_check("the " * N + "answer is one word"), None),
+    ("lines that are no items", lambda: marked("it has 2 items", "1" * N), ("omitted", "0 items")),
     ("open quotation", lambda: _FIXED_WORDS.findall("“" * N + "so”"), ["“so”"]),
 ]
 
