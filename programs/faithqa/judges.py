@@ -13,6 +13,7 @@ from typing import Any, Final, get_args
 import dspy
 
 from ...signatures.faithqa import (
+    Category,
     CheckByEvidence,
     CheckFacts,
     FactVerdict,
@@ -213,7 +214,7 @@ class MapAndScore(Stepwise):
             satisfied.append(label == "satisfied")
             shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
         # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
-        categories = [*(one.category for one in constraints), *(["other"] * rejected)]
+        categories: list[Category] = [one.category for one in constraints] + ["other"] * rejected
         score = constraint_score(categories, satisfied + [False] * rejected, self._weights)
         shown += (
             [f"{rejected} constraints rejected, each counted as an optional one that is not met"]
