@@ -164,9 +164,8 @@ def _proposer(options: CompileOptions) -> Model | None:
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
     card, result = compiled.artifact.card, compiled.result
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
-    artifact, kept = compiled.artifact, card.get("thresholds") or {}
-    sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
-    cut = f"; positive from a probability of {sampling.needed:.3g} on" if sampling.by_probability else ""
+    artifact, sampling = compiled.artifact, compiled.artifact.about.thresholds.sampling
+    cut = f"; {sampling.rule}" if sampling.by_probability else ""
     fewer = (
         f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"

@@ -165,8 +165,8 @@ class ClosedLabels(Scale):
         return lambda value: found[0] if value in other.positive else clear[0]
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        sides: dict[str, Any] = {"positive": self.positive, "order": self.labels}
-        return decide(votes, samples=sampling.samples, threshold=sampling.needed, **sides)
+        about: dict[str, Any] = {"positive": self.positive, "order": self.labels, "weights": sampling.weights}
+        return decide(votes, samples=sampling.samples, threshold=sampling.needed, **about)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Exact: where this is false, some votes of the samples left would change the verdict.
@@ -215,7 +215,8 @@ class ClosedLabels(Scale):
         return (
             "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
             "thresholds.threshold samples give it a positive label; a threshold below 1 is the least probability of a "
-            "positive label, or share of the samples that give one"
+            "positive label, or share of the samples that give one; with thresholds.weights, the label is taken whose "
+            "probability, or share of the samples, times its weight is highest"
         )
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ can change any more, whatever the samples not yet drawn would say
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
 from numbers import Real
 from typing import Any, Literal
 
@@ -36,9 +37,12 @@ class Sampling(SamplingOptions):
         samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
         threshold: votes for a positive verdict, 1..samples; below 1 the probability of a positive label from which
             on the verdict is positive. Default: more than half of the votes.
+        weights: label -> what its probability is multiplied by; then the likeliest label is the verdict, whatever
+            the threshold.
     """
 
     samples: int = 1
+    weights: Mapping[str, float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
@@ -55,14 +59,17 @@ class Sampling(SamplingOptions):
     @property
     def by_probability(self) -> bool:
         """Whether probabilities decide, and not votes."""
-        return self.needed < 1
+        return self.needed < 1 or self.weights is not None
 
     @property
-    def words(self) -> str:
-        """Samples and threshold, for people."""
+    def rule(self) -> str:
+        """What decides, for people."""
+        if self.weights is not None:
+            parts = ", ".join(f"{label} x {weight:.3g}" for label, weight in self.weights.items())
+            return f"the likeliest label, probabilities weighted: {parts}"
         if self.by_probability:
-            return f"{self.samples}, positive from a probability of {self.needed:.3g} on"
-        return f"{self.samples}, votes needed {self.needed}"
+            return f"positive from a probability of {self.needed:.3g} on"
+        return f"votes needed {self.needed}"
 
     @property
     def needed(self) -> float:
@@ -103,14 +110,19 @@ def decide(
     threshold: float,
     positive: Collection[Label],
     order: Sequence[Label],
+    weights: Mapping[Label, float] | None = None,
 ) -> Label | None:
     """Return the verdict of one unit, or ``None`` if the votes leave it open.
 
     Within the side that wins, the label with the most votes is taken; equal
     counts go to the label that comes first in ``order``. A vote for a label that is
     not in ``order`` is no vote. A threshold below 1 is a share of the votes, or, where ``votes`` are
-    probabilities, of these: then samples without a usable answer leave nothing open.
+    probabilities, of these: then samples without a usable answer leave nothing open. With ``weights`` the label
+    with the most votes, each times its weight, is taken, whatever its side.
     """
+    if weights is not None:
+        shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
+        return max(order, key=shares.__getitem__) if any(shares.values()) else None
     found, other = sides_of(votes, positive, order)
     against = samples - threshold + 1
     if threshold < 1:

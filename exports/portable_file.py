@@ -105,6 +105,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
         "samples": subject.samples,
         "threshold": (subject.card.get("thresholds") or {}).get("threshold") or majority(subject.samples),
+        "weights": (subject.card.get("thresholds") or {}).get("weights"),
     }
 
 

@@ -81,14 +81,16 @@ class Subject:
     @property
     def limits(self) -> tuple[str, ...]:
         """What no target holds of this judge, in words."""
-        threshold = (self.card.get("thresholds") or {}).get("threshold") or 1
+        kept = self.card.get("thresholds") or {}
+        threshold = kept.get("threshold") or 1
         limits = []
         if model := self.stamp["proven_with"]:
             limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
-        if threshold < 1:
+        if threshold < 1 or kept.get("weights"):
+            rule = "the label is the likeliest by its weight" if kept.get("weights") else ""
             limits.append(
-                f"the judge is positive from a probability of {threshold:.3g} on, read from the tokens of replies; "
-                "without them the share of the samples is held against it, and of one sample the label counts"
+                f"{rule or f'the judge is positive from a probability of {threshold:.3g} on'}, read from the tokens of "
+                "replies; without them the share of the samples counts, and of one sample its label"
             )
         return tuple(limits)
 

@@ -123,7 +123,11 @@ def conclude(
             "adapter": chosen.adapter,
             **({"structure": held} if held else {}),  # what held answers in JSON to it
             "setting": contest.candidate.setting.to_json(),
-            "thresholds": {"samples": chosen.sampling.samples, "threshold": chosen.sampling.needed},
+            "thresholds": {
+                "samples": chosen.sampling.samples,
+                "threshold": chosen.sampling.needed,
+                **({"weights": weights} if (weights := chosen.sampling.weights) else {}),
+            },
             "spend": work.spend(),
             **counted,
             **look.to_card(),
@@ -153,7 +157,7 @@ def proven(
     """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
     judge, test = split.judge, split.test
     # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
-    twice = same and basic.sampling.needed != compiled.sampling.needed
+    twice = same and basic.sampling.rule != compiled.sampling.rule
     basic, compiled = (replace(one, stopping="all" if twice else "settled") for one in (basic, compiled))
     verdicts = basic.ask_all(test, lambda index, verdict: tick())
     others = verdicts

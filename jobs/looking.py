@@ -122,6 +122,7 @@ def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, samp
     ]
     usual = sampling.needed == majority(sampling.samples)
     votes = "" if usual else f"{sampling.needed:g} of {sampling.samples}"
+    votes = votes if sampling.weights is None else sampling.rule
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 

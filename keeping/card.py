@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..evaluation.votes import Sampling
 from .redaction import publishable
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ class _Thresholds(_Part):
     threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | Annotated[float, Field(gt=0, lt=1)] | None = (
         None
     )
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """What they are of."""
+        return Sampling(**vars(self))
 
     @model_validator(mode="after")
     def _fits(self) -> _Thresholds:

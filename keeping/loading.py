@@ -280,6 +280,7 @@ class LoadedJudge(Prompt):
             "sampling": {
                 "samples": self.sampling.samples,
                 "threshold": self.sampling.needed,
+                **({"weights": dict(weights)} if (weights := self.sampling.weights) else {}),
                 "temperature": self.model.temperature,
             },
         }
@@ -303,6 +304,7 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
         "model": about.model.name or None,
         "samples": about.thresholds.samples,
         "threshold": about.thresholds.threshold,
+        "weights": about.thresholds.weights,
         "temperature": about.model.temperature if warmth is None else warmth,
         "strictness": about.strictness or None,
     }

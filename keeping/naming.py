@@ -94,17 +94,16 @@ class Name:
         proven, kept = about.strictness or judge.answer.strictness, about.thresholds
         if wanted := self.strictness or proven:
             judge = with_strictness(judge, wanted)
-        threshold = self.threshold
-        if self.samples is None and threshold is None and wanted == proven:
-            threshold = kept.threshold if judge.answer.scale.uses_threshold else None
+        samples = kept.samples if self.samples is None else self.samples
+        sampling = Sampling(samples=samples, threshold=self.threshold)
+        if self.samples is None and self.threshold is None and wanted == proven:
+            sampling = kept.sampling if judge.answer.scale.uses_threshold else sampling
         return Prompt(
             judge=judge,
             state=artifact.state if artifact else PromptState.of(judge.basic()),
             artifact=artifact,
             adapter=adapter,
-            wanted=Sampling(
-                samples=kept.samples if self.samples is None else self.samples, threshold=threshold
-            ),
+            wanted=sampling,
             standing=standing,
         )
 

@@ -97,11 +97,9 @@ class Job(SearchOptions):
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""
-        wanted = (
-            self.sampling
-            if setting.threshold is None
-            else replace(self.sampling, threshold=setting.threshold)
-        )
+        wanted = self.sampling
+        if setting != setting.asked:
+            wanted = replace(wanted, threshold=setting.threshold, weights=setting.weights)
         if setting.temperature is not None and self._lm(setting.asked).kwargs.get("temperature") == 0:
             return replace(wanted, samples=1) if wanted.by_probability else Sampling()
         return wanted

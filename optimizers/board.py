@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -65,11 +64,11 @@ class Board:
         demo_ids: tuple[str, ...] | None = None,
         setting: Setting | None = None,
         params: Mapping[str, Any] | None = None,
-        crossed: Mapping[str, float] | None = None,
+        crossed: Mapping[str, Setting] | None = None,
     ) -> Candidate:
         """Enter a prompt; one that is known under its setting stays. What is not said of it is as the parent's."""
         used = setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING)
-        if crossed is None and parent is not None and used.threshold == parent.setting.threshold:
+        if crossed is None and parent is not None and used == parent.setting:
             crossed = parent.crossed
         candidate = Candidate(
             state=state,
@@ -108,10 +107,9 @@ class Board:
         known = self._outcomes[candidate.id]
         if case.id not in known:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
-            if candidate.setting.threshold is not None:  # its own gives another verdict from the stored votes
-                threshold = candidate.crossed.get(case.id, candidate.setting.threshold)
-                asker = self._asker(self._basic, replace(candidate.setting, threshold=threshold))
-                first = asker.revote(case, first)
+            if candidate.setting != candidate.setting.asked:  # it gives another verdict from the stored votes
+                setting = candidate.crossed.get(case.id, candidate.setting)
+                first = self._asker(self._basic, setting).revote(case, first)
             known[case.id] = self.objective.outcome(case, first)
         return known[case.id]
 

@@ -25,11 +25,13 @@ class Setting:
     # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
     # verdicts under another threshold follow from the votes and probabilities that are stored
     threshold: float | None = None
+    # what the probability of each label is multiplied by, in place of a threshold; it changes no request either
+    weights: Mapping[str, float] | None = field(default=None, hash=False)
 
     @property
     def asked(self) -> Setting:
-        """The part that changes requests: all but the threshold."""
-        return replace(self, threshold=None)
+        """The part that changes requests: all but the threshold and the weights."""
+        return replace(self, threshold=None, weights=None)
 
     def within(self, own: Setting) -> Setting:
         """Return the same setting with everything left out in which it equals the job's ``own``."""
@@ -70,8 +72,8 @@ class Candidate:
     demo_ids: tuple[str, ...] = ()  # the cases that are its demonstrations
     # the choices that made it, for the record: JSON values by name
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    # for the cases on which its threshold was fitted, the one fitted without them: under it they are scored
-    crossed: Mapping[str, float] = field(default_factory=dict, hash=False)
+    # for the cases on which its threshold or weights were fitted, what was fitted without them: so they are scored
+    crossed: Mapping[str, Setting] = field(default_factory=dict, hash=False)
 
     @cached_property
     def id(self) -> str:

@@ -66,6 +66,7 @@ def front(job: Job, board: Board, without: Collection[str] = ()) -> list[dict[st
             "cost": round(cost, 9),
             "unit": "USD per case" if in_money else "tokens per case",
             "threshold": one.setting.threshold,
+            **({} if one.setting.weights is None else {"weights": dict(one.setting.weights)}),
         }
         for cost, score, one in best
     ]

@@ -1,4 +1,4 @@
-"""The decision threshold: where to cut between the two sides, fitted at no further call.
+"""The decision threshold, and the weights of several labels: fitted at no further call.
 
 Where few units are positive, the metric is a staircase in the cut, and its highest step is mostly luck: the best of a
 staircase is known far less well than that of a smooth curve (Kim and Pollard 1990, section 6; Horowitz 1992 smooths
@@ -10,16 +10,18 @@ missing says log odds far from all others, so the middle half of a side and not 
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import repeat
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
+from scipy.optimize import minimize
+from scipy.special import expit, logit, ndtr, softmax
 
 from ..cases import Case, Value
 from ..errors import OptimizerError
 from ..evaluation.comparisons import resolve
 from ..evaluation.rows import Row
-from ..evaluation.units import Floats, encode
+from ..evaluation.units import Floats, Ints, encode
 from ..programs.verdicts import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
@@ -27,8 +29,10 @@ from .candidate import Setting
 from .objective import Objective
 from .raced import Track
 
-Best: TypeAlias = Callable[[Sequence[int]], float]
-"""The threshold that is best on some of the cases, by their places."""
+Crossed: TypeAlias = tuple[Setting, Mapping[str, Setting]]
+"""What is best on all cases, and for each of them, by id, what is best on the other folds' cases."""
+Best: TypeAlias = Callable[[Sequence[int]], Any]
+"""What is best on some of the cases, by their places: a threshold, or weights."""
 
 _FOLDS = 4  # in which each case is judged under the threshold that the other folds' cases gave
 _ALWAYS = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
@@ -41,6 +45,11 @@ _QUARTILES = 1.349  # standard deviations between the quartiles of a normal dist
 _WIDTH = 2.0
 _LEAST_WIDTH = 1e-3
 _PARTS = 20  # into which a unit is divided: metrics count whole numbers
+_SEVERAL = 3  # labels from which on each has a weight
+_POWERS = (0.0, 0.5, 1.0)  # by which rare labels count more, to try
+_LEAST_SHARE = 1e-4  # of a label that a reply does not show
+_LEAST = 1e-12
+_FARTHEST = 7.0  # that a weight's logarithm is from their mean
 _END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
 
 
@@ -66,9 +75,8 @@ class Threshold:
             if any(one.measured for one in board.verdicts(board.basic, met)):
                 left = job.context.meter.left()
                 board.score(board.basic, rest if left is None else rest[: left // 6 // job.calls_per_case])
-        before = len(board.candidates)
-        made = _entered(job, board, track.leader, track.step)
-        return [made] if made and len(board.candidates) > before else []
+        known = set(board.candidates)
+        return [one for one in _entered(job, board, track.leader, track.step) if one.id not in known]
 
     def minimum(self, job: Job) -> int:
         """Return the calls for one prompt on train and dev."""
@@ -93,53 +101,46 @@ def with_thresholds(job: Job, result: Result) -> Result:
     known = [board.candidates[one.id] for one in board.by_gain()]
     first = [one for one in known if board.scored(one, job.dev)][:_PROMPTS]
     for one in {one.id: one for one in (board.basic, *first)}.values():
-        if (made := _entered(job, board, one, 0)) is not None:
+        for made in _entered(job, board, one, 0):
             board.score(made, [case for case in (*job.train, *job.dev) if board.outcome(one, case)])
     return replace(result, best=board.best(job.dev) or result.best)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fitted:
-    """A fitted threshold."""
-
-    threshold: float  # best on all cases that its prompt met
-    # for each of these cases, by id, the one that is best on the other folds' cases
-    crossed: Mapping[str, float]
-
-
-def fitted(job: Job, board: Board, candidate: Candidate) -> Fitted | None:
-    """Return the threshold that is best for a candidate on all that it met; ``None`` if that is the one it has."""
+def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
+    """Return the settings that are best for a candidate on all that it met, but for its own; by what is fitted."""
     met = [case for case in (*job.train, *job.dev) if board.outcome(candidate, case)]
     cases = [case for case in met if case.id not in candidate.demo_ids]
     if not cases:
-        return None
-    verdicts, now = board.verdicts(candidate, cases), job.sampling_under(candidate.setting).needed
-    if not any(one.measured for one in verdicts):
-        best: Best | None = _by_steps(job, cases, verdicts, range(1, job.sampling.samples + 1), now)
-    elif resolve(job.judge.metric, job.judge.comparison).divisible:
-        best = _by_probability(job, cases, verdicts)
-    else:
-        best = _by_steps(job, cases, verdicts, (now, *_between(job, verdicts)), now)
-    if best is None or (threshold := best(range(len(cases)))) == now:
-        return None
-    fold = _folds(job, cases)
-    others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
-    return Fitted(
-        threshold=threshold,
-        crossed={case.id: others[of] for case, of in zip(cases, fold, strict=True)},
-    )
+        return {}
+    own, fold, found = candidate.setting, _folds(job, cases), dict[str, Crossed]()
+    now, verdicts = job.sampling_under(own).needed, board.verdicts(candidate, cases)
+    for name, best in (
+        ("threshold", _threshold(job, cases, verdicts, now)),
+        *_weights(job, cases, verdicts).items(),
+    ):
+        if best is None or (values := best(range(len(cases)))) in (own.weights, now):
+            continue
+        others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
+        field = "threshold" if name == "threshold" else "weights"
+        setting, *crossed = (
+            replace(own, **{"threshold": None, "weights": None, field: value})
+            for value in (values, *(others[of] for of in fold))
+        )
+        found[name] = setting, {case.id: one for case, one in zip(cases, crossed, strict=True)}
+    return found
 
 
-def _entered(job: Job, board: Board, parent: Candidate, step: int) -> Candidate | None:
-    """Enter a candidate under the threshold that is fitted for it; ``None`` if that is the one it has."""
-    found = fitted(job, board, parent)
-    if found is None:
-        return None
-    cut, setting = found.threshold, replace(parent.setting, threshold=found.threshold)
-    source = f"threshold, {cut:g} votes" if cut >= 1 else f"threshold, probability {cut:.3g}"
-    return board.add(
-        parent.state, parent=parent, source=source, step=step, setting=setting, crossed=found.crossed
-    )
+def _entered(job: Job, board: Board, parent: Candidate, step: int) -> list[Candidate]:
+    """Enter candidates under what is fitted for one, where it is not what it has."""
+    made = []
+    for name, (setting, crossed) in fitted(job, board, parent).items():
+        source, cut = name, setting.threshold
+        if cut is not None:
+            source += f", {cut:g} votes" if cut >= 1 else f", probability {cut:.3g}"
+        made.append(
+            board.add(parent.state, parent=parent, source=source, step=step, setting=setting, crossed=crossed)
+        )
+    return made
 
 
 def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
@@ -151,8 +152,77 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
     return [folds[case.group] for case in cases]
 
 
+def _threshold(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best | None:
+    """Return what fits a threshold; ``None`` if no labelled unit's probability is known."""
+    if not any(one.measured for one in verdicts):
+        return _by_steps(job, cases, verdicts, range(1, job.sampling.samples + 1), now)
+    if resolve(job.judge.metric, job.judge.comparison).divisible:
+        return _by_probability(job, cases, verdicts)
+    return _by_steps(job, cases, verdicts, (now, *_between(job, verdicts)), now)
+
+
+def _weights(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Best]:
+    """Return what fits weights of several labels: to people's labels, and against what each label has on average."""
+    labels = job.judge.answer.scale.domain
+    units = [
+        (at, [shares.get(label, 0.0) for label in labels], -1 if gold is None else labels.index(gold))
+        for at, (case, one) in enumerate(zip(cases, verdicts, strict=True))
+        for shares, gold in zip(one.probabilities, case.gold or repeat(None), strict=False)
+        if one.measured and shares
+    ]
+    if len(labels) < _SEVERAL or not units:
+        return {}
+    places, known, golds = (np.array(column) for column in zip(*units, strict=True))
+    objective = Objective(judge=job.judge)
+
+    def by_means(at: Sequence[int]) -> Mapping[str, float]:
+        chosen = known[np.isin(places, at)]
+        return _named(labels, -np.log((chosen.sum(axis=0) + 1 / len(labels)) / (len(chosen) + 1)))
+
+    def value(weights: Mapping[str, float], at: Sequence[int]) -> float:
+        asker = job.asker(job.judge.basic(), Setting(weights=weights))
+        return objective.aggregate(
+            [objective.outcome(cases[one], asker.revote(cases[one], verdicts[one])) for one in at]
+        )
+
+    def by_labels(at: Sequence[int]) -> Mapping[str, float]:
+        chosen = np.isin(places, at) & (golds >= 0)
+        tried = [_named(labels, _offsets(known[chosen], golds[chosen], power)) for power in _POWERS]
+        return max(tried, key=lambda weights: round(value(weights, at), 9))
+
+    return {"weights, fitted to people's labels": by_labels, "weights, against each label's mean": by_means}
+
+
+def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
+    """Return what is added to each label's logarithm: a logistic model of these alone and one scale of all.
+
+    A label with n units counts as much as n to the power of 1 - ``power``.
+    """
+    logs, count = np.log(np.maximum(shares, _LEAST_SHARE)), shares.shape[1]
+    each = np.bincount(gold, minlength=count)[gold] ** -power
+    each *= len(gold) / max(each.sum(), _END)
+
+    def loss(found: Floats) -> tuple[float, Floats]:
+        scale, offsets = np.exp(found[0]), found[1:]
+        wanted = softmax(scale * logs + offsets, axis=1)
+        slope = wanted * each[:, None]
+        slope[np.arange(len(gold)), gold] -= each
+        value = -(each * np.log(np.maximum(wanted[np.arange(len(gold)), gold], _LEAST))).sum()
+        by_scale = float((slope * logs).sum() * scale)
+        return value + float(found @ found) / 2, np.array([by_scale, *slope.sum(axis=0)]) + found
+
+    found = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
+    return np.asarray(found[1:] / np.exp(found[0]))
+
+
+def _named(labels: Sequence[str], offsets: Floats) -> Mapping[str, float]:
+    """Return the weight of each label."""
+    weights = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
+    return {label: float(f"{weight:.4g}") for label, weight in zip(labels, weights, strict=True)}
+
+
 def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:
-    """Return what fits the probability from which on a unit is positive; ``None`` if no labelled unit's is known."""
+    """Return what fits the probability from which on a unit is positive."""
     judge, probability = job.judge, job.judge.answer.scale.probability
     always, never = (job.asker(judge.basic(), Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
     units: list[tuple[int, float, Value, list[Value | None]]] = []  # with the value on each side

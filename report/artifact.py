@@ -184,8 +184,7 @@ class ArtifactReport:
 
     @property
     def _sampling(self) -> Sampling:
-        kept = self.artifact.about.thresholds
-        return Sampling(samples=kept.samples, threshold=kept.threshold)
+        return self.artifact.about.thresholds.sampling
 
     def _classes(self) -> list[Part]:
         rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
@@ -280,7 +279,7 @@ class ArtifactReport:
             ),
             ("model", f"{about.model.name or None}, temperature {about.model.temperature}"),
             ("prompts written by", str(about.prompt_model.name or None)),
-            ("samples", self._sampling.words),
+            ("samples", f"{self._sampling.samples}, {self._sampling.rule}"),
             ("openings of the test", str(self._openings)),
             ("gold sha256", card["gold"]["sha256"]),
             ("artifact sha256", self.artifact.sha256),

@@ -75,8 +75,8 @@ READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]]
 
 
 def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, threshold: float) -> Any:
-    positive, labels = spec["positive"], spec["labels"]
-    return decide(votes, samples=samples, threshold=threshold, positive=positive, order=labels)
+    about = {"positive": spec["positive"], "order": spec["labels"], "weights": spec.get("weights")}
+    return decide(votes, samples=samples, threshold=threshold, **about)
 
 
 COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
