@@ -46,7 +46,7 @@ class Quiz(dspy.Module):
             "clear": await self.clear.acall(document=document, **item),
             "short": len(item["answer"].split()) <= 30,  # what code can check, code checks
         }
-        return dspy.Prediction(items=[item], checks=[checks])
+        return dspy.Prediction(written=[item], checks=[checks])
 
 
 generator = jurist.Generator(

@@ -244,7 +244,7 @@ def _written(turns: list[Turn], again: int, complaints: Sequence[tuple[Fault, ..
         for name in CHECKS
     }
     item = {"turns": turns, "asked_again": again, "reasons": reasons}
-    return dspy.Prediction(items=[item], checks=[checks])
+    return dspy.Prediction(written=[item], checks=[checks])
 
 
 class DialogueRow(pydantic.BaseModel, extra="ignore"):

@@ -55,10 +55,10 @@ class Generator(Judge):
         if self.program is None:
             raise JudgeError(
                 f"generator {self.name} has no program",
-                hint="give program=, a dspy.Module that returns dspy.Prediction(items=[...], checks=[...])",
+                hint="give program=, a dspy.Module that returns dspy.Prediction(written=[...], checks=[...])",
             )
         document = self.document or next(iter(self.signature.input_fields))
-        answer: Answer = Checked(field="items", unit=document, checks=tuple(self.checks), items=self.items)
+        answer: Answer = Checked(field="written", unit=document, checks=tuple(self.checks), items=self.items)
         made = {
             "document": document,
             "answer": self.answer or answer,
@@ -144,7 +144,7 @@ class _Answering(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         text = well_formed(str((yield self.reply, inputs).get(self._field) or "")).strip()
-        return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
+        return dspy.Prediction(written=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
 
 
 def answering(name: str, signature: type[dspy.Signature]) -> Generator:

@@ -15,7 +15,7 @@ class Dialogue(dspy.Signature):
     language: str = dspy.InputField(desc="en or zh")
     words: str = dspy.InputField(desc="length of every assistant message: a number or a range")
     turns: int = dspy.InputField(desc="how many exchanges")
-    items: list[dict[str, object]] = dspy.OutputField(desc="the one conversation")
+    written: list[dict[str, object]] = dspy.OutputField(desc="the one conversation")
 
 
 class NextTurn(dspy.Signature):

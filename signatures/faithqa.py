@@ -195,7 +195,7 @@ class BenchmarkQuery(dspy.Signature):
     conditions: int = dspy.InputField(desc="how many conditions it sets")
     requirements: list[str] = dspy.InputField(desc="what a creative query demands")
     removed: str = dspy.InputField(desc="the part of its material that is left out; empty if none")
-    items: list[dict[str, object]] = dspy.OutputField(desc="the query")
+    written: list[dict[str, object]] = dspy.OutputField(desc="the query")
 
 
 class WriteFactQuery(dspy.Signature):

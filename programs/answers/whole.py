@@ -114,7 +114,7 @@ def _same(first: Any, second: Any) -> float:
 class Checked(Answer):
     """The items that a generator wrote from a document, with what every check (verifiers, code) says of each.
 
-    The program returns ``dspy.Prediction(items=[...], checks=[...])``: the items, and for each of them a mapping from
+    The program returns ``dspy.Prediction(written=[...], checks=[...])``: the items, and for each of them a mapping from
     the name of every check to what it says: yes, no or uncertain, with a reason (HaluAgent section 3.1). Only an item
     on which all of them say yes passes. What is wanted is always yes, so documents need no labels.
     """
@@ -145,7 +145,7 @@ class Checked(Answer):
         if not isinstance(checks, list | tuple) or len(checks) != len(items):
             raise JudgeError(
                 f"the program gave {len(items)} items and checks={str(checks)[:80]}",
-                hint="return dspy.Prediction(items=[...], checks=[{check: verdict, ...}, ...]), one for each item",
+                hint="return dspy.Prediction(written=[...], checks=[{check: verdict, ...}, ...]), one for each item",
             )
         try:
             value = tuple(

@@ -119,7 +119,7 @@ class WriteQuery(Stepwise):
             "conditions": _conditions(plan, query, number, dropped),
         }
         item = {"query": query, "constraints": [one.model_dump() for one in found], "number": number}
-        return dspy.Prediction(items=[item], checks=[checks])
+        return dspy.Prediction(written=[item], checks=[checks])
 
     def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any]]:
         """Return who writes a query of this task, and what is given besides the language."""

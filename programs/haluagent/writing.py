@@ -133,7 +133,7 @@ class HaluAgent(Stepwise):
         written = yield self.question, inputs
         base = {name: str(written[name] or "") for name in ("question", "correct_answer", "passage")}
         if not base["question"].strip() or not base["correct_answer"].strip():
-            return dspy.Prediction(items=[], checks=[])
+            return dspy.Prediction(written=[], checks=[])
         said = (yield self.hallucinations, base).hallucinated_answers
         answers = [str(one) for one in said or []][:ANSWERS]  # a reply with more has too many
         asked = {name: base[name] for name in ("question", "correct_answer")}
@@ -162,7 +162,7 @@ class HaluAgent(Stepwise):
                     "form": {"verdict": "no" if wrong else "yes", "reason": wrong},
                 }
             )
-        return dspy.Prediction(items=items, checks=checks)
+        return dspy.Prediction(written=items, checks=checks)
 
 
 def _check(said: dspy.Prediction, field: str) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from jurist.evaluation.units import encode
 from jurist.evaluation.votes import Sampling
 from jurist.programs.answers.whole import Checked
 
-ONE = Checked(field="items", unit="document", checks=("true", "short"))
-TWO = Checked(field="items", unit="document", checks=("true", "short"), items=2)
+ONE = Checked(field="written", unit="document", checks=("true", "short"))
+TWO = Checked(field="written", unit="document", checks=("true", "short"), items=2)
 WORDS = st.sampled_from(["yes", "no", "uncertain", "unusable"])
 
 
 def read(answer: Checked, *items: tuple[Any, Any, Any]) -> Any:
     """Read a reply with (item, true, short) for each item."""
     reply = {
-        "items": [item for item, _, _ in items],
+        "written": [item for item, _, _ in items],
         "checks": [{"true": true, "short": short} for _, true, short in items],
     }
     return answer.read(reply, {})
@@ -66,10 +66,10 @@ def test_a_reply_is_read_and_written_back() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ({"items": ["a"]}, "gave 1 items and checks=None"),
-        ({"items": ["a"], "checks": [{}, {}]}, "gave 1 items"),
-        ({"items": ["a"], "checks": [{"true": True}]}, r"came with the checks \['true'\]"),
-        ({"items": ["a"], "checks": ["yes"]}, "came with the checks yes"),
+        ({"written": ["a"]}, "gave 1 items and checks=None"),
+        ({"written": ["a"], "checks": [{}, {}]}, "gave 1 items"),
+        ({"written": ["a"], "checks": [{"true": True}]}, r"came with the checks \['true'\]"),
+        ({"written": ["a"], "checks": ["yes"]}, "came with the checks yes"),
     ],
 )
 def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, Any], said: str) -> None:
@@ -79,7 +79,7 @@ def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, Any], sai
 
 @pytest.mark.parametrize("items", [None, [], "text", {"a": 1}])
 def test_no_item_is_no_usable_answer(items: Any) -> None:
-    reading = ONE.read({"items": items, "checks": []}, {})
+    reading = ONE.read({"written": items, "checks": []}, {})
     assert (reading.values, reading.problem) == ((None,), "no item was written")
 
 

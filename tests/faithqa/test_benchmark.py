@@ -103,7 +103,7 @@ def written(
     program.map = Scripted({"missing": [], "constraints": mapped})
     found = program(**{**PLAN, "difficulty": "easy", **plan})
     checks = {name: check.verdict for name, check in found["checks"][0].items()}
-    return found["items"][0], checks, program
+    return found["written"][0], checks, program
 
 
 def test_an_easy_query_that_can_be_answered_passes() -> None:

@@ -92,8 +92,8 @@ def test_offline_nearly_all_that_is_written_passes_and_prompts_change_nothing(la
     rows = [row for row in DOCUMENTS if row["language"] == language][:6]
     program = HaluAgent(language)
     first = _written(program, rows)
-    items = [item for one in first for item in one["items"]]
-    assert len(items) == 3 * sum(bool(one["items"]) for one in first) > 18
+    items = [item for one in first for item in one["written"]]
+    assert len(items) == 3 * sum(bool(one["written"]) for one in first) > 18
     assert _rate(first) > 0.9
     assert all(_rate(first, check) == 1.0 for check in ("answer", "label", "form"))
     for item in items:
@@ -101,7 +101,7 @@ def test_offline_nearly_all_that_is_written_passes_and_prompts_change_nothing(la
         assert item["hallucinated_answer"] not in item["passage"]
     for _, predictor in program.named_predictors():
         predictor.signature = predictor.signature.with_instructions("Write as you like.")
-    assert [one["items"] for one in _written(program, rows)] == [one["items"] for one in first]
+    assert [one["written"] for one in _written(program, rows)] == [one["written"] for one in first]
 
 
 @pytest.mark.parametrize("judge", HALUAGENT_JUDGES, ids=lambda judge: judge.name)
