@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,16 @@ from dspy.utils.exceptions import LMError, LMRateLimitError
 from ..errors import BudgetExhausted, CheckpointError
 from .conversion import answer_of, content_of, response_of, text_of
 from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, probabilities_of
-from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
+from .failures import (
+    Breaker,
+    EmptyReplyError,
+    RefusedParameterError,
+    absent,
+    backoff,
+    brief,
+    fatal,
+    retryable,
+)
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
@@ -55,6 +64,7 @@ class CallContext:
     breaker: Breaker = field(default_factory=Breaker)
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
+    learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
@@ -157,8 +167,8 @@ class Channel:
 
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
-        request = call.request
-        for number in range(min(call.past.retried, _ATTEMPTS - 1), _PATIENCE):
+        request, number = call.request, min(call.past.retried, _ATTEMPTS - 1)
+        while True:
             await self._turn(request, way)
             attempt = self._leave(call, await self._reserved(call, way))
             begun = self.pace.begin()
@@ -168,7 +178,9 @@ class Channel:
                 if not says_something(response):
                     raise EmptyReplyError(answer)
             except LMError as error:
-                pause = self._failed(attempt, error, number)
+                wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
+                pause = self._failed(attempt, error, number, wait)
+                number += wait is None
                 if isinstance(error, LMRateLimitError):
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
@@ -184,7 +196,6 @@ class Channel:
                 self.pace.end()
             await self._paused(pause, way)
             self._check(call)
-        raise AssertionError("the last attempt returns or raises")
 
     def _check(self, call: _Call) -> None:
         """Let what answers say beforehand that it cannot."""
@@ -253,6 +264,7 @@ class Channel:
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
         self.context.meter.replay(known, phase=past.phase)
+        self.pace.heard = self.pace.heard or -1.0  # it has answered an earlier process
         self._count(Spend(replayed=1, failed_before=past.retried))
         heard(kept)
         case = current_draw.get().spend
@@ -284,11 +296,12 @@ class Channel:
             tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
             self.context.meter.settle(tokens=tokens, cost=cost, reservation=attempt.reservation)
 
-    def _failed(self, attempt: _Attempt, error: LMError, number: int) -> float:
+    def _failed(self, attempt: _Attempt, error: LMError, number: int, wait: float | None) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         attempts = _PATIENCE if isinstance(error, LMRateLimitError) else _ATTEMPTS
-        again = retryable(error) and number + 1 < attempts
-        self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
+        again = wait is not None or (retryable(error) and number + 1 < attempts)
+        if not isinstance(error, RefusedParameterError):  # which is learnt, and no trouble
+            self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
@@ -296,7 +309,7 @@ class Channel:
         self._over(attempt, taken, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
-        return backoff(error, number)
+        return backoff(error, number) if wait is None else wait
 
 
 class _Awaited:

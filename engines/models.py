@@ -47,6 +47,7 @@ class Model(EndpointSettings):
         temperature: 0 to 2; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
+        patience: seconds that the endpoint is waited for where it has answered before and nobody is there; 0 for none.
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
         tpm: tokens a minute, read and written, by an estimate of each request; ``None`` for no limit.
         seed: of the offline engine's draws.
@@ -73,6 +74,8 @@ class Model(EndpointSettings):
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
             )
+        if not self.patience >= 0:
+            raise UsageError(f"a patience of {self.patience} seconds is none", hint="give 0 or more")
         if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):
             # The values of such variables are taken out of all that is written.
             raise UsageError(
@@ -199,8 +202,10 @@ def connect(
     """Return a DSPy language model whose every call goes through ``context``."""
     inner = reach(model)
     if isinstance(inner, Endpoint):
-        inner.share(context.terms)
-    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm))
+        inner.share(context)
+    pace = context.paces.setdefault(
+        f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm, model.patience)
+    )
     name = "jurist/offline" if model.offline else "jurist/local" if model.classifier else model.name
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
@@ -286,9 +291,12 @@ class Endpoint:
         self._priceless: dict[str, bool] = {}
         self._place = _place(model)
 
-    def share(self, terms: dict[str, Terms]) -> None:
+    def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
-        self._terms = terms.setdefault(self._place, self._terms)
+        if self._place not in context.terms and (learnt := context.learnt.get(self._place)):
+            self._terms = self._terms.as_of(learnt)
+            _log.warning("%s %s", self._lm.model, self._terms.refusals)
+        self._terms = context.terms.setdefault(self._place, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""

@@ -113,6 +113,7 @@ class Loopback:
         logprobs: body -> what a reply says of its tokens, ``None`` for nothing.
         refuses: body -> why such a request is refused with 400, empty if it is not.
         ended: the ``finish_reason`` of every reply that no fault ends.
+        port: where it listens; any that is free if 0.
         cached: how many of the 100 tokens of each request it says to have kept from an earlier one.
     """
 
@@ -128,6 +129,7 @@ class Loopback:
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
         ended: str | None = "stop",
         cached: int = 0,
+        port: int = 0,
     ) -> None:
         self.refuses, self.logprobs, self.ended, self.cached = refuses, logprobs, ended, cached
         self.thoughts = thoughts
@@ -138,7 +140,7 @@ class Loopback:
         self.peak = self._now = self.connections = 0
         self.closing = threading.Event()
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.loopback = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
@@ -155,7 +157,12 @@ class Loopback:
     @property
     def url(self) -> str:
         """The address for ``api_base``."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._server.server_address[1]
 
     @property
     def count(self) -> int:
