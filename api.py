@@ -11,7 +11,7 @@ from .evaluation.votes import Sampling
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.experiment import scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, Limits, against, limits_of
+from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.given import (
     Asking,
     GoldLike,
@@ -30,6 +30,7 @@ from .jobs.given import (
 )
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import CALLS, Plan, earlier_parts
+from .jobs.references import NAMES
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge
 from .keeping.naming import find_judge
@@ -333,10 +334,11 @@ def gate(
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
     given = SimpleNamespace(**locals())
-    other, reference = against(not_worse_than)
+    reference = not_worse_than if isinstance(not_worse_than, str) and not_worse_than in NAMES else ""
     criteria = Criteria.of(given, limits=limits_of(minimum, maximum), reference=reference)
     surface, limits = Surface.of(asking), budget_of(asking)
-    contenders = judges_of([judge] if other is None else [judge, other], model, surface.store, asking)
+    others = [] if reference or not_worse_than is None else [not_worse_than]
+    contenders = judges_of([judge, *others], model, surface.store, asking)
     labelled = surface.gold(gold, contenders[0].judge)
     work = Gating.of(contenders, gold=labelled, budget=limits, criteria=criteria, seed=seed)
     found: Gate = surface.measured(work, "judging")

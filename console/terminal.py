@@ -247,7 +247,7 @@ def agree(
     answers, limit = sum(paid.values()), estimate.budget.calls
     remark(f"before: {estimate.words}{f'; {answers} answers are paid already' if answers else ''}")
     whole = estimate.whole.calls
-    if limit is not None and whole.most is not None and limit - spent < whole.most:
+    if limit is not None and limit - spent < whole.most:
         may = "will" if limit - spent < whole.least else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     remark(*notes)

@@ -22,7 +22,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, judging, some
+from .estimate import Ask, Estimate, Size, Span, judging, some
 from .generation import job_id
 from .looking import unseen
 
@@ -156,7 +156,7 @@ def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
         said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
     size = Size.of(context.ledger.spend())
     models = [
-        Ask(role=role, models=(model,), least=number, most=number, size=size, who=f"of {model.name}")
+        Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")
         for role, model in zip(work.roles[1:], work.targets, strict=True)
     ]
     return Estimate(what=work.size, asks=(work.judge_ask(said), *models), budget=work.budget)

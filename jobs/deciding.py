@@ -8,7 +8,6 @@ must be better than that of any constant.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,16 +15,12 @@ from ..cases import Value
 from ..errors import JuristError
 from ..evaluation.comparisons import resolve
 from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric
-from ..evaluation.paired import compare_pair
-from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
-from ..evaluation.units import encode
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 from .label_plan import LabelPlan, Labels
-from .looking import ALPHA
 
 _CONSTANTS = 50
 """Values of the sealed test that are tried as a constant answer: the most frequent."""
@@ -37,8 +32,8 @@ def constant_of(judge: Judge, artifact: Artifact) -> dict[str, Any] | None:
     It is the one that is right most often (nearest) on the sealed test, which is read again from what it keeps.
     ``None`` where that test has shown the version to be better than the best constant, or where none is kept.
     """
-    rows = _sealed(judge, artifact)
-    if not rows or _shown_on_test(judge, artifact, rows):
+    rows, known = _sealed(judge, artifact), (artifact.card.get("decision") or {}).get("constant") or {}
+    if not rows or known.get("better"):
         return None
     golds = [value for row in rows for value in row.gold if value is not None]
     best = max(_values(rows), key=lambda value: sum(credit(judge.comparison, gold, value) for gold in golds))
@@ -52,21 +47,6 @@ def _sealed(judge: Judge, artifact: Artifact) -> list[Row]:
 def _values(rows: list[Row]) -> list[Value]:
     seen = Counter(value for row in rows for value in row.gold if value is not None)
     return [value for value, _ in seen.most_common(_CONSTANTS)]
-
-
-def _shown_on_test(judge: Judge, artifact: Artifact, rows: list[Row]) -> bool:
-    """Say whether the sealed test has shown a version to be better than a constant: its own, else the best on it."""
-    if known := (artifact.card.get("decision") or {}).get("constant"):
-        return bool(known["better"])
-    metric = resolve(judge.metric, judge.comparison)
-    level = level_of(ALPHA, artifact.about.test_openings)
-
-    def held(value: Value) -> Any:
-        constant = [replace(row, predicted=(value,) * len(row.gold), failed=False) for row in rows]
-        return encode(judge.comparison, constant, rows)
-
-    best = max(map(held, _values(rows)), key=lambda units: metric.oriented(metric.of(units.sets(slice(1)))))
-    return compare_pair(best, metric, seed=0, tested=level).direction == "better"
 
 
 _Told = tuple[Value, Value | None, Value | None]

@@ -38,18 +38,22 @@ Item = TypeVar("Item")
 
 
 class Span(NamedTuple):
-    """From least to most; ``most`` is ``None`` without a limit."""
+    """From least to most, infinite without a limit."""
 
     least: float
-    most: float | None
+    most: float
 
     def words(self, written: Callable[[float], str] = str) -> str:
         """Return ``3``, ``3 to 5``, ``3 or more``."""
         least = written(self.least)
-        if self.most is None:
+        if self.most == math.inf:
             return f"{least} or more"
         most = written(self.most)
         return least if least == most else f"{least} to {most}"
+
+    def to_json(self) -> list[float | None]:
+        """Return ``[least, most]``, ``None`` without a limit."""
+        return [self.least, None if self.most == math.inf else self.most]
 
 
 class Size(NamedTuple):
@@ -81,16 +85,10 @@ class Ask:
 
     role: str  # its name in the work
     models: tuple[Model, ...]  # who may answer; of several, nobody knows beforehand which one will
-    least: float  # calls
-    most: float | None  # calls; ``None`` without a limit
+    calls: Span  # how many there will be
     size: Size = field(default_factory=Size)  # what one takes
     longest: Size | None = None  # the same for the longest prompts; default: as ``size``
     who: str = ""  # what people call it; empty if its calls need not be told apart
-
-    @property
-    def calls(self) -> Span:
-        """How many there will be."""
-        return Span(self.least, self.most)
 
     @property
     def paid(self) -> bool:
@@ -109,11 +107,6 @@ class Ask:
         return min(self.size.price(model) or 0.0 for model in self.models), max(
             longest.price(model) or 0.0 for model in self.models
         )
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The calls as two numbers, infinite without a limit."""
-        return self.least, math.inf if self.most is None else self.most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,16 +191,17 @@ class Estimate:
     def to_json(self) -> dict[str, Any]:
         """Return the estimate as plain JSON types; ranges as ``[least, most]``."""
         parts = {
-            ask.role: {"models": [model.name for model in ask.models], "calls": [*ask.calls]}
+            ask.role: {"models": [model.name for model in ask.models], "calls": ask.calls.to_json()}
             for ask in self.asks
         }
-        told = {name: plain(getattr(self, name)) for name in _TOLD}
+        values = ((name, getattr(self, name)) for name in _TOLD)
+        told = {name: one.to_json() if isinstance(one, Span) else plain(one) for name, one in values}
         return {"what": self.what, "parts": parts, **told}
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
         """Return the requests to models that are not free and their cost, both at most; ``None`` if not known."""
         still = [
-            (max(0, ask.ends[1] - paid.get(ask.role, 0)), ask.prices[1]) for ask in self.asks if ask.paid
+            (max(0, ask.calls.most - paid.get(ask.role, 0)), ask.prices[1]) for ask in self.asks if ask.paid
         ]
         room = None if self.budget.calls is None else max(0, self.budget.calls - sum(paid.values()) - spent)
         calls = _filled([(number, 1.0) for number, _ in still], room)
@@ -226,12 +220,12 @@ class Estimate:
     ) -> Span:
         """Return what asks come to, by what one call of each takes at the least and at the most, within the limits."""
         room, most = self.budget.calls, math.inf if limit is None else limit
-        low = abs(_filled([(ask.ends[0], -each(ask)[0]) for ask in asks], room))
-        high = _filled([(ask.ends[1], each(ask)[1]) for ask in asks], room)
+        low = abs(_filled([(ask.calls.least, -each(ask)[0]) for ask in asks], room))
+        high = _filled([(ask.calls.most, each(ask)[1]) for ask in asks], room)
         low, high = (
             end if end == math.inf else round(end, digits) for end in (min(low, most), min(high, most))
         )
-        return Span(min(low, high), None if high == math.inf else high)
+        return Span(min(low, high), high)
 
 
 def _filled(numbers: Sequence[tuple[float, float]], room: float | None) -> float:
@@ -278,28 +272,19 @@ def ask_of(
     cases: Sequence[Case],
     number: tuple[int, int],
     *,
-    examples: Sequence[Case] = (),
-    shown: int = 0,
     who: str = "",
     size: Size | None = None,
 ) -> Ask:
     """Return what asking a judge so many questions takes, at least and at most.
 
-    At the least, every question is one call with the prompt as it is. At the most, every prompt of the judge's
-    program is asked, a quarter of the calls is repeated for units left out, and all examples are shown.
+    At the least, every question is one call. At the most, every prompt of the judge's program is asked, and a quarter
+    of the calls is repeated for units left out.
     """
     if all(model.classifier for model in models):
-        return Ask(role=role, models=tuple(models), least=number[0], most=number[1], who=who)
-    basic = size or (size_of(asker, cases) if cases else Size())
-    return Ask(
-        role=role,
-        models=tuple(models),
-        least=number[0] * asker.judge.answer.presentations,
-        most=room_for(asker.judge, number[1], 1),
-        size=basic,
-        longest=with_examples(asker, cases, basic, examples, shown),
-        who=who,
-    )
+        return Ask(role=role, models=tuple(models), calls=Span(*number), who=who)
+    calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
+    measured = size or (size_of(asker, cases) if cases else Size())
+    return Ask(role=role, models=tuple(models), calls=calls, size=measured, who=who)
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
@@ -322,22 +307,21 @@ def shared_out(ask: Ask, asker: Asker, verifier: Model | None, cases: Sequence[C
     if verifier is None or not answered or not all(counts):
         return (ask,)
     share = counts[1] / sum(counts)
-    least, most = round(ask.least * share), None if ask.most is None else round(ask.most * share)
+    theirs = Span(*(end if end == math.inf else round(end * share) for end in ask.calls))
+    ours = ask.calls.most if ask.calls.most == math.inf else ask.calls.most - theirs.most
     size = _for_all(Size.of(own.ledger.spend()), cases)
     added = ((ask.longest or ask.size).input - ask.size.input) / (1 - share)
     tuned = replace(
         ask,
         models=tuple(model for model in ask.models if model != verifier) or ask.models,
-        least=ask.least - least,
-        most=None if ask.most is None or most is None else ask.most - most,
+        calls=Span(ask.calls.least - theirs.least, ours),
         size=size,
         longest=size._replace(input=size.input + added),
     )
     return tuned, Ask(
         role=f"{ask.role}, verifying",
         models=(verifier,),
-        least=least,
-        most=most,
+        calls=theirs,
         size=_for_all(Size.of(frozen.ledger.spend()), cases),
         who=f"{ask.who} (verifiers)" if ask.who else "",
     )

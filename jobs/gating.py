@@ -17,7 +17,7 @@ from ..text.json_lines import plain_fields
 from .comparing import Comparing, Comparison, Contender
 from .experiment import Answers
 from .hardening import Hardening, Robustness
-from .references import NAMES, Reference
+from .references import Reference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,6 @@ class Limit:
             passed=passed,
             words=f"{self.metric} {score.value:.3f} {score.interval}",
         )
-
-
-def against(named: Any) -> tuple[Any, str]:
-    """Return the judge that another one must not be worse than, and the reference: only one of them is named."""
-    return (None, named) if isinstance(named, str) and named in NAMES else (named, "")
 
 
 Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]

@@ -25,7 +25,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, checkpoint_folder, paying
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, some, tried
+from .estimate import Ask, Estimate, Size, Span, some, tried
 
 Step = Callable[[Case, Verdict], None]
 _BATCH = 1024
@@ -280,8 +280,7 @@ def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]
         Ask(
             role=role,
             models=(model,),
-            least=sum(low for low, _ in each[role]),
-            most=samples * sum(most for _, most in each[role]),
+            calls=Span(sum(low for low, _ in each[role]), samples * sum(most for _, most in each[role])),
             size=Size.of(context.ledger.spend(role)),
             who=f"of the {role} ({model.name})",
         )

@@ -1,5 +1,6 @@
 """Everything that makes one compilation: its split, in view of earlier versions of the judge, and who is asked how."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property
@@ -26,7 +27,7 @@ from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .estimate import Ask, Estimate, shared_out, size_of, with_examples
+from .estimate import Ask, Estimate, Span, shared_out, size_of, with_examples
 
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
@@ -263,7 +264,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     quickest = min(round(len(split.test) * (plan.sampling.samples // 2 + 1) * basic.calls), held // 2)
     # A chain starts only where every part has a share, and may be done after its first part.
     least = parts[0].minimum(job)
-    most = None if limit is None else max(least, limit - quickest)
+    most = math.inf if limit is None else max(least, limit - quickest)
     tried_too = (name for part in parts for name in getattr(part, "models", ()))
     others = (model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in tried_too)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
@@ -273,8 +274,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
         "longest": with_examples(asker, cases, basic, split.train, _shown(parts)),
     }
     asks = (
-        Ask(role="optimizing", least=least, most=most, who="to optimize", **common),
-        Ask(role="proving", least=quickest, most=held, who="for the proof", **common),
+        Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
+        Ask(role="proving", calls=Span(quickest, held), who="for the proof", **common),
     )
     return Estimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",

@@ -14,7 +14,7 @@ import pydantic
 from ...cases import Case
 from ...gold.sources import read, read_typed
 from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
-from ...jobs.estimate import Ask, judging, some
+from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import TOP, Item, QueryRow, constraint_score, constraints_of, line_of
 from ...programs.faithqa.writing import Task
@@ -132,7 +132,7 @@ class Assessment(AssessedModels[Assessed]):
         models = len(self.targets)
         marking = judging(self.judge, len(self.questions) * models, cases)
         checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
-        return replace(marking, least=0, most=None if marking.most is None else marking.most + checked)
+        return replace(marking, calls=Span(0, marking.calls.most + checked))
 
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]

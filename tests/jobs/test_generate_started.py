@@ -13,7 +13,7 @@ from talks import conversing, docs
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
-from jurist.jobs.estimate import Ask, Estimate, Size
+from jurist.jobs.estimate import Ask, Estimate, Size, Span
 from jurist.papers.cognibench.dialogues import DialogueSpec, dialogue_job, sampled_dialogues
 from jurist.programs.dialogue import Range
 
@@ -87,11 +87,10 @@ def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None
 PRICED = Ask(
     role="judge",
     models=(Model(name="openai/gpt-4.1-mini", temperature=0.0),),
-    least=100,
-    most=500,
+    calls=Span(100, 500),
     size=Size(input=1000, output=100),
 )
-FREE = Ask(role="generator", models=(Model(),), least=10, most=30, size=Size(input=50))
+FREE = Ask(role="generator", models=(Model(),), calls=Span(10, 30), size=Size(input=50))
 
 
 def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
