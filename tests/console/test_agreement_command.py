@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import cli, ok
+from small import ok
 
 ROWS = [  # factual, and what ann, bob and cem said
     ("true", "true", "true", "true", ""),
@@ -69,25 +69,6 @@ def test_rows_that_nobody_merged_yet_are_compared() -> None:
     assert without["alpha"] == with_gold["alpha"]
     assert "ambiguous" not in without
     assert without["rules"]["adjudicated"]["ambiguous"] == without["rules"]["unanimous"]["ambiguous"] == 3
-
-
-def test_people_get_tables_on_standard_output() -> None:
-    done = ok("gold", "agreement", "fect", sheet(), "--merge", "majority")
-    assert done.err == ""
-    for said in (
-        "3 raters, 6 units with two ratings or more",
-        "Krippendorff's alpha",
-        "Human ceiling",
-        "Merging rules",
-        "Ambiguous by the rule majority: 1 of 1 units",
-    ):
-        assert said in done.out
-
-
-def test_one_rater_is_refused() -> None:
-    done = cli("gold", "agreement", "fect", sheet([(own, ann, "", "", "") for own, ann, *_ in ROWS]))
-    assert done.code == 1
-    assert "the labels of one rater, ann;" in done.err
 
 
 @pytest.mark.parametrize(

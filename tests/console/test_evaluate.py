@@ -60,22 +60,30 @@ def test_the_numbers_fit_each_other(serve: Callable[..., Any]) -> None:
         assert one["f1"]["low"] <= one["f1"]["value"] <= one["f1"]["high"]
 
 
-def test_python_and_the_command_take_one_path() -> None:
-    found = jurist.evaluate("fect:basic", "gold.jsonl")
-    shown = evaluated("fect:basic", "--gold", "gold.jsonl")
-    assert json.loads(json.dumps(found.to_json())) == {key: shown[key] for key in shown if key != "forecast"}
-    assert found["f1"].value == shown["scores"]["f1"]["value"]
-
-
-def test_people_read_tables_and_the_worst_first(serve: Callable[..., Any]) -> None:
-    model = asking(serve())
-    done = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 2, *model)
-    assert done.out.startswith("fect:basic on gold: 42 cases\n")
-    for said in ("each class against the rest", "what people said (rows)", "according to people", "accuracy"):
-        assert said in done.out
-    assert done.out.count("  difference: ") == 2
-    assert "only 14 groups: intervals are wide" in done.lines, "nothing is compared: no word on differences"
-    assert "difference" not in cli("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 0, *model).out
+@pytest.mark.parametrize(
+    ("argv", "function"),
+    [
+        (("evaluate", "fect:basic"), lambda: jurist.evaluate("fect:basic", "gold.jsonl")),
+        (
+            ("evaluate", "harden", "fect:basic", "--cases", 5),
+            lambda: jurist.harden("fect:basic", "gold.jsonl", cases=5),
+        ),
+        (
+            ("compare", "fect:basic", "fect-3d:basic", "--repeats", 2, "--pairs", "all"),
+            lambda: jurist.compare(["fect:basic", "fect-3d:basic"], "gold.jsonl", repeats=2, pairs="all"),
+        ),
+        (
+            ("gate", "fect:basic", "--min", "f1=0", "--not-worse-than", "constant"),
+            lambda: jurist.gate("fect:basic", "gold.jsonl", minimum={"f1": 0}, not_worse_than="constant"),
+        ),
+    ],
+    ids=["evaluate", "harden", "compare", "gate"],
+)
+def test_python_gives_what_the_command_prints(argv: tuple[object, ...], function: Callable[[], Any]) -> None:
+    found = json.loads(json.dumps(function().to_json()))
+    shown = cli(*argv, "--gold", "gold.jsonl", "--json").json
+    assert found == {name: shown[name] for name in found}
+    assert shown.keys() - found.keys() <= {"forecast", "spend", "strata", "ceiling"}
 
 
 def test_what_is_not_answered_is_a_column_and_a_disagreement(serve: Callable[..., Any]) -> None:

@@ -111,21 +111,6 @@ def test_an_artifact_without_a_matrix_verifies_and_a_foreign_matrix_does_not(tmp
     ]
 
 
-def test_the_front_is_shown_and_kept(compiled: Path) -> None:
-    card = of(compiled / "joint").card
-    front = card["pareto"]
-    assert {tuple(sorted(point)) for point in front} == {
-        ("candidate", "cost", "score", "source", "threshold", "unit")
-    }
-    assert [point["score"] for point in front] == sorted(point["score"] for point in front)
-    gold = compiled / "gold.jsonl"
-    done = cli("compile", "fect", "--gold", gold, *FAST, "--store", compiled / "again", "--json")
-    shown = cli("artifacts", "show", "fect@1", "--history", "--store", compiled / "again")
-    assert done.json["pareto"][0]["candidate"] in shown.out
-    assert "front of cost and score" in shown.out
-    assert "tokens per case" in shown.out
-
-
 def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:
     """An error metric of a user's own."""
     return sum(one != other for one, other in zip(gold, said, strict=True)) / len(gold)
@@ -197,57 +182,35 @@ def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path,
 
 
 @pytest.mark.parametrize(
-    ("argv", "words"),
-    [(("ffffffffffff",), "no candidate 'ffffffffffff'; on its front"), (("",), "no candidate ''")],
+    ("candidate", "gold", "words"),
+    [
+        ("ffffffffffff", "gold.jsonl", "no candidate 'ffffffffffff'; on its front"),
+        ("", "gold.jsonl", "no candidate ''"),
+        (None, "gone.jsonl", "gone.jsonl: there is no such file"),
+        (None, "other.jsonl", "does not give the sealed test of fect@1"),
+    ],
 )
-def test_an_unknown_candidate_is_refused(store: Path, argv: tuple[str, ...], words: str) -> None:
-    done = cli("artifacts", "choose", "fect@1", *argv, "--store", store)
-    assert done.code == 1
-    assert words in done.err
-    assert len(done.lines) == 1
+def test_what_cannot_be_chosen_is_one_line(
+    candidate: str | None, gold: str, words: str, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.parent)
+    write_jsonl(Path("other.jsonl"), claims(20))
+    named = of(store).card["pareto"][0]["candidate"] if candidate is None else candidate
+    done = cli("artifacts", "choose", "fect@1", named, "--gold", gold, "--store", store)
+    assert (done.code, len(done.lines), words in done.err) == (1, 1, True), done.err
 
 
-def test_a_gold_set_that_is_not_found_is_asked_for(store: Path, compiled: Path, tmp_path: Path) -> None:
-    candidate = of(store).card["pareto"][0]["candidate"]
-    moved = (compiled / "gold.jsonl").rename(tmp_path / "moved.jsonl")
-    try:
-        done = cli("artifacts", "choose", "fect@1", candidate, "--store", store)
-    finally:
-        moved.rename(compiled / "gold.jsonl")
-    assert (done.code, len(done.lines)) == (1, 1)
-    assert "--gold" in done.err
-
-
-def test_another_gold_set_is_refused(store: Path, tmp_path: Path) -> None:
-    candidate = of(store).card["pareto"][0]["candidate"]
-    other = write_jsonl(tmp_path / "other.jsonl", claims(20))
-    done = cli("artifacts", "choose", "fect@1", candidate, "--gold", other, "--store", store)
-    assert (done.code, len(done.lines)) == (1, 1)
-    assert "does not give the sealed test of fect@1" in done.err
-
-
-def test_a_choice_that_was_stopped_goes_on(store: Path) -> None:
-    candidate = of(store).card["pareto"][-1]["candidate"]
-    stopped = choose(store, candidate, "--max-calls", 5)
+def test_a_choice_that_was_stopped_goes_on_also_after_another_one(store: Path) -> None:
+    first, second = (point["candidate"] for point in (of(store).card["pareto"] * 2)[:2])
+    stopped = choose(store, first, "--max-calls", 5)
     assert stopped.code == 1
     assert "the budget of 5 calls is spent" in stopped.err
-    assert choose(store, candidate).code == 1  # neither --resume nor --fresh
-    done = choose(store, candidate, "--resume")
-    assert done.code == 0
-    assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-    again = candidate == of(store).card["optimizer"]["candidate"]  # a repeat of what was proven costs nothing
-    assert done.json["test_openings"] == (2 if again else 3)  # and the stopped one showed nothing
-    assert not list((store / ".checkpoints").glob("*"))
-
-
-def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
-    first, second = (point["candidate"] for point in (of(store).card["pareto"] * 2)[:2])
-    assert choose(store, first, "--max-calls", 5).code == 1
-    assert choose(store, second, *(("--fresh",) if second == first else ())).code == 0
+    assert choose(store, first).code == 1  # neither --resume nor --fresh
     if second != first:
-        done = choose(store, first, "--resume")
-        assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-        assert done.json["test_openings"] == 3
+        assert choose(store, second).code == 0
+    done = choose(store, first, "--resume")
+    assert done.code == 0, done.err
+    assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
     assert not list((store / ".checkpoints").glob("*"))
 
 

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import answer
 from small import claims, cli, ended, ok, write_jsonl
 
 import jurist
-from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.jobs.estimate import price_of
 
 CASES, REPEATS = 21, 3
 WHOLE = 2 * CASES * REPEATS
@@ -124,14 +121,6 @@ def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
     assert json.loads(Path("results/result.json").read_text()) == done.json
 
 
-def test_a_known_price_is_multiplied() -> None:
-    small, large = (price_of(Model(name="openai/gpt-4.1-mini"), tokens, 10) for tokens in (1000, 2000))
-    assert small is not None
-    assert large is not None
-    assert small < large < 2 * small
-    assert price_of(Model(name="openai/nobody-knows-it"), 1000, 10) is None
-
-
 def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) -> None:
     # One conversation of seven, whatever the order in which requests arrive: which answers are lost moves the bounds.
     server = serve(faults=lambda index, body: "garbage" if "this is desk 12" in str(body) else None)
@@ -143,20 +132,6 @@ def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) 
         assert f1["worst"] < f1["value"] < f1["best"]
         assert judge["consistency"]["unanimous"] < 1.0  # what abstained agrees with nothing
     assert "if all were answered" in done.people
-
-
-def test_markdown_shows_models_by_variants(serve: Callable[..., Any]) -> None:
-    server = serve(lambda messages: answer(messages))
-    done = ok(*argv(server, "--markdown"))
-    lines = done.out.splitlines()
-    assert lines[0] == f"**f1 (mean ± sd over {REPEATS} repeats); gold: {CASES} cases**"
-    assert lines[2] == "| model | fect:basic |"
-    assert lines[4].startswith("| openai/x | 0.")
-    assert lines[5].startswith("| openai/y | 0.")
-    assert "warning: only 7 groups: intervals are wide" in done.out
-    for title in ("precision", "recall", "intervals", "self-consistency", "decisions", "the smallest true"):
-        assert sum(line.startswith(f"**{title}") for line in lines) == 1
-    assert cli(*argv(server, "--markdown", "--json")).code == 2
 
 
 def test_offline_repeats_differ_and_are_the_same_again() -> None:

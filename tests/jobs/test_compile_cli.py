@@ -49,14 +49,6 @@ def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
     assert len(read_jsonl(Path("one/fect/1/history.jsonl"))) > 2
 
 
-def test_another_seed_is_another_split() -> None:
-    cards = [card_of(compile_("--seed", seed, "--json", "--store", f"s{seed}")) for seed in (0, 1)]
-    hashes = [card["gold"]["test_ids_sha256"] for card in cards]
-    assert hashes == [_parts(0).test_hash, _parts(1).test_hash]
-    assert hashes[0] != hashes[1]
-    assert [card["optimizer"]["seed"] for card in cards] == [0, 1]
-
-
 def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
     card = card_of(compile_("--json"))
     split = _parts(0)
@@ -119,32 +111,6 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
         ("fect@2", True),
         ("fect@3", False),
     ]
-
-
-def test_artifacts_list_show_diff_tag_and_verify() -> None:
-    compile_("--force")
-    ok("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=1", "--force")
-    ok("artifacts", "tag", "fect@1", "first")
-    listed = ok("artifacts", "list")
-    assert "fect@1" in listed.out
-    assert "first" in listed.out
-    shown = ok("artifacts", "show", "fect@first")
-    assert "Decide whether a claim" in shown.out
-    assert shown.out == ok("export", "fect@1", "--to", "markdown").out
-    history = ok("artifacts", "show", "fect@1", "--history")
-    assert "basic" in history.out
-    assert "fewshot, 2 demonstrations" in history.out
-    assert ok("artifacts", "diff", "fect@1", "fect@first").results[0] == (
-        "fect@1 and fect@1 have the same prompt"
-    )
-    for one, two in (("fect:basic", "fect@first"), ("fect@1", "fect:basic")):
-        test = ok("artifacts", "diff", one, two, "--json").json["test"]
-        assert (test["first"], test["second"]) == (two.replace("@first", "@1"), one.replace("@first", "@1"))
-    ok("artifacts", "tag", "fect@1", "latest")
-    assert [one["latest"] for one in ok("artifacts", "list", "--json").json["artifacts"]] == [True, False]
-    assert (
-        "2 artifacts verified, no byte changed, and what each needs is here" in ok("artifacts", "verify").out
-    )
 
 
 def test_a_budget_that_ends_before_anything_is_sent_keeps_nothing() -> None:

@@ -96,12 +96,6 @@ def test_it_is_a_compilation_worth_keeping() -> None:
     assert len(golden["history"]) > 4
 
 
-def test_twice_is_byte_for_byte_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = (compiled(tmp_path / name, monkeypatch)[0].artifact.path for name in ("one", "two"))
-    for name in ("program.json", "history.jsonl"):
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-
-
 if __name__ == "__main__":
     import tempfile
 

@@ -65,6 +65,22 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, r"nothing to pass; give minimum=\{METRIC: VALUE\}"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
+        (lambda: jurist.gate(CHECK, ROWS, budget=300), jurist.JuristError, r"write jurist\.Budget\("),
+        (lambda: jurist.gate(CHECK, ROWS, model=3), jurist.JuristError, r"or jurist\.Model\("),
+        (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "says nothing: f1 is from 0 to 1"),
+        (lambda: jurist.load("fect:basic", samples="3"), jurist.JuristError, "is no number of samples"),
+        (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
+        *(
+            (
+                lambda given=given: jurist.compile(**{"judge": CHECK, "gold": ROWS, **given}),
+                jurist.JuristError,
+                r"=\S+ cannot be used; give a ",
+            )
+            for given in (
+                *({name: 3} for name in ("optimizer", "store", "judge", "sink")),
+                *({"seed": "x"}, {"concurrency": "8"}, {"shares": 0.5}, {"options": [1]}),
+            )
+        ),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive=\[True\] does not split the labels"),
         (lambda: own(program=dspy.ChainOfThought), jurist.JuristError, "a required argument: 'signature'; give"),

@@ -224,9 +224,6 @@ def test_after_a_limit_it_goes_on_and_pays_nothing_twice(serve: Callable[..., An
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--field", "claims"), "'claims' is no input of fect"),
-        (("--only", "rolls"), "no attack or probe is called 'rolls'"),
-        (("--cases", "0"), "1 or more"),
         (("--suite", "none.toml"), "none.toml cannot be read"),
         (("--suite", "bad.toml"), "bad.toml: x is no attack"),
         (("--suite", "lost.toml"), "x, en: it does not hold §text"),

@@ -86,15 +86,6 @@ def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str,
     assert (again.code, "is decided" in again.err) == (2, True)
 
 
-def test_a_changed_proof_is_found() -> None:
-    draw()
-    jurist.prove(VERSION, label=labeller(house_rule()), store=STORE, trust=True)
-    file = STORE / "may-send" / "1" / "disagreements.json"
-    file.write_text(file.read_text().replace('"wins": ', '"wins":  '))
-    assert "disagreements.json: was changed" in cli("artifacts", "verify", VERSION).err
-    assert Store(STORE).load(VERSION).disagreements == ()
-
-
 def test_from_python_a_function_or_rows_give_the_labels(rows: list[dict[str, Any]]) -> None:
     plan = jurist.prove(VERSION, "new.jsonl", labels=12, store=STORE, trust=True)
     assert (plan.labels("basic"), plan.decision) == (12, None)
@@ -287,10 +278,3 @@ def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> 
     assert cli("prove", "may-send:basic", "--rows", "new.jsonl").code == 2
     with pytest.raises(UsageError, match="no labels are planned"):
         jurist.prove(VERSION, store=STORE, trust=True)
-
-
-def test_not_shown_names_it_as_the_next_step() -> None:
-    told = ok(
-        "compile", "may_send.py:judge", "--gold", "gold.jsonl", "--optimizer", "fewshot", "--max-calls", "400"
-    )
-    assert ("jurist prove may-send@2 --rows" in told.people) == ("not shown to be better" in told.people)
