@@ -16,6 +16,7 @@ from .jobs.given import (
     Asking,
     GoldLike,
     JudgeLike,
+    Loading,
     ModelLike,
     Surface,
     budget_of,
@@ -63,12 +64,7 @@ def load(
     model: ModelLike = "offline",
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
-    samples: int | None = None,
-    threshold: float | None = None,
-    concurrency: int = 8,
-    strictness: str | None = None,
-    verifier: ModelLike | None = None,
-    adapter: str | None = None,
+    **options: Unpack[Loading],
 ) -> LoadedJudge:
     """Load a judge that can be called with its inputs.
 
@@ -90,18 +86,7 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    loaded = loaded_of(
-        reference,
-        store_of(store, trust=trust),
-        version=version,
-        model=model,
-        samples=samples,
-        threshold=threshold,
-        concurrency=concurrency,
-        strictness=strictness,
-        verifier=verifier,
-        adapter=adapter,
-    )
+    loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
     warn(loaded.note)
     return loaded
 

@@ -39,13 +39,12 @@ from .history import prompt_diff
 from .inputs import (
     settings_of,
     shares_of,
-    store_of,
     verified,
     verifier_model,
 )
 from .printing import Part, Result, Verbatim, remark
 from .scoring import People
-from .terminal import Bar, Terminal, agree, human
+from .terminal import Terminal, agree, human
 from .watching import Watch
 
 
@@ -235,28 +234,16 @@ def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str,
 
 def choose_candidate(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    with Bar() as bar:
-
-        def begin(words: Sequence[str], estimate: Estimate, rows: int, paid: Mapping[str, int]) -> None:
-            remark(*words)
-            if any(ask.paid for ask in estimate.asks):
-                agree(estimate, paid, yes=options.yes)
-            bar.begin("proving", rows)
-
-        chosen = choose(
-            options.artifact,
-            options.candidate,
-            store_of(options),
-            gold=options.gold,
-            answering=lambda known: known.model(options.api_base, options.timeout),
-            budget=Budget.of(options),
-            concurrency=options.concurrency,
-            force=options.force,
-            resume=options.resume,
-            fresh=options.fresh,
-            begin=begin,
-            tick=bar.step,
-        )
+    chosen = choose(
+        options.artifact,
+        options.candidate,
+        Terminal(options),
+        gold=options.gold,
+        answering=lambda known: known.model(options.api_base, options.timeout),
+        budget=Budget.of(options),
+        concurrency=options.concurrency,
+        force=options.force,
+    )
     card = chosen.artifact.card
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},

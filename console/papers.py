@@ -42,7 +42,7 @@ def three(options: DetectorOptions) -> Result:
         seed=options.seed,
     )
     with paying(work, start_of(options, store)) as job:
-        forecast = work.forecast()
+        forecast = work.foresee()
         agree(forecast, job.paid, yes=options.yes)
         with progress(work.rows, "asking") as step:
             made = work.table(job, step)

@@ -17,14 +17,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ..arguments.artifacts import ChooseOptions
 from ..arguments.compile import CompileOptions, ProveOptions
-from ..arguments.groups import PaidOptions, ScoringOptions
+from ..arguments.groups import PaidOptions, RowOptions, ScoringOptions
 from ..engines.models import Model
 from ..errors import JuristError, UsageError
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate, free
-from ..jobs.experiment import Experiment, foresee
-from ..jobs.given import GoldLike, Surface
+from ..jobs.given import Asked, GoldLike, Surface
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.judge import Judge
 from .inputs import gold_of, start_of, store_of
@@ -139,25 +139,25 @@ class Started(Bar):
 class Terminal(Surface):
     """The surface of a command: remarks and bars on standard error, gold as the options say."""
 
-    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions) -> None:
+    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions | ChooseOptions) -> None:
         store = store_of(options)
         super().__init__(store, start_of(options, store))
         self.forecast: dict[str, Any] = {}
         self._options = options
 
     @contextmanager
-    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
         with paying(work, self.start) as job:
-            estimate = foresee(work)
+            estimate = work.foresee()
             self.forecast = estimate.to_json()
             agree(estimate, job.paid, yes=self._options.yes, notes=self.notes(work))
             with self.counted(title, work.rows) as step:
                 yield job, step
 
-    def notes(self, work: Experiment) -> Sequence[str]:
+    def notes(self, work: Any) -> Sequence[str]:
         """Return what a user should know before it is asked."""
-        return work.remarks
+        return tuple(work.remarks)
 
     def note(self, *notes: str) -> None:
         """Say each."""
@@ -165,6 +165,7 @@ class Terminal(Surface):
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
+        assert isinstance(self._options, RowOptions)
         return gold_of(str(gold), judge, self._options)
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:

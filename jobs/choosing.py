@@ -5,10 +5,11 @@ was, as a new version. That test has been opened before: the new card says how o
 falls with that, so that choosing until something looks better proves nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-from ..engines.meter import Budget
+from ..engines.channel import CallContext
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError
 from ..evaluation.votes import Sampling
@@ -18,7 +19,6 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.naming import judge_of
-from ..keeping.paying import Start, paying
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting, candidate_names
 from ..programs.judge import Judge
@@ -26,6 +26,7 @@ from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of
+from .given import Surface
 from .plan import Plan
 
 _KEPT = (
@@ -43,43 +44,64 @@ class _Again(Plan):
     def fingerprint(self) -> dict[str, Any]:
         return {"choose": self.artifact.sha256, "candidate": self.candidate.id}
 
+    def contest(self, context: CallContext) -> Contest:
+        """Return both prompts; the card's openings of the test count, where the ledger does not know them."""
+        about = self.artifact.about
+        own = self.candidate.id == about.optimizer.candidate
+        return Contest(self, self.job(context), self.candidate, about.test_openings - own)
+
+    @cached_property
+    def _foreseen(self) -> Contest:
+        return self.contest(CallContext.fresh())
+
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about."""
+        return len(self._foreseen.look.cases) * (1 if self._foreseen.same else 2)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What opening the sealed test shows at best, in words."""
+        look = self._foreseen.look
+        rows = f"{len(look.cases)} sealed cases, opening {look.opening} of this test"
+        return f"proving {self.candidate.id} on {rows}", *look.limits(look.cases, self.judge.comparison)
+
+    def foresee(self) -> Estimate:
+        """Estimate what the proof takes."""
+        contest, test = self._foreseen, self._foreseen.look.cases
+        asked = [("judge", contest.basic, self.model)]
+        asked += [("chosen", contest.chosen, contest.model)] * (not contest.same)
+        asks = []
+        for role, asker, model in asked:
+            number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples
+            asks.append(ask_of(role, asker, [model], test, number))
+        return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
+
 
 def choose(
     ref: str,
     candidate: str,
-    store: Store,
+    surface: Surface,
     *,
     gold: str | None = None,
     answering: Callable[[ModelCard], Model] = ModelCard.model,
-    budget: Budget | None = None,
-    concurrency: int = 8,
     force: bool = False,
-    resume: bool = False,
-    fresh: bool = False,
-    begin: Callable[[Sequence[str], Estimate, int, Mapping[str, int]], None] = lambda *opening: None,
-    tick: Callable[[], None] = lambda: None,
+    **settings: Any,
 ) -> Concluded:
     """Make a candidate of an artifact's history the next version, proven on the same sealed test.
 
-    It is named as in the history, or by an unambiguous beginning of its id. The gold is where the card says. ``begin``
-    is told what will be done, what it takes, how many rows are asked, and which answers are paid already.
+    It is named as in the history, or by an unambiguous beginning of its id. The gold is where the card says;
+    ``settings`` are those of the plan that are not on the card.
     """
-    artifact = store.load(ref)
-    card, about = artifact.card, artifact.about
-    plan = _plan(
-        artifact, store, candidate, gold, answering, budget=budget or Budget(), concurrency=concurrency
-    )
+    store, artifact = surface.store, surface.store.load(ref)
+    card = artifact.card
+    plan = _plan(artifact, store, candidate, gold, answering, **settings)
     check_leaks(plan.split, [plan.candidate.state])
-    with paying(plan, Start(root=store.checkpoints, resume=resume, fresh=fresh)) as work:
-        own = plan.candidate.id == about.optimizer.candidate
-        # The card's openings count too, where the ledger does not know them.
-        contest = Contest(plan, plan.job(work.contexts["judge"]), plan.candidate, about.test_openings - own)
-        words, estimate = _opening(contest)
-        begin(words, estimate, len(estimate.asks) * len(contest.look.cases), work.paid)
+    with surface.asking(plan, "proving") as (work, tick):
         optimizer = {**card["optimizer"], "candidate": plan.candidate.id, "chosen_from": artifact.ref}
         kept = {key: card[key] for key in _KEPT if key in card}
         return conclude(
-            contest,
+            plan.contest(work.contexts["judge"]),
             work,
             store,
             f"artifacts choose {artifact.ref}",
@@ -89,26 +111,6 @@ def choose(
             force=force,
             tick=tick,
         )
-
-
-def _opening(contest: Contest) -> tuple[Sequence[str], Estimate]:
-    """Return what opening the sealed test shows at best, in words, and what it takes."""
-    test, plan, look = contest.look.cases, contest.plan, contest.look
-    words = f"proving {contest.candidate.id} on {len(test)} sealed cases, opening {look.opening} of this test"
-    asked = [("judge", contest.basic, plan.model)]
-    asked += [("chosen", contest.chosen, contest.model)] * (not contest.same)
-    asks = tuple(
-        ask_of(
-            role,
-            asker,
-            [model],
-            test,
-            (len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples),
-        )
-        for role, asker, model in asked
-    )
-    estimate = Estimate(what=f"{len(test)} sealed cases", asks=asks, budget=plan.budget)
-    return (words, *look.limits(test, plan.judge.comparison)), estimate
 
 
 def _judge(artifact: Artifact, store: Store) -> Judge:

@@ -163,6 +163,17 @@ class Experiment:
         """How many rows are asked about, over all repeats and contenders."""
         return (len(self.cases) * self.repeats + len(self.aside)) * len(self.contenders)
 
+    def foresee(self) -> Estimate:
+        """Estimate it: contenders x cases x repeats. Sends nothing."""
+        sizes: dict[tuple[str, str, str], Size] = {}
+        asks: list[Ask] = []
+        for name, one in zip(self.names, self.contenders, strict=True):
+            key, asker, number = (one.judge.name, one.state.id, one.adapter), one.asker(), self.questions(one)
+            whole = ask_of(name, asker, one.models, self.cases, (number, number), size=sizes.get(key))
+            sizes[key] = whole.size
+            asks += shared_out(whole, asker, verifier_of(one.judge, one.model, one.verifier), self.cases)
+        return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
+
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats."""
         look = self.look
@@ -271,19 +282,3 @@ def _unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
         f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
         for place, name in enumerate(names)
     )
-
-
-def foresee(experiment: Experiment) -> Estimate:
-    """Estimate an experiment: contenders x cases x repeats. Sends nothing."""
-    sizes: dict[tuple[str, str, str], Size] = {}
-    asks: list[Ask] = []
-    for name, one in zip(experiment.names, experiment.contenders, strict=True):
-        key, asker, number = (
-            (one.judge.name, one.state.id, one.adapter),
-            one.asker(),
-            experiment.questions(one),
-        )
-        whole = ask_of(name, asker, one.models, experiment.cases, (number, number), size=sizes.get(key))
-        sizes[key] = whole.size
-        asks += shared_out(whole, asker, verifier_of(one.judge, one.model, one.verifier), experiment.cases)
-    return Estimate(what=experiment.size, asks=tuple(asks), budget=experiment.budget)

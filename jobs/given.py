@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, get_args
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 import dspy
 
@@ -21,13 +21,14 @@ from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.naming import locate
-from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer, Sink
 from ..programs.judge import Judge
 from ..report.progress import counted, shown
 from .comparing import Comparing, Evaluating
 from .compiling import Compiled
+from .estimate import Estimate
 from .experiment import Answers, Experiment
 from .hardening import Hardening
 from .plan import Plan
@@ -239,6 +240,21 @@ def warn(*notes: str) -> None:
         warnings.warn(in_python(said), stacklevel=depth + 1)
 
 
+class Asked(Work, Protocol):
+    """Work whose end is foreseen before it asks about rows."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+
+    def foresee(self) -> Estimate:
+        """Estimate it. Sends nothing."""
+
+
 class Surface:
     """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
 
@@ -273,7 +289,7 @@ class Surface:
             yield taking, lambda paid: None
 
     @contextmanager
-    def asking(self, work: Experiment, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row."""
         with paying(work, self.start) as job, self.counted(title, work.rows) as step:
             yield job, step

@@ -170,7 +170,7 @@ class Detectors(Experiment):
         """Return what makes this the same table when it is started again, as JSON values."""
         return {**super().fingerprint(), "strictness": self.strictness}
 
-    def forecast(self) -> Estimate:
+    def foresee(self) -> Estimate:
         """Estimate calls, tokens and cost."""
         parts = []
         for name, one, plan in zip(self.names, self.contenders, self.plans, strict=True):
