@@ -104,3 +104,7 @@ class TrainingOptions(
     max_tokens: int | None = option(
         "N", "leave out longer examples; an estimate, about four letters a token", type=whole
     )
+    sizes: str | None = option(
+        "N,N,...",
+        "also files with so many of the groups each, every one inside the next (CogniBench, Figure 12)",
+    )

@@ -41,6 +41,7 @@ class GenerateOptions(
         "refuse documents that are not in it (default: each document's own)", "auto"
     )
     per_document: int = option("N", "dialogues for each document and topic", 1)
+    per_topic: int | None = option("N", "N documents of each topic at random (default: all)", type=whole)
     attempts: int = option("N", "how often one turn may be asked for", 3)
     max_rejected: float = allowed(
         0.5, "share of rejected and failed dialogues above which the exit code is 3"
@@ -145,7 +146,7 @@ class AssessOptions(
     command="assess",
     does="assess.assess_",
     helps={
-        "temperature": "of the models, 0 to 2 (default: 0.7)",
+        "temperature": "of the models, 0 to 2 (default: 1 with --top-p 0.7 as C-FAITH, 0.3 as FAITHQA, else 0.7)",
         "concurrency": "answers in flight at once (default: 8)",
         "calls": _LIMIT,
     },
@@ -188,6 +189,12 @@ class AssessOptions(
         "(default: the latest compiled fact-check, else fact-check:basic)",
     )
     limit: int | None = option("N", "the first N prompts only", type=whole)
+    per_cell: int | None = option(
+        "N",
+        "of a benchmark of jurist generate faithqa, N queries of each task, topic and difficulty at random (the "
+        "paper: 150)",
+        type=whole,
+    )
     words: str = option("MIN-MAX", "length the models are asked for", "40-200")
     unanswered: Literal["apart", "wrong"] = choice(
         "on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count "

@@ -159,6 +159,9 @@ class Endpoint(TimeLimit):
         "--api-key-env NAME", "environment variable that holds its key (default: the provider's)"
     )
     temperature: float | None = option("T", "0 to 2 (default: 0 for one draw of each row, 0.7 for several)")
+    top_p: float | None = option(
+        "P", "draw tokens from this share of their probability, 0 to 1 (default: the provider's)", type=share
+    )
     max_tokens: int | None = option(
         "N",
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",

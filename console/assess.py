@@ -78,12 +78,12 @@ def assess_(options: AssessOptions) -> Result:
 def _work(options: AssessOptions) -> tuple[AssessedModels[Any], Show]:
     """Return what is asked of whom, by what the benchmark holds, and what shows it."""
     if items := items_of_benchmark(options.benchmark):
-        _unused(options, "words", "fact_judge")
+        _unused(options, "words", "fact_judge", "per_cell")
         return _items(options, items)
     if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
         _unused(options, "words", "calibration")
         return _queries(options)
-    _unused(options, "fact_judge")
+    _unused(options, "fact_judge", "per_cell")
     return _sentences(options)
 
 
@@ -189,7 +189,7 @@ def _items(options: AssessOptions, items: tuple[Item, ...]) -> tuple[ItemAssessm
     check_compares(judge)  # before its gold is read as the calibration
     work = ItemAssessment(
         items=items[: options.limit],
-        targets=tuple(target_of(options, name) for name in options.models),
+        targets=tuple(target_of(options, name, 1.0, 0.7) for name in options.models),
         judge=judge,
         calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
         unanswered=options.unanswered,
@@ -308,8 +308,8 @@ def _queries(options: AssessOptions) -> tuple[QueryAssessment, Show]:
     if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     work = QueryAssessment(
-        questions=read_questions(options.benchmark)[: options.limit],
-        targets=tuple(target_of(options, name) for name in options.models),
+        questions=read_questions(options.benchmark, options.per_cell, options.seed)[: options.limit],
+        targets=tuple(target_of(options, name, 0.3) for name in options.models),
         judge=judge,
         facts=facts.with_model(labelling_model(options)),
         concurrency=options.concurrency,

@@ -234,6 +234,7 @@ def _dialogues(options: GenerateOptions) -> Generation:
         topics=tuple(topic.strip() for topic in options.topics.split(",")) if options.topics else (),
         language=options.language,
         copies=options.per_document,
+        per_topic=options.per_topic,
     )
     model = default_temperature(Model.of(options, name=options.model), 2)
     return dialogue_job(

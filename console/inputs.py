@@ -151,10 +151,13 @@ def labelling_model(options: LabellerOptions) -> Model:
     )
 
 
-def target_of(options: AssessOptions, name: str) -> Model:
-    """Return a model that is assessed: each reply is one draw, as a user would get it."""
+def target_of(
+    options: AssessOptions, name: str, temperature: float | None = None, top_p: float | None = None
+) -> Model:
+    """Return a model that is assessed, drawing as the paper's models do where the options say nothing else."""
     asked = replace(options, api_base=None) if name == OFFLINE else options
-    return default_temperature(Model.of(asked, name=name), 2)
+    asked = replace(asked, top_p=asked.top_p if name == OFFLINE or asked.top_p is not None else top_p)
+    return default_temperature(Model.of(asked, name=name), 2, temperature)
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:

@@ -34,7 +34,9 @@ def content_of(request: Request) -> dict[str, Any]:
         "max_tokens": config.max_tokens,
         "seed": config.seed,
         "response_format": config.response_format,
-        **({} if config.logprobs is None else {"logprobs": config.logprobs}),
+        **{
+            name: given for name in ("logprobs", "top_p") if (given := getattr(config, name)) is not None
+        },  # requests of before have neither
     }
 
 

@@ -45,6 +45,7 @@ class Model(EndpointSettings):
         name: ``offline`` or a DSPy model string.
         api_base: address of an OpenAI-compatible server.
         temperature: 0 to 2; ``None`` leaves it to the provider.
+        top_p: share of the probability that tokens are drawn from, 0 to 1; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
         patience: seconds that the endpoint is waited for where it has answered before and nobody is there; 0 for none.
@@ -88,10 +89,9 @@ class Model(EndpointSettings):
             )
         if self.api_base is not None:
             self._check_address(self.api_base)
-        if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise UsageError(
-                f"temperature {self.temperature} is out of range", hint="give a number from 0 to 2"
-            )
+        for name, given, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
+            if given is not None and not 0 <= given <= most:
+                raise UsageError(f"{name} {given} is out of range", hint=f"give a number from 0 to {most}")
 
     @classmethod
     def of_lm(cls, lm: dspy.LM) -> "Model":
@@ -101,7 +101,7 @@ class Model(EndpointSettings):
             UsageError: it has settings that jurist does not send, or a key that no environment variable holds.
         """
         told = {name: value for name, value in lm.kwargs.items() if value is not None}
-        key, taken = told.pop("api_key", None), {"api_base", "temperature", "max_tokens", "timeout"}
+        key, taken = told.pop("api_key", None), {"api_base", "temperature", "top_p", "max_tokens", "timeout"}
         names = [
             name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))
         ]
@@ -207,7 +207,7 @@ def connect(
         f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm, model.patience)
     )
     name = "jurist/offline" if model.offline else "jurist/local" if model.classifier else model.name
-    settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
+    settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
         given = {key: value for key, value in settings.items() if value is not None}
         return Channel(inner, context, purpose, pace).lm(name, **given)

@@ -62,7 +62,7 @@ _MARKED: Final = "anthropic/"
 _READS: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
 _BYTES: Final = 6.0  # of a token, more than texts of any language have
 _SLACK: Final = 1.25
-_PARAMETERS: Final = ("temperature", "logprobs")
+_PARAMETERS: Final = ("temperature", "top_p", "logprobs")
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
 

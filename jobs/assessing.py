@@ -107,7 +107,9 @@ class AssessedModels(ABC, Generic[Found]):
         return {
             "job": "assess",
             "asked": job_id({"asked": [[dict(one.inputs), one.group, one.draw] for one in self.asked]}),
-            "targets": [[one.name, one.api_base, one.temperature, one.max_tokens] for one in self.targets],
+            "targets": [
+                [one.name, one.api_base, one.temperature, one.top_p, one.max_tokens] for one in self.targets
+            ],
             "prompt": PromptState.of(self.answering.basic()).id,
             "judge": self.judge.fingerprint(),
             **self.settings,

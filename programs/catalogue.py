@@ -22,17 +22,19 @@ from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
 from .judge_files import JudgeFile
 from .plugins import UNLOADABLE, Registry
-from .staged import COGNIBENCH_STAGED
+from .staged import COGNIBENCH_STAGED, COGNIBENCH_TAGS_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
-from .tiers import TIER
+from .tiers import TIER, TIER_DIRECT
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
     COGNIBENCH_TAGS,
     COGNIBENCH_STAGED,
+    COGNIBENCH_TAGS_STAGED,
     STATEMENT_TYPE,
     FACTUAL,
     TIER,
+    TIER_DIRECT,
     DETECTOR,
     *FECT_JUDGES,
     *FAITHQA_JUDGES,

@@ -49,6 +49,12 @@ def _case(row: FectRow) -> Case:
 
 _VALUES: Final = {"factual": True, "non_factual": False}
 _POSITIVE: Final = frozenset({"non_factual"})
+_SETTLED: Final[dict[Policy, str]] = {
+    "label": "the label counts, as in the paper",
+    "units": "the units count",
+    "abstain": "neither counts",
+}
+"""What becomes of a label that its units contradict."""
 
 FECT = Judge(
     name="fect",
@@ -91,8 +97,6 @@ FECT_3D_REASONING = replace(
         fails="non_factual",
     ),
 )
-FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING)
-"""The four prompts of section 3.1: the same rows, labels and metric."""
 
 
 def settling(policy: Policy) -> Judge:
@@ -104,5 +108,12 @@ def settling(policy: Policy) -> Judge:
     answer = FECT_3D_REASONING.answer
     assert isinstance(answer, Verified)
     return replace(
-        FECT_3D_REASONING, name=f"{FECT_3D_REASONING.name}-{policy}", answer=replace(answer, policy=policy)
+        FECT_3D_REASONING,
+        name=f"{FECT_3D_REASONING.name}-{policy}",
+        description=f"{FECT_3D_REASONING.description}; {_SETTLED[policy]}",
+        answer=replace(answer, policy=policy),
     )
+
+
+FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING, settling("label"))
+"""The four prompts of section 3.1, the same rows, labels and metric; the last as the paper reads it."""

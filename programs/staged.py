@@ -9,14 +9,23 @@ one of the ``cognibench`` judge: one of seven labels for each sentence.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import dspy
 
 from ..cases import Case, Label
-from ..signatures.cognibench import TIERS, TagStatements, TierStatements
+from ..signatures.cognibench import (
+    ECHO_LABELS,
+    TIERS,
+    EchoTags,
+    TagStatements,
+    TierOrFact,
+    TierStatements,
+)
 from .answers.base import by_number, member
-from .cognibench import COGNIBENCH
+from .answers.sentences import PerSentence
+from .answers.tags import Tagged
+from .cognibench import COGNIBENCH, verdict_word
 from .state import Demo
 from .stepwise import Steps, Stepwise
 
@@ -79,4 +88,69 @@ COGNIBENCH_STAGED = replace(
     description="CogniBench in two stages: what every sentence is, then the tier of the cognitive ones",
     program=TagThenTier,
     demonstrations=_demonstrations,
+)
+
+
+_ECHO: Final = PerSentence(
+    field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"}), form=Tagged()
+)
+_FACTS: Final = {"faithful": "faithful", "hallucinated": "invented"}
+
+
+class EchoThenTier(Stepwise):
+    """The paper's two stages: three tags around the echoed sentences (``tag``), then tiers of all but irrelevant ones.
+
+    The second stage decides what a cognitive sentence is; of a fact the tag counts.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tag = dspy.Predict(EchoTags)
+        self.tier = dspy.Predict(TierOrFact)
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Tag all, then ask for the tiers of those that say something."""
+        lines = str(inputs["sentences"]).split("\n")
+        texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
+        shown = _ECHO.render({"sentences": list(texts.values())})
+        said = dict((yield self.tag, {**inputs, **shown}).items())
+        tags = dict(zip(texts, _ECHO.read(said, {"sentences": list(texts.values())}).values, strict=True))
+        left = _lines(inputs["sentences"], [n for n, tag in tags.items() if tag in _FACTS])
+        tiers = _labels((yield self.tier, {**inputs, "sentences": left})) if left else {}
+
+        def label(n: int, tag: Label | None) -> Label | None:
+            tier = (
+                tiers.get(n) if tag in _FACTS else tag
+            )  # a sentence that the second stage leaves out has no label
+            return _FACTS[str(tag)] if tier == "fact" else tier
+
+        return dspy.Prediction(labels=_items((n, label(n, tag)) for n, tag in tags.items()))
+
+
+def _echoed(case: Case) -> dict[str, Demo]:
+    """Return what gold says of each stage: a cognitive sentence is tagged as its tier is judged."""
+    if case.gold is None:
+        raise ValueError(f"case {case.id} has no gold labels")
+    inputs, labels = COGNIBENCH_STAGED.values(case.inputs), dict(enumerate(case.gold, 1))
+    tags = tuple(label and verdict_word(label) for label in case.gold)
+    shown = _ECHO.render({"sentences": case.inputs["sentences"]})
+    demos: dict[str, Demo] = {"tag": {**inputs, **shown, "labels": _ECHO.example(tags, case.inputs)}}
+    told = {
+        n: label if label in TIERS else "fact"
+        for n, label in labels.items()
+        if label not in (None, "irrelevant")
+    }
+    if told:
+        chosen = _lines(inputs["sentences"], told)
+        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(told.items())}
+    return demos
+
+
+COGNIBENCH_TAGS_STAGED = replace(
+    COGNIBENCH_STAGED,
+    name="cognibench-tags-staged",
+    variant="tags-staged",
+    description="CogniBench as the paper labels: three tags around the echoed sentences, then the tiers",
+    program=EchoThenTier,
+    demonstrations=_echoed,
 )

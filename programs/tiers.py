@@ -7,6 +7,7 @@ its own with its reason; a reply that cannot be read makes the whole sample
 unusable.
 """
 
+from dataclasses import replace
 from typing import Any, Final
 
 import dspy
@@ -98,4 +99,12 @@ TIER = Judge(
     demonstrations=_demonstrations,
     expand=BySentence(field="tier", labels={tier: tier for tier in TIERS}),
     bundled="cognibench-mini",
+)
+TIER_DIRECT = replace(
+    TIER,
+    name="tier-direct",
+    variant="direct",
+    description="CogniBench: the same tier, chosen among the four in one call (the other line of Table 1)",
+    program=None,
+    demonstrations=None,
 )

@@ -67,6 +67,8 @@ Faithfulness = Literal["faithful", "invented"]
 Tier = Literal["misleading", "speculative", "reliable", "irrefutable"]
 StageLabel = Literal["irrelevant", "faithful", "invented", "cognitive"]
 TIERS: tuple[str, ...] = get_args(Tier)
+ECHO_LABELS = ("irrelevant", "faithful", "hallucinated")
+"""The three tags of the paper's first stage (section 3.1, table 6)."""
 STAGE_LABELS: tuple[str, ...] = get_args(StageLabel)
 
 
@@ -190,6 +192,23 @@ class TagStatements(_WholeResponse):
     )
 
 
+class EchoTags(_AboutReference):
+    """Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.
+
+    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
+    It is faithful if the reference supports all of it, or if it is an inference, explanation or assessment that
+    follows from what the reference says.
+    It is hallucinated if any part of it is not in the reference or contradicts it, however true it may be, or if it
+    is an opinion or judgement that the reference gives no grounds for.
+    """
+
+    sentences: str = dspy.InputField(desc="the response, one sentence per line, each between <> and </>")
+    labels: str = dspy.OutputField(
+        desc="all these sentences in the same order, each copied word for word between tags of its label, such as "
+        "<faithful>...</faithful>; the label is one of: " + "; ".join(ECHO_LABELS)
+    )
+
+
 class TierTag(pydantic.BaseModel):
     """The tier of one numbered sentence."""
 
@@ -209,5 +228,26 @@ class TierStatements(_AboutReference):  # noqa: D101 - its docstring ends with t
     )
     labels: list[TierTag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n as given and its label, one of: "
+        + "; ".join(TIERS)
+    )
+
+
+class FactOrTier(pydantic.BaseModel):
+    """What one numbered sentence states: a fact, or something of a tier."""
+
+    n: int
+    label: Literal["fact"] | Tier
+
+
+class TierOrFact(TierStatements):  # noqa: D101 - its docstring ends with the tests that it shares
+    __doc__ = f"""Give every numbered sentence its tier, or say that it states a plain fact.
+
+    It is a fact if it reports something as the reference would, whether that is true or not. Else it infers,
+    explains, evaluates or advises; ask in turn, and stop at the first no:
+    {_TESTS}
+    """
+
+    labels: list[FactOrTier] = dspy.OutputField(  # type: ignore[assignment]
+        desc="exactly one item for each numbered sentence, with its number n as given and its label, one of: fact; "
         + "; ".join(TIERS)
     )

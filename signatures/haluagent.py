@@ -119,7 +119,8 @@ class HallucinationCheck(dspy.Signature):
 
     Yes, if it replies to the question, goes against the document and the correct answer, and sounds reasonable to
     somebody who does not know the document. No, if it says what the correct answer says, does not reply to the
-    question, or makes no sense. Uncertain, if you cannot tell.
+    question, gives another kind of thing than the one that is asked for, is not grammatical, or makes no sense.
+    Uncertain, if you cannot tell.
     """
 
     knowledge: str = dspy.InputField(desc="the document, to be taken as true")
@@ -185,7 +186,8 @@ relation 关系错误：事物之间的关系说错。spatiotemporal 时空幻�
     HallucinationCheck: """检查一个幻觉答案是否可用：它是错的，但看起来是对问题的合理回复。
 
 如果它回复了问题，与文档和正确答案相违背，并且不了解文档的人会觉得合理，则为 yes。
-如果它说的和正确答案一样、没有回复问题或者不通，则为 no。无法判断则为 uncertain。""",
+如果它说的和正确答案一样、没有回复问题、说的不是所问的那一类事物、不合语法或者不通，则为 no。
+无法判断则为 uncertain。""",
     LabelCheck: """检查幻觉答案是否属于所标的类型。
 
 如果问题、正确答案和幻觉答案满足定义的每一个条件，则为 yes；有一个不满足则为 no；无法判断则为 uncertain。""",

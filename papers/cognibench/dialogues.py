@@ -54,6 +54,9 @@ class DialogueSpec:
     topics: tuple[str, ...] = ()  # one dialogue for each document and topic; empty: its own title or topic
     language: Language = "auto"  # ``auto`` is the document's
     copies: int = 1  # dialogues for each document and topic
+    per_topic: int | None = (
+        None  # so many documents of each topic at random, for uniform topics; ``None``: all
+    )
 
     def __post_init__(self) -> None:
         """Refuse what makes no dialogue."""
@@ -70,7 +73,7 @@ def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> list[
     told by its words. ``draw`` is the sample number of all calls of a dialogue: other dialogues are other draws.
     """
     rows = list[dict[str, Any]]()
-    for document in documents:
+    for document in documents if spec.per_topic is None else _uniform(documents, spec.per_topic, seed):
         share = chinese_share(document.text)
         if (spec.language == "zh" and share < _MIXED) or (spec.language == "en" and share > 1 - _MIXED):
             raise UsageError(
@@ -103,6 +106,25 @@ def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> list[
         twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
     return rows
+
+
+def _uniform(documents: Sequence[Document], per_topic: int, seed: int) -> list[Document]:
+    """Return so many documents of each topic (appendix A.6); which ones follows from the seed and their ids."""
+
+    def lot(document: Document) -> str:
+        return hashlib.sha256(f"{seed}/{document.id}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    topics = Counter[str]()
+    drawn = set[str]()
+    for document in sorted(documents, key=lot):
+        topics[document.topic] += 1
+        drawn |= {document.id} if topics[document.topic] <= per_topic else set()
+    if short := [topic or "no topic" for topic, count in topics.items() if count < per_topic]:
+        raise UsageError(
+            f"there are fewer than {per_topic} documents of {', '.join(sorted(short))}",
+            hint=f"give a --per-topic of {min(topics.values())} or less, or more documents",
+        )
+    return [document for document in documents if document.id in drawn]
 
 
 def dialogue_job(

@@ -4,6 +4,7 @@ Every response is marked on the constraints that the benchmark holds for its que
 against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
 """
 
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -172,8 +173,19 @@ def is_benchmark(source: str) -> bool:
     return bool(rows) and {"task", "query", "constraints"} <= set(rows[0][1])
 
 
-def read_questions(source: str) -> tuple[Question, ...]:
-    """Read a benchmark."""
-    return read_typed(
+def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> tuple[Question, ...]:
+    """Read a benchmark, or of each task, topic and difficulty so many questions at random (section 6)."""
+    questions: tuple[Question, ...] = read_typed(
         source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
     )
+    if per_cell is None:
+        return questions
+    cells: dict[tuple[str, ...], list[str]] = {}
+    for one in questions:
+        cells.setdefault((one.task, one.topic, one.difficulty), []).append(one.id)
+    drawn = {
+        name
+        for cell, names in cells.items()
+        for name in random.Random(f"{seed}/{cell}").sample(names, min(per_cell, len(names)))
+    }
+    return tuple(one for one in questions if one.id in drawn)

@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from ...errors import UsageError
 from ...gold.documents import Document
 from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...text.tables import table
+from .retrieval import Passages, indexed
 
 SHARES: Final[Mapping[str, float]] = {
     "fact": 3000,
@@ -51,10 +53,25 @@ def plan_rows(
         if task in ("story", "poem"):
             row = _creative(draw, sorted({one.language for one in documents}), task)
         elif task in ANALYSIS:
-            row = _about(draw, draw.sample(draw.choice(wide), ARTICLES), task)
+            row = _about(draw, _near(draw, tuple(draw.choice(wide))), task)
         else:
             row = _about(draw, [draw.choice(documents)], task)
         yield {"id": f"{task}-{number:05}", "task": task, **row}
+
+
+@cache
+def _index(documents: tuple[Document, ...]) -> Passages:
+    return indexed(tuple(one.text for one in documents))
+
+
+def _near(draw: random.Random, documents: tuple[Document, ...]) -> list[Document]:
+    """Return a document at random and those nearest to it (appendix A.6.2 finds its reports by retrieval), mixed."""
+    first = draw.choice(documents)
+    others = [one for one in documents if one is not first]
+    nearest = _index(documents).search(first.text, most=len(documents))
+    ranks = {text: rank for rank, text in enumerate(nearest)}
+    others.sort(key=lambda one: ranks.get(one.text, len(ranks)))
+    return draw.sample([first, *others[: ARTICLES - 1]], ARTICLES)
 
 
 def _about(draw: random.Random, chosen: Sequence[Document], task: str) -> dict[str, Any]:

@@ -57,6 +57,11 @@ def passages_of(path: str) -> Passages:
     )
     if not texts:
         raise UsageError(f"{path}: there is no text", hint="name a folder of .txt, .md or JSON lines files")
+    return indexed(texts)
+
+
+def indexed(texts: tuple[str, ...]) -> Passages:
+    """Return texts with their index."""
     index = bm25s.BM25()
     words = [list(content_terms(text)) or [""] for text in texts]
     index.index(words, show_progress=False, leave_progress=False)

@@ -31,6 +31,7 @@ from ...signatures.haluagent import (
 )
 from ...text.measures import letters
 from ...text.sentences import split
+from ...text.tables import table
 from ...text.terms import content_terms, numbers
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
@@ -112,20 +113,27 @@ Language = Literal["en", "zh"]
 
 
 class HaluAgent(Stepwise):
-    """Writes and verifies the items of one passage."""
+    """Writes and verifies the items of one passage; the prompt of every step begins with an example (section 3.1)."""
 
     def __init__(self, language: Language = "en") -> None:
         super().__init__()
 
-        def asking(signature: type[dspy.Signature]) -> dspy.Predict:
-            return dspy.Predict(chinese(signature) if language == "zh" else signature)
+        def asking(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
+            predictor = dspy.Predict(chinese(signature) if language == "zh" else signature)
+            example = table(__package__, "examples")[language][name]
+            if "type" in example:
+                example = {**example, "definition": definition(example["type"], language)}
+            predictor.demos = [dspy.Example(**example).with_inputs(*signature.input_fields)]
+            return predictor
 
-        self.question = asking(WriteQuestion)
-        self.hallucinations = asking(WriteHallucinations)
-        self.label = asking(LabelHallucinations)
-        self.answer_check = verifier(asking(AnswerCheck))
-        self.hallucination_checks = [verifier(asking(HallucinationCheck)) for _ in range(ANSWERS)]
-        self.label_checks = [verifier(asking(LabelCheck)) for _ in range(ANSWERS)]
+        self.question = asking("question", WriteQuestion)
+        self.hallucinations = asking("hallucinations", WriteHallucinations)
+        self.label = asking("label", LabelHallucinations)
+        self.answer_check = verifier(asking("answer_check", AnswerCheck))
+        self.hallucination_checks = [
+            verifier(asking("hallucination_check", HallucinationCheck)) for _ in range(ANSWERS)
+        ]
+        self.label_checks = [verifier(asking("label_check", LabelCheck)) for _ in range(ANSWERS)]
 
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""

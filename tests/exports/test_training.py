@@ -292,3 +292,11 @@ def test_the_script_leaves_out_what_would_be_cut(short: Path, tmp_path: Path) ->
     asked = ["--train", str(short), "--output", str(tmp_path / "o"), "--model", str(model)]
     with pytest.raises(SystemExit, match="all 12 examples have more than 20 tokens"):
         script["main"]([*asked, "--max-length", "20"])
+
+
+def test_smaller_files_hold_whole_groups_and_stand_inside_the_next(tmp_path: Path) -> None:
+    asked = ("export", "training", "--input", "cognibench-mini", "--part", "all", "--output", "t.jsonl")
+    assert main([*asked, "--sizes", "2,5"]) == 0
+    whole, five, two = (Path(name).read_text().splitlines() for name in ("t.jsonl", "t-5.jsonl", "t-2.jsonl"))
+    assert set(two) < set(five) < set(whole)
+    assert main([*asked, "--sizes", "0"]) == main([*asked, "--sizes", "9999"]) == 2

@@ -109,3 +109,10 @@ def test_each_verifier_has_gold_that_two_passes_labelled(judge):
     gold = Gold.load(judge.bundled, judge)
     assert len(gold.cases) == 60
     assert all(set(case.ratings) == {"first", "second"} for case in gold.cases)
+
+
+@pytest.mark.parametrize("name", ["haluagent", "haluagent-zh"])
+def test_the_prompt_of_every_step_has_an_example_with_all_fields(name: str) -> None:
+    for predictor in all_predictors(find(name).basic()):
+        (demo,) = predictor.demos
+        assert set(demo.keys()) == set(predictor.signature.fields)

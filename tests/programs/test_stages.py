@@ -20,9 +20,11 @@ from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
+from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
 from jurist.programs.state import PromptState
 from jurist.programs.strictness import LEVELS, with_strictness
 from jurist.programs.tiers import STEPS, TIER, decisions
+from jurist.programs.together import asking_of
 from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import LABELS, TIERS
 
@@ -256,3 +258,43 @@ def test_messages_refuse_several_prompts_and_markdown_shows_them_in_order() -> N
         page = export(state, judge, "markdown")
         places = [page.index(f"## Instruction of `{step}`") for step in steps]
         assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("tags", "tiers", "labels"),
+    [
+        ("irrelevant faithful hallucinated", {2: "fact", 3: "fact"}, ["irrelevant", "faithful", "invented"]),
+        (
+            "irrelevant faithful hallucinated",
+            {2: "reliable", 3: "speculative"},
+            ["irrelevant", "reliable", "speculative"],
+        ),
+        ("faithful faithful faithful", {1: "fact", 3: "irrefutable"}, ["faithful", None, "irrefutable"]),
+        ("irrelevant irrelevant irrelevant", None, ["irrelevant"] * 3),
+    ],
+)
+def test_three_tags_then_tiers_of_all_that_says_something(
+    tags: str, tiers: Any, labels: list[str | None]
+) -> None:
+    texts = ["Hello.", "It closed in 1911.", "It hurt the town."]
+    case = TAGS_STAGED.case({"reference": "The mill closed in 1911.", "sentences": texts})
+    echo = "\n".join(f"<{tag}>{text}</{tag}>" for tag, text in zip(tags.split(), texts, strict=True))
+    asked: list[str] = []
+
+    def answer(request: Any) -> str:
+        user = user_of(request)
+        asked.append(field_of(user, "sentences"))
+        said = [{"n": n, "label": label} for n, label in (tiers or {}).items()]
+        return reply("chat", labels=echo if len(asked) == 1 else json.dumps(said))
+
+    lm = lm_of(Scripted(answer), context_with())
+    program = TAGS_STAGED.basic()
+    with asking_of(lm, "chat"):
+        said = program(**TAGS_STAGED.values(case.inputs))
+    assert list(TAGS_STAGED.read(said, case.inputs).values) == labels
+    kept = [
+        f"{n}. {text}"
+        for n, (tag, text) in enumerate(zip(tags.split(), texts, strict=True), 1)
+        if tag != "irrelevant"
+    ]
+    assert asked[1:] == (["\n".join(kept)] if kept else [])
