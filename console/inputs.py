@@ -115,21 +115,18 @@ def judge_of(
     model: str,
     **others: Any,
 ) -> LoadedJudge:
-    """Return a judge for a model, with the samples of the options or those it was proven with."""
-    names = ("samples", "threshold", "concurrency", "strictness")
+    """Return a judge as the options say, or as it was proven, for a model whose settings are open yet."""
+    names, adapter = ("samples", "threshold", "concurrency", "strictness"), None
     about = {name: getattr(options, name) for name in names} | others
-    return load_judge(reference, store=store, model=Model(name=model), **about)
-
-
-def judge_for(reference: str, options: JudgingOptions, store: Store, model: str) -> LoadedJudge:
-    """Return a judge as the options say, for a model whose settings are open yet."""
-    verifier = verifier_model(options, options.timeout, options.seed)
-    return judge_of(reference, options, store, model, verifier=verifier).with_adapter(options.adapter)
+    if isinstance(options, JudgingOptions):
+        adapter = options.adapter
+        about["verifier"] = verifier_model(options, options.timeout, options.seed)
+    return load_judge(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    loaded = judge_for(reference, options, store, options.model)
+    loaded = judge_of(reference, options, store, options.model)
     name = loaded.model.name if loaded.named else options.model
     return loaded.with_model(Model.of(options, name=name))
 

@@ -28,7 +28,7 @@ from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_l
 from ..report.table import table
 from ..report.views import comparison_sections, evaluation_sections
 from ..text.attacks import suite
-from .inputs import judge_for, loaded_of, models_of
+from .inputs import judge_of, loaded_of, models_of
 from .printing import Part, Result, remark, write_json, write_text
 from .terminal import Terminal
 
@@ -111,7 +111,7 @@ def compare(options: CompareOptions) -> Result:
     judges = [
         one
         for reference in options.judges
-        for judge in [judge_for(reference, options, terminal.store, options.names[0])]
+        for judge in [judge_of(reference, options, terminal.store, options.names[0])]
         for one in judge.on(models_of(options, judge), draws=options.repeats)
     ]
     compare_judges(

@@ -11,12 +11,10 @@ from typing import Any
 
 from ..engines.models import same_model
 from ..errors import OptimizerError, plural
-from ..evaluation.proof import Proof
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
 from ..gold.splits import Split
 from ..gold.writing import check_files
-from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.loading import LoadedJudge, load_judge
@@ -27,13 +25,13 @@ from ..optimizers.registry import make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
-from .conclusion import Contest, conclude
+from .conclusion import Concluded, Contest, conclude
 from .looking import proof_of
 from .plan import Plan, check_showable, foresee_compilation
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Compiled:
+class Compiled(Concluded):
     """What a compilation leaves. It can be called like the judge: with what was compiled, better or not.
 
     Attributes:
@@ -44,10 +42,7 @@ class Compiled:
         judge: the compiled judge, with the model it was compiled for.
     """
 
-    artifact: Artifact
-    proof: Proof
     result: Result
-    latest: bool
     judge: LoadedJudge
 
     def __call__(self, **inputs: Any) -> Verdict:

@@ -110,11 +110,6 @@ class Gating(Comparing):
     criteria: Criteria = field(default_factory=Criteria)
     itself: bool = False  # whether that one is the judge itself, which is asked once
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
-        return tuple(one.note for one in self.contenders)
-
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""

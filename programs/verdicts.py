@@ -78,15 +78,12 @@ class Verdict:
     def _repr_html_(self) -> str:
         facts: dict[str, object] = {"error": self.error, "reasoning": self.reasoning}
         for place, value in enumerate(self.values):
-            votes = (
-                ", ".join(f"{name} {count}" for name, count in self.votes[place].items())
-                if self.votes
-                else ""
-            )
-            shares = self.probabilities[place] if self.probabilities else {}
-            chances = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-            said = "; ".join(part for part in (str(value), votes and f"votes {votes}", chances) if part)
-            facts[str(place + 1) if len(self.values) > 1 else "value"] = said
+            told = [str(value)]
+            if self.drawn > 1 and self.votes:
+                told += [f"{name} {plural(count, 'vote')}" for name, count in self.votes[place].items()]
+            if self.measured:
+                told += [f"{name} {share:.2f}" for name, share in self.probabilities[place].items()]
+            facts[str(place + 1) if len(self.values) > 1 else "value"] = "; ".join(told)
         return facts_html(f"{self.status}, {plural(self.drawn, 'sample')}", facts)
 
     @property

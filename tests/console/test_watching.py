@@ -214,28 +214,6 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
         assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
 
 
-def test_the_table_shows_candidates_best_spend_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = io.StringIO()
-    monkeypatch.setattr("jurist.console.watching._REFRESH", 0.01)
-    monkeypatch.setattr("jurist.console.watching._LOOK", 0.01)
-    monkeypatch.setattr(
-        "jurist.console.compile.human", lambda: Console(file=out, width=150, force_terminal=True)
-    )
-    ok(*OPRO, "--max-cost", "5")
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
-    assert "fect on gold, opro: optimizing" in shown
-    assert re.search(r"candidate +source +parent +train f1 +dev f1 +gain \[95 %\]", shown)
-    assert re.search(
-        r"\* [a-z-]+(?:-\d+)? +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 9/9 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
-    )
-    assert re.search(
-        r"best so far: [a-z-]+(?:-\d+)?, f1 on dev \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]; \d+ cand", shown
-    )
-    assert re.search(r"spent: \d+ of 4000 calls, \d+ tokens, 0\.0000 of 5 USD", shown)
-    assert re.search(r"elapsed 0:00:\d\d, left (\?|at most \d:\d\d:\d\d)", shown)
-    assert "\x1b[?25h" in out.getvalue(), "the cursor is shown again"
-
-
 def _terminal(argv: list[str], until: Callable[[], bool]) -> tuple[int, str]:
     """Run a command in a pseudo-terminal; press Ctrl-C when ``until`` says so."""
     pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
@@ -269,6 +247,8 @@ def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> Non
     assert "Traceback" not in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown again"
     said = " ".join(shown.split())
+    assert "optimizing" in said
+    assert "the display stopped" not in said
     assert "stopped by Ctrl-C; best so far: " in said
     assert " paid answers are kept in " in said
     ok(*argv, "--resume")

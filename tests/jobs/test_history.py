@@ -10,7 +10,6 @@ import pytest
 from judges import changed
 from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 
-from jurist.console.history import chart
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
@@ -122,20 +121,6 @@ def test_what_was_estimated_comes_before_what_was_counted() -> None:
     assert found.tried == ((10, 0.5), (40, 0.45), (60, 0.7), (90, 0.6), (90, 0.65))
     assert (found.basic, found.chosen, found.best[-1]) == (0.5, (60, 0.7), (95, 0.7))
     assert "0.700 ± 0.100" in show("fect", "--history").out
-
-
-def test_the_chart_in_text() -> None:
-    saved(*ROWS)
-    lines = list(chart(curve(Store("compiled").load("fect"))))
-    top, bottom = lines[1], lines[-3]
-    assert top.startswith("  0.800 |")
-    assert bottom.startswith("  0.400 |")
-    assert top.rstrip().endswith("X" + "=" * (len(top.rstrip()) - top.index("X") - 1))
-    assert "o" in bottom
-    assert any(line.count("-") > 20 and "o" in line for line in lines[2:-3]), "the basic prompt is a line"
-    assert all(char.isprintable() for line in lines for char in line)
-    assert "\n".join(lines[1:3]) in show("fect", "--history").out
-    assert "\x1b" not in show("fect", "--history").out
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
