@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from ..cases import Case, Value, Values
 from .closed_labels import ClosedLabels
 from .scale import Scale
-from .votes import Sampling, majority
+from .votes import Sampling, most_preferred
 
 FIRST, SECOND, TIE = "first", "second", "tie"
 SIDES: Final = (FIRST, SECOND, TIE)
@@ -44,11 +44,7 @@ class Preferences(ClosedLabels):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """What most samples prefer; nothing unless most are usable."""
-        if sum(votes.values()) < majority(sampling.samples):
-            return None
-        most = max(votes.values())
-        ahead = [name for name in self.labels if votes.get(name, 0) == most]
-        return ahead[0] if len(ahead) == 1 else self.undecided
+        return most_preferred(votes, self.labels, sampling.samples, self.undecided)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether no replies of ``left`` more samples, unusable ones included, change the outcome."""

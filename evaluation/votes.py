@@ -144,6 +144,15 @@ def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
     return given[(len(given) - 1) // 2] if len(given) >= majority(samples) else None
 
 
+def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int, undecided: Any) -> Any:
+    """Return the label with the most votes, ``undecided`` where several have; ``None`` unless most are usable."""
+    if sum(votes.values()) < majority(samples):
+        return None
+    most = max(votes.values())
+    ahead = [label for label in labels if votes.get(label, 0) == most]
+    return ahead[0] if len(ahead) == 1 else undecided
+
+
 def named_vote(
     votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: float
 ) -> tuple[str, ...] | None:

@@ -12,10 +12,18 @@ from .hubs import LangChain, Langfuse, MLflow
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
 from .openai_batch import OpenAIBatch
+from .own_models import Inspect, PydanticEvals
 from .parity import variables
 from .portable_file import PythonFile
-from .promptfoo import Promptfoo
-from .scorers import Autoevals, DeepEval, Inspect, Opik, Phoenix, PydanticEvals
+from .scorers import (
+    Autoevals,
+    DeepEval,
+    LangSmith,
+    MLflowScorer,
+    Opik,
+    Phoenix,
+    Promptfoo,
+)
 from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
 
 if TYPE_CHECKING:
@@ -53,6 +61,8 @@ _ALL: tuple[Exporter, ...] = (
     DeepEval(),
     Phoenix(),
     Opik(),
+    MLflowScorer(),
+    LangSmith(),
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

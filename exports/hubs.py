@@ -74,7 +74,7 @@ class MLflow(Target):
 
     name = "mlflow"
     suffix = ".json"
-    limits = ("make_judge has variables of its own only: load the prompt in a scorer function instead",)
+    limits = ("make_judge has variables of its own only: export to mlflow-scorer for a scorer",)
 
     def render(self, subject: Subject) -> str:
         """Return the keyword arguments as JSON; labels, parser and vote are in tags."""
@@ -84,7 +84,7 @@ class MLflow(Target):
         whole = {
             "name": subject.judge.name,
             "template": messages,
-            "commit_message": f"{subject.ref}, sha256 {subject.stamp['sha256']}",
+            "commit_message": f"{subject.ref}, sha256 {subject.stamp['sha256']}. {subject.proof}",
             "tags": _tags(described(subject, prompt)),
             **({"response_format": reply_schema(prompt)} if prompt.adapter == "json" else {}),
         }
@@ -123,7 +123,12 @@ class Langfuse(Target):
         """Return the JSON text."""
         prompt, answer = prompt_of(subject), subject.judge.answer
         stamp = json.dumps(
-            {**subject.stamp, "voting": answer.scale.voting_rule, "limits": limits_of(subject, prompt)}
+            {
+                **subject.stamp,
+                "proof": subject.proof,
+                "voting": answer.scale.voting_rule,
+                "limits": limits_of(subject, prompt),
+            }
         )
         body = {
             "name": subject.judge.name,

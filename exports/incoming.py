@@ -72,7 +72,6 @@ def _named(pattern: re.Pattern[str], text: str, path: Path) -> str:
 
 
 Style: TypeAlias = Literal["literal", "f-string", "mustache", "jinja2", ""]
-_SPEC = re.compile(r"^const spec = (\{.*\});$", re.MULTILINE)
 _SPOKEN: Final = {"System": "system", "Human": "user", "AI": "assistant"}
 
 
@@ -141,10 +140,7 @@ def _structured(text: str, path: Path) -> Any:
                 f"{path} is not YAML: {' '.join(str(error).split())[:120]}", hint="correct it"
             ) from error
     if suffix in (".cjs", ".js"):
-        found = _SPEC.search(text)
-        if not found:
-            raise UsageError(f"{path} is a program of its own", hint="name the prompt file that it reads")
-        return {**json.loads(found[1]), "format": FORMAT}
+        raise UsageError(f"{path} is a program of its own", hint="name the prompt file that it reads")
     if suffix != ".json":
         return text
     try:

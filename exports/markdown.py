@@ -49,7 +49,7 @@ class MarkdownExporter:
             parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
         provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
         parts += ["## Provenance", _items(provenance)] if provenance else []
-        parts += ["## Identity", _items(subject.stamp)]
+        parts += ["## Identity", _items({**subject.stamp, "proof": subject.proof})]
         return "\n\n".join(parts) + "\n"
 
 

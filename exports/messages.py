@@ -74,6 +74,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "thresholds": subject.card.get("thresholds"),
         "voting": judge.answer.scale.voting_rule,
         "artifact": subject.stamp,
+        "proof": subject.proof,
     }
 
 

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache
 from string import Template
@@ -19,6 +20,8 @@ from .messages import contents
 from .target import Messages, Row, Subject, Target, prompt_of, shown_rows
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
+
+$proof
 """
 
 from __future__ import annotations
@@ -55,6 +58,7 @@ class PortableFile(Target):
         words["settings"] = spec["settings"]
         return Template(_FILE).substitute(
             ref=subject.ref,
+            proof="\n".join(textwrap.wrap(subject.proof, 110)),
             about=Template(self.about).substitute(words),
             imports=self.imports,
             source=portable_source(),
@@ -124,8 +128,9 @@ def portable_source() -> str:
     from ..text import escaping, ranking, replies
     from . import portable_judge
 
-    voting = (votes.majority, votes.sides_of, votes.decide)
-    functions = (*voting, sentences.shown, sentences.numbered, votes.median_vote, votes.named_vote)
+    voting: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
+    voting += (votes.median_vote, votes.named_vote, votes.most_preferred)
+    functions = (*voting, sentences.shown, sentences.numbered)
     return bundle(escaping, ranking, replies, *functions, portable, portable_judge)
 
 
@@ -165,9 +170,9 @@ class PythonFile(PortableFile):
     judge(OpenAI(), "gpt-4.1-mini", $call)
 
 Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` ("verdict", or "abstained"
-where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that is not positive, or for the top of
-the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is not caught
-here. A judge of numbered units does not ask again for those that a reply leaves out."""
+where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that is not positive, the first of a pair, or
+the top of the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is
+not caught here. A judge of numbered units does not ask again for those that a reply leaves out."""
     code = '''def judge(
     client: Any, model: str, *, settings: Mapping[str, Any] | None = None, **inputs: Any
 ) -> dict[str, Any]:
@@ -183,7 +188,7 @@ here. A judge of numbered units does not ask again for those that a reply leaves
 
 
 def messages(**inputs: Any) -> list[dict[str, str]]:
-    """Return the messages that are sent for one row."""
+    """Return the messages that are sent for one row; of a pair, in its own order."""
     return _JUDGE.messages(inputs)
 '''
 

@@ -118,18 +118,39 @@ class PortableJudge:
         self, complete: Callable[[list[dict[str, str]]], tuple[str, object]], inputs: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Ask for a reply as often as the judge does, and return the verdict."""
-        messages = self.messages(inputs)
-        return self.judged([complete(messages) for _ in range(self.spec["samples"])], inputs)
+        return self.judged([complete(messages) for messages in self.requests(inputs)], inputs)
+
+    def orders(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""
+        if "compared" not in self.spec:
+            return [inputs]
+        first, second = self.spec["compared"]["first"], self.spec["compared"]["second"]
+        return [inputs, {**inputs, first: inputs[second], second: inputs[first]}]
+
+    def requests(self, inputs: Mapping[str, Any]) -> list[list[dict[str, str]]]:
+        """Return the messages of every request for one row, in the order that :meth:`judged` takes replies."""
+        samples: int = self.spec["samples"]
+        return [self.messages(order) for order in self.orders(inputs)] * samples
 
     def judged(self, replies: Sequence[tuple[str, object]], inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the verdict that replies, each with why it ended, give together."""
         samples, errors = [], []
-        for reply, ended in replies:
+        each = len(self.orders(inputs))
+        for start in range(0, len(replies), each):
             try:
-                samples.append(self.read(reply, inputs, ended))
+                read = [self.read(reply, inputs, ended) for reply, ended in replies[start : start + each]]
+                samples.append(read[0] if each == 1 else self._preferred(*read))
             except (RecursionError, ValueError) as error:
                 errors.append(str(error))
         return self.verdict(samples, errors, self.units(inputs))
+
+    def _preferred(self, said: list[Any], exchanged: list[Any]) -> list[Any]:
+        again = {"first": "second", "second": "first"}.get(exchanged[0], exchanged[0])
+        if said[0] == again:
+            return said
+        if self.spec["parser"]["answer"]["undecided"] is None:
+            raise ValueError("the replies in the two orders contradict each other")
+        return [self.spec["parser"]["answer"]["undecided"]]
 
     def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
         """Return what usable samples (a value a unit each) and unusable ones (why) give together."""

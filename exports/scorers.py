@@ -5,12 +5,14 @@ proven inside a prompt that is not, and read the reply in another way. So a file
 framework is one class with a :class:`ScorerFile` as its base, and its name in ``jurist.exports``.
 """
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from tempfile import gettempdir
 from types import SimpleNamespace
 from typing import Any, ClassVar
+from unittest.mock import patch
+from uuid import UUID
 
 from ..errors import UsageError
 from ..programs.answers.portable import SCORES
@@ -22,7 +24,7 @@ class ScorerFile(PortableFile):
     """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1."""
 
     limits: ClassVar[tuple[str, ...]] = (
-        "1 is a label that is not positive, or the top of the scale; units of a row are averaged",
+        "1 is a label that is not positive, the first of a pair, or the top of the scale; units of a row are averaged",
         "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
     )
     module: ClassVar[str]  # the framework's, to be imported
@@ -50,7 +52,7 @@ class ScorerFile(PortableFile):
     def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
         """Return the messages that a model gets when the framework scores a row.
 
-        The model is an OpenAI-compatible client that keeps the messages of the last request, and answers nothing
+        The model is an OpenAI-compatible client that keeps the messages of each request, and answers nothing
         usable.
         """
         got: list[Messages] = []
@@ -63,7 +65,7 @@ class ScorerFile(PortableFile):
         self.score(
             file, SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))), row
         )
-        return got[-1] if got else ()
+        return got[0] if got else ()
 
     def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
         """Let the framework score a row with what asks a model."""
@@ -144,63 +146,6 @@ A test case has $call in its metadata. Where no reply was usable, the metric has
         return file["Judge"](client, "any").measure(test_case(input="", metadata=dict(row.inputs)))
 
 
-class Inspect(ScorerFile):
-    """A ``@scorer``; not a ``model_graded_qa``, which fills one user message and reads a grade by a pattern."""
-
-    name, module, package = "inspect", "inspect_ai.scorer", "inspect-ai"
-    limits = (*ScorerFile.limits, "models are asked through Inspect, without a schema of the reply")
-    about = """Needs inspect-ai, and a model of Inspect.
-
-    Task(dataset=samples, scorer=judge("openai/gpt-4.1-mini"))
-
-A sample has $call in its metadata. Where no reply was usable, it is unscored."""
-    imports = """from inspect_ai.model import (
-    ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig, Model, get_model
-)
-from inspect_ai.scorer import Score, Scorer, Target, mean as mean_score, scorer, stderr
-from inspect_ai.solver import TaskState"""
-    code = '''_CHAT = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-
-
-@scorer(metrics=[mean_score(), stderr()], name=_SPEC["artifact"]["judge"])
-def judge(model: str | Model | None = None) -> Scorer:
-    """Return the scorer; without a model, it asks the one with the role "grader"."""
-
-    async def score(state: TaskState, target: Target) -> Score:
-        said = {"input": state.input_text, "output": state.output.completion}
-        row = _JUDGE.inputs_of({**said, **state.metadata}, state.output.completion)
-        grader = get_model(model, role=None if model else "grader")
-        chat = [_CHAT[one["role"]](content=one["content"]) for one in _JUDGE.messages(row)]
-        config = GenerateConfig(temperature=_SPEC["settings"]["temperature"])
-        outputs = [await grader.generate(chat, config=config) for _ in range(_SPEC["samples"])]
-        replies = [(one.completion, one.stop_reason if one.choices else None) for one in outputs]
-        verdict = _JUDGE.judged(replies, row)
-        if verdict["score"] is None:
-            return Score.unscored(explanation="; ".join(verdict["errors"]), metadata=verdict)
-        return Score(value=verdict["score"], answer=str(verdict["value"]), metadata=verdict)
-
-    return score
-'''
-
-    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
-        """Score a state of the row with Inspect's mock model, which is given what a model is."""
-        models, solver = loader("inspect_ai.model", "inspect-ai"), loader("inspect_ai.solver", "inspect-ai")
-
-        def answer(messages: Any, *rest: Any) -> Any:
-            client.chat.completions.create(
-                messages=[{"role": one.role, "content": one.content} for one in messages]
-            )
-            said = models.ModelOutput.from_content("mock", "-")
-            said.usage = models.ModelUsage()  # else its tokens are counted with a file from the network
-            return said
-
-        state = solver.TaskState(
-            model="mock", sample_id=1, epoch=1, input="", messages=[], metadata=dict(row.inputs)
-        )
-        score = file["judge"](models.get_model("mockllm/model", custom_outputs=answer, memoize=False))
-        return asyncio.run(score(state, None))
-
-
 class Phoenix(ScorerFile):
     """What ``create_evaluator`` makes; a ``ClassificationEvaluator`` reads a tool call instead of the reply."""
 
@@ -262,62 +207,101 @@ from opik.evaluation.metrics.score_result import ScoreResult"""
         return file["Judge"](client, "any", track=False).score(**row.inputs)
 
 
-_ROLES = {"system-prompt": "system", "user-prompt": "user", "text": "assistant"}
+class MLflowScorer(ScorerFile):
+    """A function under ``@scorer``; not ``make_judge``, whose prompt has variables of its own only."""
 
+    name, module, package = "mlflow-scorer", "mlflow.genai", "mlflow"
+    about = """Needs mlflow and an OpenAI-compatible client.
 
-class PydanticEvals(ScorerFile):
-    """An ``Evaluator``; not an ``LLMJudge``, which puts a rubric into a prompt of its own."""
+    mlflow.genai.evaluate(data=data, scorers=[judge(OpenAI(), "gpt-4.1-mini")])
 
-    name, module, package = "pydantic-evals", "pydantic_evals", "pydantic-evals"
-    limits = (*ScorerFile.limits, "models are asked through Pydantic AI, without a schema of the reply")
-    about = """Needs pydantic-evals, and a model of Pydantic AI.
+It takes $call from a row's inputs and expectations, and its outputs. Where no reply was usable, the feedback is an
+error."""
+    imports = """from mlflow.entities import Feedback
+from mlflow.genai import scorer"""
+    code = '''def judge(client: Any, model: str, **settings: Any) -> Any:
+    """Return the scorer."""
+    complete = _JUDGE.through(client, model, settings)
 
-    Dataset(name="rows", cases=cases, evaluators=[Judge("openai:gpt-4.1-mini")]).evaluate_sync(task)
-
-A case has $call in its inputs or its metadata. Where no reply was usable, the report counts an evaluator failure."""
-    imports = """from dataclasses import dataclass
-
-from pydantic_ai.direct import model_request
-from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
-from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext"""
-    code = """_PARTS = {"system": SystemPromptPart, "user": UserPromptPart, "assistant": TextPart}
-
-
-@dataclass
-class Judge(Evaluator):
-    model: Any
-
-    async def evaluate(self, ctx: EvaluatorContext) -> dict[str, Any]:
-        row = {"input": ctx.inputs, "output": ctx.output, "expected": ctx.expected_output}
-        for one in (ctx.metadata, ctx.inputs):
-            row |= one if isinstance(one, Mapping) else {}
-        row = _JUDGE.inputs_of(row, ctx.output)
-        chat = [_message(one["role"], one["content"]) for one in _JUDGE.messages(row)]
-        settings = {"temperature": _SPEC["settings"]["temperature"]}
-        replies = [await model_request(self.model, chat, model_settings=settings) for _ in range(_SPEC["samples"])]
-        verdict = _JUDGE.judged([(reply.text or "", reply.finish_reason) for reply in replies], row)
+    @scorer(name=_SPEC["artifact"]["judge"])
+    def scored(inputs: Any = None, outputs: Any = None, expectations: Any = None) -> Feedback:
+        row = {"input": inputs, "output": outputs}
+        for part in (expectations, inputs, outputs):
+            row |= part if isinstance(part, dict) else {}
+        verdict = _JUDGE.ask(complete, _JUDGE.inputs_of(row, outputs if isinstance(outputs, str) else None))
+        about = {name: str(verdict[name]) for name in ("value", "votes", "artifact")}
         if verdict["score"] is None:
-            raise ValueError("; ".join(verdict["errors"]))
-        name, reason = verdict["artifact"]["judge"], json.dumps(verdict["votes"])
-        return {name: verdict["score"], f"{name} label": EvaluationReason(str(verdict["value"]), reason)}
+            return Feedback(error=ValueError("; ".join(verdict["errors"])), metadata=about)
+        return Feedback(value=verdict["score"], rationale=str(verdict["value"]), metadata=about)
 
-
-def _message(role: str, content: str) -> Any:
-    return (ModelResponse if role == "assistant" else ModelRequest)(parts=[_PARTS[role](content=content)])
-"""
+    return scored
+'''
 
     def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
-        """Evaluate a case of the row with a function as its model."""
-        models = loader("pydantic_ai.models.function", self.package)
-        types = loader("pydantic_ai.messages", self.package)
+        """Score the row as an evaluation does."""
+        return file["judge"](client, "any").run(inputs=dict(row.inputs), outputs=None, expectations=None)
 
-        def answer(messages: Any, info: Any) -> Any:
-            parts = [part for one in messages for part in one.parts]
-            client.chat.completions.create(
-                messages=[{"role": _ROLES[one.part_kind], "content": one.content} for one in parts]
-            )
-            return types.ModelResponse(parts=[types.TextPart("")])
 
-        evals, judge = loader(self.module, self.package), file["Judge"](models.FunctionModel(answer))
-        data = evals.Dataset(name="one", cases=[evals.Case(inputs=dict(row.inputs))], evaluators=[judge])
-        return data.evaluate_sync(lambda inputs: None, progress=False)
+class LangSmith(ScorerFile):
+    """A function for ``evaluate(evaluators=[...])``; LangSmith's own judges put a rubric into a prompt of theirs."""
+
+    name, module, package = "langsmith", "langsmith.evaluation", "langsmith"
+    quiet: ClassVar[Mapping[str, str]] = {"LANGSMITH_TRACING": "false"}
+    about = """Needs langsmith and an OpenAI-compatible client.
+
+    client.evaluate(app, data="dataset", evaluators=[judge(OpenAI(), "gpt-4.1-mini")])
+
+It takes $call from an example's inputs and reference outputs, and the outputs of the application. Where no reply was
+usable, the score is None."""
+    code = '''def judge(client: Any, model: str, **settings: Any) -> Callable[..., dict[str, Any]]:
+    """Return the evaluator."""
+    complete = _JUDGE.through(client, model, settings)
+
+    def evaluator(inputs: dict, outputs: dict, reference_outputs: dict | None = None) -> dict[str, Any]:
+        row = {**(reference_outputs or {}), **inputs, **outputs}
+        texts = [value for value in outputs.values() if isinstance(value, str)]
+        verdict = _JUDGE.ask(complete, _JUDGE.inputs_of(row, texts[0] if len(texts) == 1 else None))
+        why = str(verdict["value"]) if verdict["score"] is not None else "; ".join(verdict["errors"])
+        return {"key": _SPEC["artifact"]["judge"], "score": verdict["score"], "comment": why}
+
+    return evaluator
+'''
+
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Evaluate the row as LangSmith calls a function of three dictionaries."""
+        evaluator = loader(self.module, self.package).run_evaluator(file["judge"](client, "any"))
+        schemas, id_ = loader("langsmith.schemas", self.package), UUID(int=1)
+        begun = {"start_time": datetime.now(UTC), "run_type": "chain", "trace_id": id_}
+        run = schemas.Run(id=id_, name="row", inputs={}, outputs={}, **begun)
+        return evaluator.evaluate_run(run, schemas.Example(id=id_, inputs=dict(row.inputs)))
+
+
+class Promptfoo(ScorerFile):
+    """A Python assertion on what an application says; not ``llm-rubric``, which has its own prompt and reader."""
+
+    name, module, package = "promptfoo", "openai", "openai"
+    about = """Needs promptfoo, and openai for its Python.
+
+    assert: [{type: python, value: "file://THIS_FILE", config: {model: gpt-4.1-mini}}]
+
+It takes $call from a test's vars, and the output as what is judged. The config has ``model``, and may have
+``base_url``, ``threshold`` (the least score that passes, 0.5) and ``settings`` of the request. Where no reply was
+usable, it fails."""
+    imports = "from openai import OpenAI"
+    code = '''def get_assert(output: str, context: dict[str, Any]) -> dict[str, Any]:
+    """Return promptfoo's grading result."""
+    config = context.get("config") or {}
+    client = OpenAI(base_url=config.get("base_url"))
+    row = {"output": output, **(context.get("vars") or {})}
+    complete = _JUDGE.through(client, config["model"], config.get("settings") or {})
+    verdict = _JUDGE.ask(complete, _JUDGE.inputs_of(row, output))
+    score, reason = verdict["score"], str(verdict["value"])
+    if score is None:
+        return {"pass": False, "score": 0.0, "reason": "; ".join(verdict["errors"])}
+    return {"pass": score >= config.get("threshold", 0.5), "score": score, "reason": reason}
+'''
+
+    def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
+        """Call the assertion as promptfoo does, with another client."""
+        with patch.dict(file["get_assert"].__globals__, {"OpenAI": lambda **_: client}):
+            return file["get_assert"]("", {"vars": dict(row.inputs), "config": {"model": "any"}})

@@ -70,8 +70,29 @@ class Subject:
             "version": self.card.get("version"),
             "sha256": self.card.get("sha256"),
             "prompt": self.state.id,
-            "proven_with": (self.card.get("model") or {}).get("name"),
+            "proven_with": self.model_of_proof,
         }
+
+    @property
+    def shown(self) -> bool:
+        """Whether its sealed test showed it to be better than its basic prompt."""
+        return (self.card.get("decision") or {}).get("verdict") == "better"
+
+    @property
+    def proof(self) -> str:
+        """What its sealed test decided, with the model and the day; or that nothing was proven."""
+        words = (self.card.get("decision") or {}).get("words")
+        if not words:
+            return "Not proven: " + (
+                "no sealed test decided" if self.card else "the basic prompt, which nobody tuned"
+            )
+        day = str(self.card.get("created") or "")[:10]
+        return f"Sealed test with {self.model_of_proof}, {day}: {words}"
+
+    @property
+    def model_of_proof(self) -> str | None:
+        """The model that it was proven with."""
+        return (self.card.get("model") or {}).get("name")
 
     @property
     def samples(self) -> int:
@@ -84,8 +105,12 @@ class Subject:
         kept = self.card.get("thresholds") or {}
         threshold = kept.get("threshold") or 1
         limits = []
-        if model := self.stamp["proven_with"]:
+        if model := self.model_of_proof:
             limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
+        if not self.shown:
+            limits.append(
+                f"{self.ref} was not shown to be better than its basic prompt" if self.card else self.proof
+            )
         if threshold < 1 or kept.get("weights"):
             rule = "the label is the likeliest by its weight" if kept.get("weights") else ""
             limits.append(

@@ -299,6 +299,8 @@ class Preference(OneLabel):
     def parser_rule(self) -> dict[str, Any]:
         return {
             **super().parser_rule(),
+            "reader": "preference",
+            "undecided": self.scale.undecided,
             "orders": f"fill it twice: as it is, and with {self.first} and {self.second} exchanged; where both replies "
             f"prefer the same of the two, it is preferred; otherwise it is {self.scale.outcome}",
         }

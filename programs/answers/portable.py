@@ -7,7 +7,7 @@ reader here against the answer that it stands for.
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from ...evaluation.votes import decide, median_vote, named_vote
+from ...evaluation.votes import decide, median_vote, most_preferred, named_vote
 from ...text.replies import choice, data
 
 _LISTED = 20  # values of a scale that are tried one by one
@@ -67,6 +67,7 @@ def _items(given: Any) -> Collection[Any]:
 
 READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]] = {
     "label": _label,
+    "preference": _label,
     "score": _score,
     "label set": _label_set,
     "numbered": _numbered,
@@ -82,6 +83,9 @@ def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, t
 COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
     "label": _by_sides,
     "numbered": _by_sides,
+    "preference": lambda votes, spec, samples, threshold: most_preferred(
+        votes, spec["labels"], samples, spec["parser"]["answer"]["undecided"]
+    ),
     "score": lambda votes, spec, samples, threshold: median_vote(votes, samples),
     "label set": lambda votes, spec, samples, threshold: named_vote(
         votes, labels=spec["labels"], samples=samples, threshold=threshold
@@ -102,7 +106,8 @@ def _place(value: Any, spec: Mapping[str, Any]) -> float:
 SCORES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], float]]] = {
     "label": _kept_off,
     "numbered": _kept_off,
+    "preference": lambda value, spec: {"first": 1.0, "tie": 0.5, "second": 0.0}[value],
     "score": _place,
 }
 """Reader -> (a unit's value, the export) -> a number from 0 to 1: 1 for a label that is not positive (nothing was
-found), the place on the scale for a score. Several labels are no number."""
+found), or for the first of a pair; the place on the scale for a score. Several labels are no number."""

@@ -84,7 +84,7 @@ def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 
-@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages", "promptfoo"])
+@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages"])
 def test_what_we_export_is_read_back_whole(target: str, tmp_path: Path) -> None:
     judge = find("fect")
     state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
@@ -206,7 +206,6 @@ OWN = {
     "messages": "messages",
     "langsmith": "langchain",
     "mlflow text": "mlflow",
-    "promptfoo": "promptfoo",
 }
 """Form -> the target that gives it back."""
 

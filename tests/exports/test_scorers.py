@@ -1,15 +1,21 @@
 """Scorers in their frameworks: a label becomes a score, and a row without a usable reply is none."""
 
 import asyncio
+import json
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
+from unittest.mock import patch
 
 import dspy
 import pytest
+from loopback import Loopback
 from prompts import subject
 
 from jurist.errors import UsageError
@@ -100,6 +106,29 @@ def in_inspect(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
     return None if math.isnan(found.value) else found.value, found.metadata
 
 
+def in_mlflow(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    inputs = {"conversation": ROW["conversation"]}
+    found = file["judge"](client(reply), "m").run(inputs=inputs, outputs=ROW["claim"])
+    assert (found.value is None) == (found.error is not None)
+    return found.value, None
+
+
+def in_langsmith(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    row: Any = SimpleNamespace(inputs={"conversation": ROW["conversation"], "claim": ROW["claim"]})
+    given: Any = EXPORTERS["langsmith"]
+    found = given.score(file, client(reply), row)
+    assert found.key == "fect"
+    return found.score, None
+
+
+def in_promptfoo(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    with patch.dict(file["get_assert"].__globals__, {"OpenAI": lambda **_: client(reply)}):
+        about = {"vars": {"conversation": ROW["conversation"]}, "config": {"model": "m"}}
+        found = file["get_assert"](ROW["claim"], about)
+    assert found["pass"] == (found["reason"] == "factual")
+    return None if found["reason"] not in WANTED else found["score"], None
+
+
 FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any]]] = {
     "autoevals": in_autoevals,
     "opik": in_opik,
@@ -107,6 +136,8 @@ FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any
     "deepeval": in_deepeval,
     "pydantic-evals": in_pydantic_evals,
     "inspect": in_inspect,
+    "mlflow-scorer": in_mlflow,
+    "langsmith": in_langsmith,
 }
 
 
@@ -125,6 +156,38 @@ def test_a_framework_scores_as_the_judge_does(
         if about is not None:
             assert about["artifact"]["sha256"] == given.stamp["sha256"]
             assert about["votes"] == [{said: 3} if said in WANTED else {}]
+
+
+def test_promptfoo_gets_a_score_and_a_reason_for_what_an_application_says(tmp_path: Path) -> None:
+    file = executed(rendered(EXPORTERS["promptfoo"], subject(FECT, tmp_path / "store")))
+    for said, reply in REPLIES.items():
+        assert in_promptfoo(file, reply) == (WANTED.get(said), None)
+
+
+@pytest.mark.promptfoo
+def test_promptfoo_itself_runs_the_assertion(tmp_path: Path) -> None:
+    state = PromptState.of(FECT.basic())
+    (tmp_path / "judge.py").write_text(export(state, FECT, "promptfoo"), "utf-8")
+    with Loopback(
+        lambda messages: REPLIES["factual" if "hello" in messages[-1]["content"] else "non_factual"]
+    ) as server:
+        config = {"model": "m", "base_url": server.url}
+        whole = {
+            "prompts": ["{{claim}}"],
+            "providers": ["echo"],
+            "defaultTest": {"assert": [{"type": "python", "value": "file://judge.py", "config": config}]},
+            "tests": [{"vars": {**ROW, "claim": claim}} for claim in ("They said hello.", "They left.")],
+        }
+        (tmp_path / "promptfooconfig.json").write_text(json.dumps(whole), "utf-8")
+        env = {**os.environ, "PROMPTFOO_CONFIG_DIR": str(tmp_path), "PROMPTFOO_DISABLE_TELEMETRY": "1"}
+        env |= {"PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_PYTHON": sys.executable, "OPENAI_API_KEY": "none"}
+        command = ["promptfoo", "eval", "-c", "promptfooconfig.json", "--no-cache", "--output", "out.json"]
+        subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+    results = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]["results"]
+    assert [(one["success"], one["score"]) for one in sorted(results, key=lambda one: one["testIdx"])] == [
+        (True, 1),
+        (False, 0),
+    ]
 
 
 class Answers(dspy.Signature):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -122,6 +123,46 @@ def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.D
     sampling = Sampling(samples=samples, threshold=threshold)
     spec, reader = answer.scale.identity(), answer.parser_rule()["reader"]
     assert COMBINERS[reader](votes, spec, samples, threshold) == answer.scale.combine(votes, sampling)
+
+
+class Better(dspy.Signature):
+    """Say which reply is better."""
+
+    first: str = dspy.InputField()
+    second: str = dspy.InputField()
+    better: Literal["first", "second"] = dspy.OutputField()
+
+
+class BetterOrEqual(Better):
+    """Say which reply is better, or that neither is."""
+
+    better: Literal["first", "second", "tie"] = dspy.OutputField()
+
+
+@pytest.mark.parametrize("signature", [Better, BetterOrEqual])
+def test_pairs_are_asked_in_both_orders_and_joined_as_jurist_joins_them(
+    signature: type[dspy.Signature], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_briefly(monkeypatch)
+    judge = Judge(name="pair", signature=signature)
+    file = executed(export(PromptState.of(judge.basic()), judge, "python"))
+    words = ["first", "second", *(["tie"] if signature is BetterOrEqual else []), "neither"]
+    row, seen = {"first": "Yes, it is.", "second": "No."}, []
+    for as_is, exchanged in product(words, repeat=2):
+
+        def answers(messages: list[dict[str, Any]], told: tuple[str, str] = (as_is, exchanged)) -> str:
+            text = messages[-1]["content"]
+            said = told[text.index("No.") < text.index("Yes")]
+            return f"[[ ## better ## ]]\n{said}\n\n[[ ## completed ## ]]"
+
+        with Loopback(answers) as server:
+            client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
+            found = file["judge"](client, "some", **row)
+            assert server.count == 2
+            wanted = asker(server, judge=judge).ask(Case(inputs=row))
+        assert [found["value"]] == list(wanted.values), (as_is, exchanged)
+        seen.append(found["score"])
+    assert {1.0, 0.0, None} <= set(seen)
 
 
 def compiled(store: Path, adapter: str = "chat", judge: Judge = FECT) -> Subject:

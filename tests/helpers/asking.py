@@ -10,6 +10,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
@@ -30,12 +31,17 @@ def wait_briefly(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def asker(
-    server: Loopback | str, context: CallContext | None = None, timeout: float = 20.0, **settings: Any
+    server: Loopback | str,
+    context: CallContext | None = None,
+    timeout: float = 20.0,
+    *,
+    judge: Judge = FECT,
+    **settings: Any,
 ) -> Asker:
     url = server if isinstance(server, str) else server.url
     model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
     return Asker(
-        judge=FECT, program=FECT.basic(), lm=connect(model, context or CallContext.fresh()), **settings
+        judge=judge, program=judge.basic(), lm=connect(model, context or CallContext.fresh()), **settings
     )
 
 
