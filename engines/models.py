@@ -102,13 +102,18 @@ class Model(EndpointSettings):
         """
         told = {name: value for name, value in lm.kwargs.items() if value is not None}
         key, taken = told.pop("api_key", None), {"api_base", "temperature", "top_p", "max_tokens", "timeout"}
+        if "max_completion_tokens" in told:  # of reasoning models
+            told["max_tokens"] = told.pop("max_completion_tokens")
+        if getattr(lm, "_engine_spec", "auto") != "auto":
+            told["engine"] = "its own"
         names = [
             name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))
         ]
         if key and not names:
             raise UsageError(
                 "the key of this dspy.LM is in no environment variable",
-                hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere",
+                hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
+                "the server does not ask for",
             )
         if other := sorted(told.keys() - taken):
             hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"

@@ -80,3 +80,10 @@ class Flag(dspy.Signature):
 
 CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
 FLAG = Judge(name="flag", signature=Flag, positive=frozenset({"true"}))
+ROWS = [
+    {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
+    | {"verdict": "send" if n % 2 else "hold"}
+    for n in range(24)
+]
+"""Gold of ``CHECK``."""
+NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas
 import pytest
 from dspy.utils.dummies import DummyLM
-from judges import CHECK
+from judges import CHECK, NEW, ROWS
 from small import ok
 
 import jurist
@@ -27,12 +27,7 @@ from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.fewshot import FewShot
 from jurist.optimizers.registry import Chain
 
-ROWS = [
-    {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
-    | {"verdict": "send" if n % 2 else "hold"}
-    for n in range(24)
-]
-NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
+OWN = type("Own", (), {"complete": lambda self, request: None})()
 SEND = dspy.Example(**ROWS[1]).with_inputs("policy", "reply")
 
 
@@ -57,7 +52,8 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.compile(CHECK, ROWS, metric="f1"), TypeError, r"write judge\.with_metric\(\.\.\.\)"),
         (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
         (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
-        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", top_p=1)), jurist.JuristError, "does not send top_p of"),
+        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", n=2)), jurist.JuristError, "does not send n of"),
+        (lambda: jurist.load(CHECK, model=dspy.LM("x/y", engine=OWN)), jurist.JuristError, "does not send engine"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", api_key="k")), jurist.JuristError, "written nowhere"),
         (lambda: jurist.export(CHECK, "pdf"), jurist.JuristError, "no export target is called 'pdf'"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
@@ -128,6 +124,7 @@ def test_a_model_of_dspy_is_asked_with_its_settings(
     (hit,) = server.hits
     assert (hit.body["temperature"], hit.authorization) == (0.3, "Bearer sk-mine-0123456789")
     assert "0123456789" not in repr(judge.model)
+    assert jurist.load(CHECK, model=dspy.LM("openai/gpt-5", max_tokens=16000)).model.max_tokens == 16000
     assert judge.context.ledger.spend().calls == 1
 
 

@@ -9,20 +9,13 @@ from typing import Any
 
 import pandas
 import pytest
-from judges import CHECK
+from judges import CHECK, NEW, ROWS
 
 import jurist
 from jurist.errors import UnknownJudgeError
 from jurist.evaluation.frames import score_frame
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled
-
-ROWS = [
-    {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
-    | {"verdict": "send" if n % 2 else "hold"}
-    for n in range(24)
-]
-NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
 
 
 @pytest.fixture(scope="module")
