@@ -51,6 +51,7 @@ class Case:
         gold: one value per unit, ``None`` where people gave none; ``None`` altogether for new data.
         ratings: each rater's own values, kept beside the merged ``gold``.
         source: ``file:line`` for messages.
+        reason: why people gave these labels, in their own words; only those of train are ever shown to a model.
         draw: the number of its first sample: cases with the same inputs and other numbers are other draws.
         spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
     """
@@ -61,6 +62,7 @@ class Case:
     ratings: Mapping[str, Values] = field(default_factory=dict)
     source: str = ""
     spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    reason: str = field(default="", compare=False)
     draw: int = 0
 
     @cached_property

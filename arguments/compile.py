@@ -71,8 +71,8 @@ class CompileOptions(
     )
     optimizer: str = option(
         "NAME",
-        "race, opro, fewshot (or demos), nearest, threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, "
-        "copro, mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
+        "race, teach, opro, fewshot (or demos), nearest, threshold, optuna, contrastive, cfaith, opro-paper, "
+        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
         "race",
     )
     holdout: str | None = option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Label
 from ..errors import GoldError, UsageError, choices
 from .files import Reading, Row
-from .rows import is_rating, label_keys, row_keys
+from .rows import REASON, is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -41,7 +41,13 @@ class RowMapping:
         """
         known = row_keys(judge)
         for column, name in self.columns.items():
-            if not (judge.expand or judge.document or name in known or is_rating(name)):
+            if not (
+                judge.expand
+                or judge.document
+                or name in known
+                or is_rating(name)
+                or name.startswith(f"{REASON}:")
+            ):
                 raise UsageError(
                     f"--column {column}={name}: rows of {judge.name} have no field {name!r}",
                     hint=choices(name, known),

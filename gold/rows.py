@@ -28,6 +28,8 @@ AMBIGUITY = "ambiguity"
 """The field, column and control that says why a unit is ambiguous."""
 RATER = "rater:"
 """The start of a column that holds one rater's labels."""
+REASON = "reason"
+"""The field and column that says why the label is right: a text, or one of each rater, as ``reason:NAME`` has it."""
 _WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
@@ -46,6 +48,11 @@ def normalise(
 def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     """Validate a row of the judge's own and return its case, with its ratings, and its group if it has one."""
     keys, ratings = label_keys(judge), row.get("ratings", {})
+    if REASON in row and REASON not in _infos(judge.row_model):
+        said = row[REASON]
+        told = [f"{who}: {why}" if who else why for who, why in sorted(_by_rater(said).items())]
+        rest = {key: value for key, value in row.items() if key != REASON}
+        return replace(make_case(judge, rest, place), reason="\n".join(told))
     if not keys:
         return _case(judge, row, place)
     if not isinstance(ratings, Mapping):
@@ -88,7 +95,7 @@ def input_columns(judge: Judge) -> frozenset[str]:
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads of a row."""
     names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
-    return list(dict.fromkeys([*names, "group", "ratings", _WHO]))
+    return list(dict.fromkeys([*names, "group", "ratings", _WHO, REASON]))
 
 
 def is_rating(column: str) -> bool:
@@ -116,11 +123,13 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
         result["group"] = case.group
     if row.get("ratings"):
         result["ratings"] = dict(row["ratings"])
-    if row.get(AMBIGUITY) and AMBIGUITY not in judge.row_model.model_fields:
-        result[AMBIGUITY] = row[AMBIGUITY]
+    for key in (AMBIGUITY, REASON):
+        if row.get(key) and key not in judge.row_model.model_fields:
+            result[key] = row[key]
     again = make_case(judge, result, Place(case.source))
     group = again.group or case.group  # a model without the field: it is found again when all rows are read
-    if (again.id, group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
+    same = (again.id, group, again.gold, again.ratings, again.reason)
+    if same != (case.id, case.group, case.gold, case.ratings, case.reason):
         hint = "make the judge's rows model accept the values it holds under the names it has"
         said = "the row cannot be written so that it reads back the same"
         raise GoldError(said, path=case.source, hint=hint)
@@ -160,7 +169,18 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
         raw[rater] = _either(row["ratings"][rater], other_row["ratings"][rater])
     why = _reasons(row.get(AMBIGUITY), other_row.get(AMBIGUITY))
     row = {**row, **({"ratings": raw} if raw else {}), **({AMBIGUITY: why} if why else {})}
-    return replace(case, ratings=ratings), row
+    told = [_by_rater(one.get(REASON)) for one in (first[1], again[1])]
+    if any(told):
+        each = {who: dict.fromkeys(one[who] for one in told if who in one) for who in {**told[0], **told[1]}}
+        row[REASON] = {who: "\n".join(whys) for who, whys in each.items()}
+    reasons = dict.fromkeys(line for one in (first[0], again[0]) for line in one.reason.splitlines())
+    return replace(case, ratings=ratings, reason="\n".join(reasons)), row
+
+
+def _by_rater(said: Any) -> dict[str, str]:
+    """Return who gave which reason; the name is empty where none is known."""
+    reasons = said if isinstance(said, Mapping) else {"": said}
+    return {str(who): str(why).strip() for who, why in reasons.items() if str(why or "").strip()}
 
 
 def _either(one: Any, two: Any) -> Any:
@@ -192,7 +212,10 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) ->
         elif kind == "text" and not (info and _textual(info.annotation)):
             read = cell(value)
             unread = isinstance(read, str) and not (info or key == AMBIGUITY or is_rating(key))
+            unread = unread or (key == REASON and not isinstance(read, Mapping))
             result[key] = value if unread else read
+    if REASON not in known:
+        _gather_reasons(result)
     if _WHO not in known:
         _name_rater(judge, result)
     ratings = cell(result.pop("ratings", None)) or {}
@@ -222,6 +245,18 @@ def _name_rater(judge: Judge, row: Row) -> None:
     if given and isinstance(who, str | int) and (name := str(who).strip()):
         del row[_WHO]
         row[RATER + name] = row.pop(given)
+        if REASON in row and REASON not in _infos(judge.row_model):
+            row[REASON] = {who or name: why for who, why in _by_rater(row[REASON]).items()}
+
+
+def _gather_reasons(row: Row) -> None:
+    """Join what stands in the columns ``reason`` and ``reason:NAME``."""
+    named = {key: str(row.pop(key) or "") for key in list(row) if str(key).startswith(f"{REASON}:")}
+    reasons = _by_rater(row.pop(REASON, None)) | _by_rater(
+        {key.partition(":")[2].strip(): why for key, why in named.items()}
+    )
+    if reasons:
+        row[REASON] = reasons.get("", "") if set(reasons) == {""} else reasons
 
 
 def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:

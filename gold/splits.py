@@ -149,7 +149,7 @@ def split_gold(
     near, aside, test = gold.near_copies, 0, tuple[Case, ...]()
     wanted: dict[str, float] = dict(zip(PARTS, checked, strict=True))
     if holdout is not None:
-        test = tuple(case for case in holdout.cases if case.known)
+        test = tuple(replace(case, reason="") for case in holdout.cases if case.known)
         known, aside, near = _apart(judge, known, test)
         wanted = {part: wanted[part] / (checked[0] + checked[1]) for part in PARTS[:2]}
     united = {name: copies.groups[0] for copies in near for name in copies.groups}
@@ -190,7 +190,9 @@ def split_gold(
         for case in known:
             name = united.get(case.group, case.group)
             if name in used:
-                cases[where[name]].append(replace(case, group=name))
+                part = where[name]  # why people labelled what nobody may learn from is shown to nobody
+                shown = case.reason if part == "train" else ""
+                cases[part].append(replace(case, group=name, reason=shown))
         split = Split(
             train=tuple(cases["train"]),
             dev=tuple(cases["dev"]),

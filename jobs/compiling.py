@@ -20,6 +20,7 @@ from ..keeping.card import described
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
+from ..optimizers.guidelines import rules_in
 from ..optimizers.pareto import bounded, cheaper, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.threshold import with_thresholds
@@ -173,6 +174,7 @@ def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:
 def _card(plan: Plan, result: Result) -> dict[str, Any]:
     """Return what the card says of the job and its search."""
     split, gold, holdout = plan.split, plan.gold, plan.holdout
+    rules = rules_in(result.best.state, [one.params for one in result.board.candidates.values()])
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
@@ -185,6 +187,7 @@ def _card(plan: Plan, result: Result) -> dict[str, Any]:
             "candidate": result.best.id,
             "candidates": len(result.board.candidates),
         },
+        **({"guidelines": rules} if rules else {}),
         "prompt_model": described(plan.proposer),
         **({"verifier": described(plan.frozen_model)} if plan.frozen_model else {}),
         "job": {

@@ -182,6 +182,7 @@ class Card(_Part):
     test_openings: Annotated[int, BeforeValidator(lambda value: 1 if value is None else value)] = 1
     spend: dict[str, Any] | None = None
     pareto: Listed[dict[str, Any]] = []
+    guidelines: Listed[dict[str, Any]] = []
     versions: Whole[dict[str, str]] = {}
     origin: Whole[_Origin] = _Origin()
     sha256: str | None = None

@@ -70,7 +70,7 @@ def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) ->
     return [case for _, _, case in sorted(placed, key=lambda one: one[:2])]
 
 
-def blocks(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
+def blocks(cases: Sequence[_Member], size: int) -> Iterator[list[_Member]]:
     """Yield ``cases`` in consecutive blocks of ``size``, the last one shorter."""
     rest = iter(cases)
     while block := list(islice(rest, max(1, size))):

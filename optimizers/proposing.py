@@ -103,7 +103,7 @@ def exemplar(case: Case, about: str) -> str:
     evidence = "\n".join(
         f"{name}: {str(value)[:_SHOWN]}" for name, value in case.inputs.items() if isinstance(value, str)
     )
-    return f"{evidence}\n{about}"
+    return f"{evidence}\n{about}" + (f"\nwhy people say so: {case.reason[:_SHOWN]}" if case.reason else "")
 
 
 def rotated(errors: Sequence[Shown], count: int, turn: int) -> list[Shown]:

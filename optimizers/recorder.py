@@ -121,6 +121,7 @@ class Recorder:
 
     def __post_init__(self) -> None:
         """Learn to recognise the cases by what a program is called with."""
+        self._reasons = {case.id: case.reason for case in self.job.train}
         for case in (*self.job.train, *self.job.dev):
             self._cases.setdefault(_key(self.job.judge.values(case.inputs)), case)
 
@@ -155,6 +156,8 @@ class Recorder:
         text = "There was no answer."
         if isinstance(pred, _Judged):
             text = pred._outcome.feedback or "Right: people agree with every label."
+            if reason := self._reasons.get(pred._outcome.row.id):
+                text += f"\nwhy people say so: {reason}"
         return dspy.Prediction(score=self.metric(gold, pred), feedback=text)
 
     def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:

@@ -16,13 +16,14 @@ from .base import Job, Optimizer, races, refuse_other
 from .board import Board, Candidate
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import Contrastive, FewShot, Nearest, Order
+from .guidelines import Guidelines, Teach
 from .instructions import ByCause, CFaith, Crossing, Opro, OproPaper
 from .optuna_joint import Optuna
 from .raced import Arm
 from .threshold import Threshold
 
 DEFAULT = "race"
-_ARMS = ("nearest", "history", "causes", "demonstrations", "crossing", "order", "threshold")
+_ARMS = ("nearest", "guidelines", "history", "causes", "demonstrations", "crossing", "order", "threshold")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ class AllArms(Opro):
             "history": self,
             "causes": ByCause(**writing),
             "crossing": Crossing(**writing),
+            "guidelines": Guidelines(**writing),
         }
         if job.judge.answer.has_examples:
             known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens)
@@ -67,6 +69,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),
     "nearest": Nearest,
+    "teach": Teach,
     "optuna": Optuna,
     "opro-paper": OproPaper,
     "cfaith": CFaith,

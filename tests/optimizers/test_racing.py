@@ -207,17 +207,11 @@ def test_an_arm_without_an_idea_takes_no_step() -> None:
 
 
 def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
-    options = {"steps": 20, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4, "patience": 99}
-    run = Run("race", options=options, sampling=Sampling(samples=3))
+    options = {"steps": 14, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4, "patience": 99}
+    others = "history,causes,demonstrations,crossing,order,threshold"  # nearest rows leave no errors here
+    run = Run("race", options={**options, "arm": others}, sampling=Sampling(samples=3))
     tried = list(run.result.board.candidates.values())
-    assert {one.source.split(",")[0] for one in tried} >= {
-        "basic",
-        "nearest",
-        "race",
-        "causes",
-        "fewshot",
-        "crossing",
-    }
+    assert {one.source.split(",")[0] for one in tried} >= {"basic", "race", "causes", "fewshot", "crossing"}
     train = {case.id for case in split().train}
     for one in tried:
         assert set(one.demo_ids) <= train

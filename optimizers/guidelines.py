@@ -1,0 +1,151 @@
+"""Rules distilled from what people said of training cases, each with the cases it rests on, and the quick ``teach``."""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+from ..cases import Case
+from ..programs.state import PromptState
+from .base import Job
+from .board import Board, Candidate
+from .drawing import blocks, stratified
+from .fewshot import remembering
+from .proposing import CopyGuard, Writing, exemplar, propose, task
+from .raced import Track
+
+_HEAD = "Rules that people follow here:"
+_RULE = re.compile(r"\W*(?:\d+[.):]\s*)?(.+?)\s*[\[(]\s*cases?[\s:]*([\d,;\s]+)[\])]\W*")
+
+
+class DistilRules(dspy.Signature):
+    """Write down the rules that people follow when they label cases for a judge.
+
+    You see what the judge is given and must answer, its current instruction, and numbered cases with the labels that
+    people gave and, where they said so, why. Write few short rules, the most useful first. Each is general, settles
+    several cases, and says something that the instruction does not say. Do not quote the cases. Write one rule a line,
+    in the language of the instruction, and end each line with the numbers of the cases that it rests on,
+    as in [cases 2, 5]. Write nothing else.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    current_instruction: str = dspy.InputField(desc="the instruction that the rules are added to")
+    cases: str = dspy.InputField(desc="numbered cases, with the labels people gave, and their reasons")
+    rules: str = dspy.OutputField(desc="a rule a line, each with the numbers of its cases in brackets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guidelines(Writing):
+    """The arm that adds rules to the leader: from the reasons people gave, and where nobody gave any from errors."""
+
+    most: int = 8  # rules
+    batch: int = 20  # cases shown to a proposer at once
+    sample: int = 100  # cases that rules are made of, at most
+    name: str = "guidelines"
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Have rules written once from reasons, then for later leaders from what they get wrong."""
+        leader, job = track.leader, track.job
+        shown = self.reasons(job) if turn == 1 else []
+        shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
+        if turn > 2 or any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values()):
+            return []
+        state, params = self.ruled(job, leader.state, shown)
+        made = track.fresh(state, parent=leader, source=self.name, params=params) if params else None
+        return [made] if made else []
+
+    def reasons(self, job: Job) -> list[tuple[Case, str]]:
+        """Return the cases of train with a reason, and what people said of them."""
+        answer, told = job.judge.answer, list[tuple[Case, str]]()
+        for case in job.labelled_train():
+            units = zip(answer.units(case.inputs), case.gold or (), strict=True)
+            if case.reason:
+                truths = [answer.scale.truth(text, gold) for text, gold in units if gold is not None]
+                told.append((case, "\n".join(truths)))
+        return told
+
+    def ruled(
+        self, job: Job, state: PromptState, shown: Sequence[tuple[Case, str]]
+    ) -> tuple[PromptState, dict[str, Any]]:
+        """Return a prompt with the rules that a proposer writes, and the rules with the ids of their cases, if any."""
+        drawn = random.Random(f"{self.name}/{job.seed}").sample(list(shown), min(self.sample, len(shown)))
+        name, rules = _answering(job), dict[str, list[str]]()
+        about = {"task": task(job, name), "current_instruction": state.predictors[name].instructions}
+        guard = CopyGuard(job.train, [about["current_instruction"]])
+        for portion in blocks(drawn, self.batch):
+            cases = "\n\n".join(f"case {at}\n{exemplar(*one)}" for at, one in enumerate(portion, 1))
+            for answer in propose(job, DistilRules, [{**about, "cases": cases}], self.temperature):
+                read = filter(None, map(_RULE.fullmatch, answer["rules"].splitlines()))
+                for rule, numbers in (one.groups() for one in read if guard.share(one[1]) <= self.copied):
+                    places = set(map(int, re.findall(r"\d+", numbers)))
+                    ids = [case.id for at, (case, _) in enumerate(portion, 1) if at in places]
+                    rules.setdefault(rule, []).extend(ids)
+        kept = sorted((rule for rule in rules if rules[rule]), key=lambda rule: -len(rules[rule]))[
+            : self.most
+        ]
+        while kept and len(text := with_rules(about["current_instruction"], kept)) > self.longest:
+            kept.pop()
+        if not kept:
+            return state, {}
+        found = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in kept]
+        return state.with_instruction(name, text), {"rules": found}
+
+
+def with_rules(instruction: str, rules: Sequence[str]) -> str:
+    """Return an instruction with these rules in place of those it had."""
+    before = instruction.partition(f"\n\n{_HEAD}\n")[0]
+    lines = [f"{number}. {rule}" for number, rule in enumerate(rules, 1)]
+    return "\n".join([f"{before}\n\n{_HEAD}", *lines]) if rules else before
+
+
+def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rules of any of these candidates' records that stand in a prompt, with their cases."""
+    text = "\n".join(prompt.instructions for prompt in state.predictors.values())
+    rules = {one["rule"]: one for some in params for one in some.get("rules", ()) if one["rule"] in text}
+    return [dict(one) for one in rules.values()]
+
+
+def _answering(job: Job) -> str:
+    """Return the predictor that gives the answer: the last one that has its field."""
+    predictors = dict(job.judge.basic().named_predictors())
+    wanted = [
+        name for name, one in predictors.items() if job.judge.answer.field in one.signature.output_fields
+    ]
+    return str((wanted or list(predictors))[-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teach(Guidelines):
+    """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
+
+    shown: int = 8  # nearest rows a call
+    tokens: int = 4_000  # what they take at most, about
+    errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
+    name: str = "teach"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of two passes over dev, and of what makes the rules."""
+        reasons = len(self.reasons(job))
+        looked = 0 if reasons else min(self.errors, len(job.train))
+        made = -(-min(reasons, self.sample) // self.batch) if reasons else -(-looked // self.batch)
+        return (2 * len(job.dev) + looked) * job.calls_per_case + made
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Teach the start, and score it on dev."""
+        shown = self.reasons(job)
+        if not shown:
+            order = stratified(job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}"))
+            looked = order[: self.errors]
+            outcomes = zip(looked, board.score(start, looked), strict=True)
+            shown = [(case, outcome.feedback) for case, outcome in outcomes if outcome.feedback]
+        state, params = self.ruled(job, start.state, shown)
+        said = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
+        if job.judge.answer.has_examples:
+            state, said = remembering(job, state, self.shown, self.tokens), f"{said}, nearest rows"
+        taught = board.add(state, parent=start, source=f"teach, {said}", demo_ids=(), params=params)
+        board.score(taught, job.dev)
+        job.note(f"teach: {said}", board.value(taught, job.dev), kind="step")
+        return board.best(job.dev) or start
