@@ -167,6 +167,9 @@ def test_what_people_say_is_held_against_what_verification_says(capsys):
     runpy.run_path("recipe.py")
     accepted = json.loads(Path("bench/CARD.json").read_text())["acceptance"]["overall"]["value"]
     assert capsys.readouterr().out == f"with verification 100.0%, without {accepted:.1%}\n"
+    parts = [read_jsonl(Path(f"people/label-check-{kind}.jsonl")) for kind in ("passed", "rejected")]
+    assert [{row["fits"] for row in part} for part in parts] == [{"yes"}, {"no"}]
+    assert run("gold", "agreement", "label-check", "people/label-check-rejected.jsonl")[0] == 0
 
 
 def test_verifiers_take_the_prompts_of_compiled_judges():
