@@ -144,7 +144,7 @@ def _at(one: Contrast, tests: int) -> Smallest:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """A metric over the repeats of one experiment: mean +- t sd / sqrt(n), n - 1 degrees of freedom."""
+    """A metric over the repeats of one experiment: mean +- t sd / sqrt(n), n - 1 degrees of freedom, in its range."""
 
     values: tuple[float, ...]
     mean: float
@@ -157,8 +157,8 @@ class Spread:
         return {**asdict(self), "values": list(self.values)}
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Return mean, sd and t-interval of one value a repeat."""
+def spread(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Spread:
+    """Return mean, sd and t-interval of one value a repeat, within what the values can be."""
     if not values:
         raise UsageError("no repeat, no mean", hint="give one value or more")
     mean = statistics.fmean(values)
@@ -166,7 +166,8 @@ def spread(values: Sequence[float]) -> Spread:
         return Spread(values=tuple(values), mean=mean)
     sd = statistics.stdev(values)
     half = t_quantile(0.5 + LEVEL / 2, len(values) - 1) * sd / math.sqrt(len(values))
-    return Spread(values=tuple(values), mean=mean, sd=sd, low=mean - half, high=mean + half)
+    low, high = max(least, mean - half), min(most, mean + half)
+    return Spread(values=tuple(values), mean=mean, sd=sd, low=low, high=high)
 
 
 @dataclass(frozen=True, kw_only=True)

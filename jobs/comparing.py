@@ -162,7 +162,9 @@ def _contender(answers: Answers, judge: Judge) -> Contender:
         model=answers.judge.model.name,
         temperature=answers.judge.model.temperature,
         scores=measured.scores,
-        repeats={one.name: spread(one.each(units)) for one in shown_metrics(kind, judge.metric)},
+        repeats={
+            one.name: spread(one.each(units), one.low, one.high) for one in shown_metrics(kind, judge.metric)
+        },
         consistency=consistency(repeats) if len(repeats) > 1 else None,
         counts=measured.counts,
         spend=answers.spend.to_json(),

@@ -7,7 +7,7 @@ import pydantic
 
 from ..cases import Case, text_hash
 from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
-from .answers.labels import OneLabel, Policy, Verified
+from .answers.labels import POLICIES, OneLabel, Policy, Verified
 from .judge import Judge
 
 Factual: TypeAlias = bool | Literal["factual", "non_factual"] | None
@@ -49,12 +49,6 @@ def _case(row: FectRow) -> Case:
 
 _VALUES: Final = {"factual": True, "non_factual": False}
 _POSITIVE: Final = frozenset({"non_factual"})
-_SETTLED: Final[dict[Policy, str]] = {
-    "label": "the label counts, as in the paper",
-    "units": "the units count",
-    "abstain": "neither counts",
-}
-"""What becomes of a label that its units contradict."""
 
 FECT = Judge(
     name="fect",
@@ -110,7 +104,7 @@ def settling(policy: Policy) -> Judge:
     return replace(
         FECT_3D_REASONING,
         name=f"{FECT_3D_REASONING.name}-{policy}",
-        description=f"{FECT_3D_REASONING.description}; {_SETTLED[policy]}",
+        description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES[policy]}",
         answer=replace(answer, policy=policy),
     )
 

@@ -9,6 +9,7 @@ one of the ``cognibench`` judge: one of seven labels for each sentence.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import dspy
@@ -67,17 +68,26 @@ def _lines(sentences: Any, numbers: Iterable[int]) -> str:
     return "\n".join(line for line in str(sentences).split("\n") if line.partition(". ")[0] in wanted)
 
 
-def _demonstrations(case: Case) -> dict[str, Demo]:
-    """Return what gold says of each stage; of the second nothing where no sentence is cognitive."""
+def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
+    """Return what gold says of each stage; of the second nothing where it is asked about no sentence."""
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs, labels = COGNIBENCH_STAGED.values(case.inputs), dict(enumerate(case.gold, 1))
-    tiers = {n: label for n, label in labels.items() if label in TIERS}
-    tags = {**labels, **dict.fromkeys(tiers, _COGNITIVE)}
-    demos: dict[str, Demo] = {"tag": {**inputs, "labels": _items(tags.items())}}
-    if tiers:
-        chosen = _lines(inputs["sentences"], tiers)
-        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(tiers.items())}
+    second = {n: label for n, label in labels.items() if label in TIERS}
+    tag: Demo = {"labels": _items({**labels, **dict.fromkeys(second, _COGNITIVE)}.items())}
+    if echoed:  # a cognitive sentence is tagged as its tier is judged
+        second = {
+            n: second.get(n, "fact") for n, label in labels.items() if label not in (None, "irrelevant")
+        }
+        tags = tuple(label and verdict_word(label) for label in case.gold)
+        tag = {
+            **_ECHO.render({"sentences": case.inputs["sentences"]}),
+            "labels": _ECHO.example(tags, case.inputs),
+        }
+    demos: dict[str, Demo] = {"tag": {**inputs, **tag}}
+    if second:
+        chosen = _lines(inputs["sentences"], second)
+        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(second.items())}
     return demos
 
 
@@ -119,31 +129,11 @@ class EchoThenTier(Stepwise):
         tiers = _labels((yield self.tier, {**inputs, "sentences": left})) if left else {}
 
         def label(n: int, tag: Label | None) -> Label | None:
-            tier = (
-                tiers.get(n) if tag in _FACTS else tag
-            )  # a sentence that the second stage leaves out has no label
+            # a sentence that the second stage leaves out has no label
+            tier = tiers.get(n) if tag in _FACTS else tag
             return _FACTS[str(tag)] if tier == "fact" else tier
 
         return dspy.Prediction(labels=_items((n, label(n, tag)) for n, tag in tags.items()))
-
-
-def _echoed(case: Case) -> dict[str, Demo]:
-    """Return what gold says of each stage: a cognitive sentence is tagged as its tier is judged."""
-    if case.gold is None:
-        raise ValueError(f"case {case.id} has no gold labels")
-    inputs, labels = COGNIBENCH_STAGED.values(case.inputs), dict(enumerate(case.gold, 1))
-    tags = tuple(label and verdict_word(label) for label in case.gold)
-    shown = _ECHO.render({"sentences": case.inputs["sentences"]})
-    demos: dict[str, Demo] = {"tag": {**inputs, **shown, "labels": _ECHO.example(tags, case.inputs)}}
-    told = {
-        n: label if label in TIERS else "fact"
-        for n, label in labels.items()
-        if label not in (None, "irrelevant")
-    }
-    if told:
-        chosen = _lines(inputs["sentences"], told)
-        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(told.items())}
-    return demos
 
 
 COGNIBENCH_TAGS_STAGED = replace(
@@ -152,5 +142,5 @@ COGNIBENCH_TAGS_STAGED = replace(
     variant="tags-staged",
     description="CogniBench as the paper labels: three tags around the echoed sentences, then the tiers",
     program=EchoThenTier,
-    demonstrations=_echoed,
+    demonstrations=partial(_demonstrations, echoed=True),
 )

@@ -63,13 +63,6 @@ def parts(text: str, unit: Unit) -> list[str]:
             return [_ITEM.sub("", line) for line in parts(text, "line") if _ITEM.match(line)]
 
 
-def plain_items(text: str) -> tuple[int, int]:
-    """Return how many lines begin with a bullet, and how many with a number."""
-    markers = [found["marker"] for line in text.splitlines() if (found := _ITEM.match(line))]
-    counted = sum(any(c.isdigit() or c in _CHINESE or c in _PLACES for c in marker) for marker in markers)
-    return len(markers) - counted, counted
-
-
 def letters(text: str) -> str:
     """Return the text's letters and digits, without case, width, and anything between them."""
     plain = unicodedata.normalize("NFKC", text).casefold()

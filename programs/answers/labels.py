@@ -17,7 +17,7 @@ from .base import Answer, Reading, member, reasoning_of
 
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
-_POLICIES: Final[Mapping[Policy, str]] = {
+POLICIES: Final[Mapping[Policy, str]] = {
     "abstain": "the reply has no usable answer",
     "units": "the label that follows from the items",
     "label": "the label as it was given",
@@ -199,7 +199,7 @@ class Verified(OneLabel):
             "all_verified": self.holds,
             "otherwise": self.fails,
             "policy": self.policy,
-            "policies": _POLICIES,
+            "policies": POLICIES,
             "rule": _RULE,
         }
         return {**super().parser_rule(), "check": check}

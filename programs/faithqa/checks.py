@@ -1,12 +1,11 @@
 """Which constraints code marks, and how: only those that nobody could read or count in another way.
 
 Satisfaction is the model's to judge (section 4.2), but models fail on numbers of words and on letters at line ends
-(section 8). A constraint is code's if its whole text matches a pattern of ``data/forms.toml``; a response is marked if
-all ways of counting agree: with and without what may be a title or a remark, by blank lines or by all, with compounds
-as one word or as several. Everything else is left to the model.
+(section 8); what they see as well as code does (forms, languages) is left to them. A constraint is code's if its whole
+text matches a pattern of ``data/forms.toml``; a response is marked if all ways of counting agree: with and without what
+may be a title or a remark, by blank lines or by all, with compounds as one word or as several.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ...signatures.faithqa import Mark
-from ...text.measures import CHINESE_NUMBER, NUMBER, Unit, as_number, letters, parts, plain_items
+from ...text.measures import CHINESE_NUMBER, NUMBER, Unit, as_number, letters, parts
 from ...text.tables import filled, table
 
 _DATA: Final[dict[str, Any]] = table(__package__, "forms")
@@ -180,68 +179,16 @@ def _without_letter(found: re.Match[str]) -> Check:
     return lambda text: Finding(letter not in text.lower(), f"{text.lower().count(letter)} of {letter!r}")
 
 
-def _listed(bulleted: bool) -> Callable[[re.Match[str]], Check]:
-    def check(text: str) -> Finding:
-        mine, others = plain_items(text) if bulleted else plain_items(text)[::-1]
-        holds = False if not mine + others else True if mine >= 2 and not others else None
-        return Finding(holds, f"{mine} such items", lacking=True)
-
-    return lambda found: check
-
-
-def _is_json(text: str) -> Finding:
-    try:
-        held = isinstance(
-            json.loads(re.sub(r"^```(?:json)?\s*\n(.*)\n```\s*$", r"\1", text, flags=re.DOTALL)), dict | list
-        )
-    except ValueError:
-        held = False
-    return Finding(held, "JSON" if held else "no JSON")
-
-
-def _no_digits(text: str) -> Finding:
-    numeral = re.search(_DATA["numeral"], text, re.IGNORECASE)
-    digit = re.search(r"\d", text)
-    only_digits = not numeral or numeral[0].lower() == "one"  # "one of them" is no number to most
-    return Finding(False if digit else True if only_digits else None, digit[0] if digit else "no digit")
-
-
-def _in_script(found: re.Match[str]) -> Check:
-    language = found["language"] or _DATA["languages"][found["zh_language"]]
-    script = _DATA["scripts"][language]
-
-    def check(text: str) -> Finding:
-        every = [character for character in text if character.isalpha()]
-        share = sum(re.match(script, one) is not None for one in every) / max(1, len(every))
-        # languages that share the Latin script are not told apart
-        holds = False if share < 0.1 else True if share > 0.9 and "A-Z" not in script else None
-        return Finding(holds, f"{share:.0%} of the letters are those of {language.capitalize()}")
-
-    return check
-
-
 _CHECKS: Final[dict[str, Callable[[re.Match[str]], Check | None]]] = {
     "count": _counted,
     "ban": _mentions(wanted=False),
     "use": _mentions(wanted=True),
     "letter": _without_letter,
     "edge": _edge,
-    "question": lambda found: (
-        lambda text: Finding(text.strip(" \n\"'”’」』)*_")[-1:] in ("?", "？"), text[-20:])
-    ),
-    "json": lambda found: _is_json,
-    "bulleted": _listed(bulleted=True),
-    "numbered": _listed(bulleted=False),
-    "digits": lambda found: _no_digits,
-    "upper": lambda found: lambda text: Finding(text == text.upper() != text.lower(), "upper case"),
-    "lower": lambda found: lambda text: Finding(text == text.lower() != text.upper(), "lower case"),
-    "language": _in_script,
 }
 _WORDS: Final = {
     **_DATA["words"],
     "a_number": NUMBER,
     "zh_number": CHINESE_NUMBER,
-    "language": "|".join(_DATA["scripts"]),
-    "zh_language": "|".join(_DATA["languages"]),
 }
 _PATTERNS: Final = {name: re.compile(filled(pattern, _WORDS)) for name, pattern in _DATA["patterns"].items()}

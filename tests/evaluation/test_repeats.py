@@ -209,5 +209,7 @@ def test_quantiles_of_t_are_those_of_scipy(p: float, degrees: float) -> None:
 )
 def test_what_cannot_be_held_against_each_other(refused: Callable[[], object], message: str) -> None:
     assert spread([0.4]).sd is None
+    assert spread([0.9, 1.0, 1.0]).high > 1
+    assert (spread([0.9, 1.0, 1.0], 0, 1).high, spread([0.1, 0.0], 0, 1).low) == (1, 0)
     with pytest.raises(UsageError, match=message):
         refused()

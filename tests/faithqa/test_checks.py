@@ -20,25 +20,25 @@ CODE = {  # constraint: (a text that meets it, one that does not)
     "each line has exactly two words": ("red sky\nat night", "red sky\nnight"),
     "every line ends with the letter n": ("sun\nmoon", "sun\nrise"),
     'each paragraph begins with the word "Tonight"': ("Tonight it rains.", "It rains tonight."),
-    "it ends with a question": ("He asked: “Why?”", "Why? Because."),
     'it starts with the word "Once"': ("Once upon a time.", "A time, once."),
     'the word "thirst" does not occur': ("I am dry.", "Thirst is bad."),
     'the words "rope" and "tide" both appear': ("A rope at low tide.", "A rope."),
     'it does not use the letter "e"': ("Sky and sun.", "The tree is green."),
-    "the answer is a bulleted list": ("- a\n- b", "a and b"),
-    "the response is a numbered list": ("1. a\n2. b", "first a, then b"),
-    "the answer is in JSON": ('```json\n{"a": 1}\n```', "a: 1"),
-    "it contains no digits": ("One of them.", "14 rooms."),
-    "it is in capital letters": ("LOUD.", "Quiet."),
-    "the response is written in Chinese": ("太阳能很便宜。", "Solar power is cheap."),
     "全文不超过5字": ("很好", "这个答案非常非常好"),
     "正好四行": ("春\n夏\n秋\n冬", "春\n夏"),
     "每行两个字": ("春风\n秋月", "春风\n月"),
     "没有出现“秋”字": ("春天来了", "秋天来了"),
-    "以问句结尾": ("为什么？", "因为。"),
-    "回答使用中文": ("太阳能很便宜。", "It is cheap."),
 }
 MODEL = """
+    回答使用中文
+    以问句结尾
+    the response is written in Chinese
+    it is in capital letters
+    it contains no digits
+    the answer is in JSON
+    the response is a numbered list
+    the answer is a bulleted list
+    it ends with a question
     one sentence each
     the introduction has 50 words
     each of several sentences has ten words
@@ -96,9 +96,6 @@ OPEN = [  # (constraint, a text that can be counted in two ways)
     ("the answer has exactly two sentences", "Dr. Lee left. She came back."),
     ("it has exactly two paragraphs", "One.\nTwo."),
     ('the word "sea" does not occur', "Seaside towns"),
-    ("it contains no digits or numbers", "fourteen rooms"),
-    ("the response is written in English", "C'est la vie"),
-    ("the answer is a bulleted list", "- a\n- b\n1. c"),
     ("全文正好五字", "好，很好，真好"),
 ]
 
