@@ -40,6 +40,18 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag"):
     tag: str = positional("TAG")
 
 
+class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_rows"):
+    """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules.
+    Nothing is proven of it until jurist prove is run, and it is not made the latest.
+
+    examples:
+      jurist artifacts forget fect@2 9c1f0c93ab77de01
+    """
+
+    artifact: str = positional("JUDGE@VERSION")
+    rows: tuple[str, ...] = positional("ROW", "ids of rows it was compiled on", nargs="+")
+
+
 class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"):
     """Find any changed byte."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..arguments.artifacts import (
     DiffOptions,
+    ForgetOptions,
     LineageOptions,
     PackOptions,
     ReportOptions,
@@ -21,6 +22,7 @@ from ..evaluation.classes import confused
 from ..exports import export
 from ..gold.goldset import Gold
 from ..gold.writing import write_whole
+from ..jobs.forgetting import forget
 from ..keeping.artifact_card import Artifact, prompt_text, rows_of
 from ..keeping.artifacts import Problem, Store
 from ..keeping.loading import load_judge
@@ -206,6 +208,17 @@ def tag(options: TagOptions) -> Result:
     return Result(
         data={"artifact": options.artifact, "tag": options.tag},
         body=[f"{options.artifact} is now also {options.tag}"],
+    )
+
+
+def forget_rows(options: ForgetOptions) -> Result:
+    """Withdraw rows from a version."""
+    made = forget(options.artifact, options.rows, store_named(options))
+    return Result(
+        data={"artifact": made.ref, "parent": options.artifact, "path": str(made.path)},
+        body=[
+            f"{made.ref} is {options.artifact} without {plural(len(set(options.rows)), 'row')}; nothing is proven of it"
+        ],
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from loopback import Loopback
-from small import ok, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 from tickets import chat, most_like, rows, settled_in
 
 import jurist
@@ -82,6 +82,38 @@ def test_teaching_takes_two_passes_and_a_proposal_for_twenty_labels(project: Pat
     (prompt,) = jurist.Store().load("route").state.predictors.values()
     assert prompt.instructions.endswith(f"1. {first['rule']}\n2. {second['rule']}")
     assert prompt.remembered is not None
+
+
+def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
+    with Loopback(taught) as server:
+        ok(
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            "teach",
+            *chat(server.url),
+            "--yes",
+        )
+        first = jurist.Store().load("route")
+        row = first.card["guidelines"][0]["cases"][0]
+        done = ok("artifacts", "forget", "route@1", row, "--json")
+        made = jurist.Store().load(done.json["artifact"])
+        files = b"".join(path.read_bytes() for path in made.path.iterdir()).decode()
+        ticket = first.state.predictors["self"].remembered.rows[row]["ticket"]  # type: ignore[union-attr]
+        assert row not in files
+        assert ticket not in files
+        assert [one["rule"] for one in made.card["guidelines"]] == ["Anything else: blue"][
+            : len(made.card["guidelines"])
+        ]
+        assert "Tickets that name a place" not in files
+        ok("artifacts", "verify", made.ref)
+        ok("artifacts", "show", made.ref)
+        write_jsonl(Path("new.jsonl"), [{"ticket": ticket}])
+        ok("run", made.ref, "--input", "new.jsonl", "--output", "o.jsonl", *chat(server.url))
+    refused = cli("artifacts", "forget", "route@1", "0123456789abcdef")
+    assert (refused.code, "was not compiled on" in refused.err) == (1, True)
 
 
 # -- how gold says why -------------------------------------------------------------------------------------
