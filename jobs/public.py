@@ -13,7 +13,6 @@ from ..gold.new_rows import Source
 from ..gold.writing import write_whole
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
-from ..keeping.paying import Start
 from ..programs.judge import Judge
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
@@ -178,7 +177,7 @@ def prove(
         What :func:`compare` raises.
     """
     place = store_of(store, trust=trust)
-    surface = Surface(place, Start(root=place.checkpoints, resume=resume, fresh=fresh))
+    surface = Surface.of({"store": place, "resume": resume, "fresh": fresh})
     artifact, work = place.load(reference), None
     version = loaded_of(artifact.ref, place)
     if rows is not None:
