@@ -6,6 +6,10 @@ from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judg
 from .options import choice, flag, option, positional
 
 
+def _wholes(text: str) -> tuple[int, ...]:
+    return tuple(map(whole, text.split(",")))
+
+
 class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogue.export_"):
     """Write a judge's prompt for another system.
 
@@ -104,7 +108,9 @@ class TrainingOptions(
     max_tokens: int | None = option(
         "N", "leave out longer examples; an estimate, about four letters a token", type=whole
     )
-    sizes: str | None = option(
+    sizes: tuple[int, ...] = option(
         "N,N,...",
         "also files with so many of the groups each, every one inside the next (CogniBench, Figure 12)",
+        (),
+        type=_wholes,
     )

@@ -1,9 +1,8 @@
 """``jurist judges``, ``new``, ``export``, ``training`` and ``completion``: judges and their prompts as text."""
 
-import hashlib
+import random
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -191,23 +190,6 @@ def _asked(options: NewOptions, prompt: IncomingPrompt) -> Asked:
     )
 
 
-def _sizes(options: TrainingOptions, groups: int) -> list[int]:
-    """Return how many groups the smaller files have."""
-    sizes = [
-        int(size) if size.strip().isdecimal() else 0 for size in (options.sizes or "").split(",") if size
-    ]
-    if sizes and (options.output == "-" or not all(0 < size <= groups for size in sizes)):
-        raise UsageError(
-            f"--sizes {options.sizes} cannot be written",
-            hint=f"give whole numbers from 1 to {groups}, the groups that there are, and a file as --output",
-        )
-    return sizes
-
-
-def _lot(seed: int, group: str) -> str:
-    return hashlib.sha256(f"{seed}/{group}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def training(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     loaded = load_judge(
@@ -232,11 +214,13 @@ def training(options: TrainingOptions) -> Result:
             hint="use --part all, a higher --max-tokens, or more rows",
         )
     write_text("".join(json_text(one.line) + "\n" for one in made.examples), options.output)
-    for size in _sizes(options, found["groups"]):
-        groups = set(
-            sorted({one.case.group for one in made.examples}, key=partial(_lot, options.seed))[:size]
-        )
-        lines = [json_text(one.line) + "\n" for one in made.examples if one.case.group in groups]
+    groups = sorted({one.case.group for one in made.examples})
+    random.Random(options.seed).shuffle(groups)
+    for size in options.sizes:
+        if size > len(groups) or options.output == "-":
+            hint = f"give {len(groups)} groups or fewer, and a file as --output"
+            raise UsageError(f"a file of {size} groups cannot be written", hint=hint)
+        lines = [json_text(one.line) + "\n" for one in made.examples if one.case.group in groups[:size]]
         path = Path(options.output)
         write_text("".join(lines), str(path.with_name(f"{path.stem}-{size}{path.suffix}")))
         remark(f"{path.stem}-{size}{path.suffix}: {len(lines)} examples of {size} groups")
