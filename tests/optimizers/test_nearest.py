@@ -91,7 +91,13 @@ def test_another_target_refuses_what_it_cannot_show(project: Path) -> None:
     with Loopback(most_like) as server:
         command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
         ok(*command, *chat(server.url), "--max-calls", "700")
-    done = cli("export", "route", "--to", "promptfoo")
+        history = jurist.Store().load("route@1").history
+        other = next(row["candidate"] for row in history if row["params"].get("nearest") == 16)
+        ok("artifacts", "choose", "route@1", other, "--force", "--api-base", server.url)
+    kept = jurist.Store().load("route@2").state.predictors["self"].remembered
+    assert kept is not None
+    assert kept.shown == 16  # its rows are read from gold again
+    done = cli("export", "route", "--to", "messages")
     assert (done.code, "labelled rows most like it, which this target" in done.err) == (2, True), done.err
 
 
