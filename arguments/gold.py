@@ -16,7 +16,7 @@ from .groups import (
     some_gold,
     whole,
 )
-from .options import Options, choice, flag, option, positional
+from .options import choice, flag, option, positional
 
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 
@@ -84,27 +84,6 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreemen
     ordinal: bool = flag("the judge's labels are ordered: give the ordinal alpha too")
 
 
-class SheetFormat(Options):
-    """A sheet for people to label."""
-
-    output: str = option("F", "the sheet to write: .csv, or .json for Label Studio")
-    rater: str = option("NAME", "who is going to label", "annotator")
-    format: str | None = choice("of the sheet (default: by the suffix)", choices=("csv", "labelstudio"))
-
-
-class SheetOptions(SheetFormat, JudgedGold, command="gold sheet", does="gold.sheet"):
-    """Write the units to label: a CSV for a spreadsheet, or tasks for Label Studio.
-
-    examples:
-      jurist gold sheet fect claims.jsonl --output ann.csv --rater ann
-      jurist gold sheet fect claims.jsonl --output tasks.json
-
-    Units that have a gold label, or a label of this rater, are left out. A filled sheet goes to jurist gold import.
-    """
-
-    every: bool = flag("also units that have a gold label", flags="--all")
-
-
 class DynamicsOptions(
     GoldOptions,
     StrictnessOptions,
@@ -125,42 +104,33 @@ class DynamicsOptions(
     plots: str | None = option("DIR", "draw the figures into a folder")
 
 
-class ReviewOptions(SheetFormat, Printed, command="gold review", does="gold.review"):
-    """Write the most informative units as a sheet: the judge wavers, or judge, gold or raters differ.
+class ReviewOptions(JudgedGold, command="review", does="pages.review"):
+    """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
+    differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the cases of
+    train and dev that it was compiled on, and asks first about those on which the prompts that were tried differ most.
 
     examples:
-      jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
-      jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
-      jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
-    """
-
-    judge: str = positional("JUDGE", "the judge whose labels these are")
-    verdicts: str = option("F.jsonl", "what jurist run wrote")
-    gold: str | None = some_gold("also units on which judge and gold, or raters, differ")
-    input: str | None = option("PATH|NAME", "the rows that were judged (default: the files the run names)")
-    top: int | None = option("N", "the first N units only (default: all candidates)", type=whole)
-
-
-class PageOptions(JudgedGold, command="review", does="pages.review"):
-    """Label rows on a page on this machine. The most informative units come first: where
-    raters differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the
-    cases of train and dev that it was compiled on, and asks first about those on which the prompts that were tried
-    differ most. From the keyboard, with the guideline beside; several raters never see each other's labels. A label is
-    on the disk before the page says that it is saved.
-
-    examples:
-      jurist review fect claims.jsonl -o labels.jsonl --rater ann
+      jurist review fect claims.jsonl -o labels.jsonl --rater ann          # a page, from the keyboard
+      jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
+      jurist review fect claims.jsonl -o tasks.json                        # tasks for Label Studio, and tasks.xml
       jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
       jurist review fect@1 -o labels.jsonl
 
-    Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
+    The file that labels are kept in says which. On the page several raters never see each other's labels, and a label
+    is on the disk before the page says that it is saved; Ctrl-C ends it, and the same command goes on. A sheet leaves
+    out what its rater has labelled. The page needs: pip install 'jurist[serve]'
     """
 
-    output: str = option("-o --output F.jsonl", "where labels are kept; an existing file goes on")
-    verdicts: str | None = option("F.jsonl", "what jurist run wrote: what the judge wavers on comes first")
-    rater: str = option("NAME", "the name that the page proposes", "")
+    output: str = option(
+        "-o --output F",
+        "where labels are kept: F.jsonl opens a page, F.csv and F.json (Label Studio) are sheets",
+    )
+    verdicts: str | None = option(
+        "F.jsonl", "what jurist run wrote: what the judge wavers on comes first; its rows need no other name"
+    )
+    rater: str = option("NAME", "who labels: the name that the page proposes, the column of a sheet", "")
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
     every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
     top: int | None = option("N", "the first N units only", type=whole)

@@ -1,4 +1,4 @@
-"""``jurist review`` and ``jurist serve``: what is served on a port until Ctrl-C."""
+"""``jurist review`` and ``jurist serve``: pages on a port until Ctrl-C, and sheets in place of one."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..arguments.gold import PageOptions
+from ..arguments.gold import ReviewOptions
 from ..arguments.run import ServeOptions
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -18,8 +18,9 @@ from ..engines.meter import Budget
 from ..errors import GoldError, JuristError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
-from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
-from ..gold.sheets_out import SheetLine, open_lines
+from ..gold.raters import Rule
+from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines, sources_of
+from ..gold.sheets_out import SheetLine, open_lines, write_sheet
 from ..gold.sources import bundled_names
 from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of
@@ -35,28 +36,35 @@ from .inputs import gold_of, gold_source, loaded_of, store_of
 from .printing import Result, remark
 
 
-def review(options: PageOptions) -> Result:
-    """Serve the page until Ctrl-C; return how far it came, and what to do with it."""
+def review(options: ReviewOptions) -> Result:
+    """Write a sheet, or serve the page until Ctrl-C; return how far it came, and what to do with it."""
+    path = Path(options.output)
+    if path.suffix.lower() not in (".jsonl", ".csv", ".json"):
+        hint = "name it .jsonl for a page, .csv for a spreadsheet or .json for Label Studio"
+        raise UsageError(f"{path} does not say how to label", hint=hint)
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
-    if artifact is None or options.place or options.named:
-        name = gold_name(options)
-        gold = gold_of(name, judge, options, labelled=False)
-    else:
+    judged = [] if options.verdicts is None else read_judged(options.verdicts, judge)
+    if artifact is not None and not (options.place or options.named):
         name = gold_source(artifact.card["gold"], store)
         gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
+    elif judged and not (options.place or options.named):
+        gold, name = _rows_of_run(judged, judge), options.verdicts or ""
+    else:
+        name = gold_name(options)
+        gold = gold_of(name, judge, options, labelled=False)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-    judged: list[Judged] = []
-    if options.verdicts is not None:
-        judged = read_judged(options.verdicts, judge)
-    elif artifact is not None:
+    if artifact is not None and options.verdicts is None:
         judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
-    lines = list(_ranked(judged, gold, known, every=options.every))[: options.top]
+    sheet = path.suffix.lower() != ".jsonl"
+    every = {"rater": options.rater if sheet else "", "every": options.every}
+    lines = list(_ranked(judged, gold, known, open_lines(gold, **every), sheet=sheet))[: options.top]
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
-    path = Path(options.output)
+    if sheet:
+        return _sheet(lines, gold, options, name)
     guideline = guideline_of(options.guideline, name, judge)
     review = served(gold, lines, path, guideline=guideline, rater=options.rater, port=options.port)
     labels = review.journal.labels()
@@ -85,17 +93,51 @@ def served(
     return review
 
 
+def _rows_of_run(judged: Sequence[Judged], judge: Judge) -> Gold:
+    """Return the rows of a run from the files that it names; a bundled set is named by its own file there."""
+    files = sources_of(judged, ())
+    sources = [file if Path(file).exists() else file.removesuffix("/gold.jsonl") for file in files]
+    try:
+        return Gold.load(sources, judge, labelled=False)
+    except GoldError as error:
+        hint = "name the rows that were judged: jurist review JUDGE ROWS"
+        raise GoldError(f"the rows of the run cannot be read again: {error.message}", hint=hint) from error
+
+
 def _ranked(
-    judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], *, every: bool
+    judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], rest: Sequence[SheetLine], *, sheet: bool
 ) -> Iterator[SheetLine]:
-    """Yield the units, the most informative first, then those without a label."""
+    """Yield the units, the most informative first, then the rest; a page says why, a sheet also what it is worth."""
     given = set()
     worth = review_lines(candidates(judged, gold.judge, known), known)
-    shown = [replace(line, notes={"why": line.notes["why"]}) for line in worth]
-    for line in (*shown, *open_lines(gold, every=every)):
+    shown = worth if sheet else [replace(line, notes={"why": line.notes["why"]}) for line in worth]
+    if sheet and shown:
+        rest = [replace(line, notes=dict.fromkeys(shown[0].notes, "")) for line in rest]
+    for line in (*shown, *rest):
         if (line.case.id, line.unit) not in given:
             given.add((line.case.id, line.unit))
             yield line
+
+
+def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
+    """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
+    written = write_sheet(lines, gold, Path(options.output), rater=options.rater or "annotator")
+    labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
+    merge: Rule = "reviewed" if labelled else "unanimous"
+    files = [str(path) for path in written.files]
+    sources = " ".join(
+        part for part in (name if labelled else "", files[0] if len(files) == 1 else "export.json") if part
+    )
+    long = (
+        f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
+        "or write tasks for Label Studio: -o tasks.json"
+    )
+    then = f"when it is filled in: jurist gold import {options.judge} {sources} --merge {merge} --output NEW.jsonl"
+    return Result(
+        data={"units": written.units, "cases": written.cases, "files": files},
+        body=[f"{written.units} units of {written.cases} cases written to {', '.join(files)}"],
+        notes=[*([long] if written.long else []), then],
+    )
 
 
 def guideline_of(path: str | None, gold: str, judge: Judge) -> str:

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError, UsageError
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .goldset import Gold
 
-Format: TypeAlias = Literal["csv", "labelstudio"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 CELL_LIMIT = 32_767
 """The longest text, in characters, that Excel keeps in one cell."""
 _REASONS = [category for category in CATEGORIES if category != "unknown"]
@@ -57,19 +55,6 @@ class Written:
     long: int = 0  # cells over 32,767 characters, which Excel cuts; reading the sheet back then names them
 
 
-def format_of(path: Path, given: str | None = None) -> Format:
-    """Return the format that was named, else the one of the suffix: ``.csv``, or ``.json`` for Label Studio."""
-    named = next((one for one in FORMATS if one == given), None)
-    by_suffix: dict[str, Format] = {".csv": "csv", ".json": "labelstudio"}
-    found = named or by_suffix.get(path.suffix.lower())
-    if found is None:
-        raise UsageError(
-            f"{path} does not say which kind of sheet it is",
-            hint="name it .csv or .json (Label Studio), or give --format",
-        )
-    return found
-
-
 def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
     """Return the units to label, in order."""
     lines = []
@@ -84,10 +69,8 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
     return lines
 
 
-def write_sheet(
-    lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str, format_: Format = "csv"
-) -> Written:
-    """Write units as a sheet for one rater.
+def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str) -> Written:
+    """Write units as a sheet for one rater: a CSV, or tasks for Label Studio if the file is called ``.json``.
 
     The CSV is in UTF-8 with a byte order mark and has the columns ``case``, ``unit`` (from 1), ``group``, one
     ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
@@ -101,19 +84,19 @@ def write_sheet(
             f"the rater's name {rater!r} cannot head a column",
             hint="use a name without commas, semicolons, quotes and line breaks",
         )
-    config = path.with_suffix(".xml")
-    files = (path,) if format_ == "csv" else (path, config)
+    config, csv_ = path.with_suffix(".xml"), path.suffix.lower() != ".json"
+    files = (path,) if csv_ else (path, config)
     for file in files:
         if file.exists():
             raise UsageError(f"{file} exists and may hold labels", hint="name another file, or move it away")
-    if format_ == "labelstudio" and not gold.judge.answer.scale.choices:
+    if not csv_ and not gold.judge.answer.scale.choices:
         raise UsageError(
             f"the answers of judge {gold.judge.name} are no single choice, which a Label Studio sheet asks for",
             hint="write a CSV: name the file .csv",
         )
     rows = {line.case.id: line.case for line in lines}
     inputs = {id_: sheet_row(gold, case) for id_, case in rows.items()}
-    if format_ == "csv":
+    if csv_:
         text, long = _csv(lines, inputs, gold.judge, rater)
         write_whole("\ufeff" + text, path)
         return Written(files=files, units=len(lines), cases=len(rows), long=long)

@@ -58,8 +58,8 @@ gold check fect gold.jsonl
 gold split fect --gold gold.jsonl --output parts
 gold import fect gold.jsonl --output copy.jsonl
 gold agreement fect gold.jsonl
-gold sheet fect --gold gold.jsonl --all --output sheet.csv
-gold review fect --verdicts out.jsonl --gold gold.jsonl --output review.csv
+review fect --gold gold.jsonl --all --output sheet.csv
+review fect --verdicts out.jsonl --gold gold.jsonl --output review.csv
 generate haluagent --input docs.jsonl --output items
 generate faithqa --input docs.jsonl --output bench.jsonl --size 4 --tasks fact --max-rejected 1
 assess offline --benchmark items/benchmark.jsonl --limit 3

@@ -175,9 +175,9 @@ def lines_of(path: Path) -> list[dict[str, str]]:
 def test_from_a_run_to_ratings(tmp_path: Path) -> None:
     write_jsonl(ROWS, tmp_path / "claims.jsonl")
     file = run_file(tmp_path)
-    command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
+    command = ("review", "fect", "--verdicts", file, "--rater", "ann")
     done = ok(*command, "--gold", "claims.jsonl", "--output", "review.csv")
-    assert "4 units to review, 5 were judged; failed rows, which are passed over: 1" in done.out
+    assert "4 units of 4 cases written to review.csv" in done.out
     lines = lines_of(tmp_path / "review.csv")
     assert [(line["input:claim"], line["why"], line["worth"], line["votes"]) for line in lines] == [
         ("wrong", "differs from gold", "1.000", "5"),
@@ -208,23 +208,24 @@ def test_from_a_run_to_ratings(tmp_path: Path) -> None:
 
 
 def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path) -> None:
-    command = ("gold", "review", "fect", "--verdicts", run_file(tmp_path))
+    command = ("review", "fect", "--verdicts", run_file(tmp_path))
     ok(*command, "--output", "a.csv", "--top", 2)
-    assert [line["text"] for line in lines_of(tmp_path / "a.csv")] == ["open", "even"]
+    assert [line["text"] for line in lines_of(tmp_path / "a.csv")] == ["wrong", "even"]
     (tmp_path / "rows.jsonl").rename(tmp_path / "moved.jsonl")
     gone = cli(*command, "--output", "b.csv")
     assert gone.code == 1
     assert "cannot be read again" in gone.err
-    assert "--input" in gone.err
-    ok(*command, "--input", "moved.jsonl", "--output", "b.json")
+    assert "jurist review JUDGE ROWS" in gone.err
+    ok(*command, "--gold", "moved.jsonl", "--output", "b.json")
     assert {path.name for path in tmp_path.glob("b.*")} == {"b.json", "b.xml"}
-    assert cli(*command, "--input", "moved.jsonl", "--output", "c.csv", "--top", 0).code == 2
+    assert cli(*command, "--gold", "moved.jsonl", "--output", "c.csv", "--top", 0).code == 2
 
 
 def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
     file = run_file(tmp_path, [ROWS[2]], sampling={"samples": 1, "threshold": 1})
-    done = ok("gold", "review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
-    assert "nothing to review, and no file written; run with --samples 5" in done.out
+    write_jsonl([ROWS[2]], tmp_path / "rows.jsonl")
+    done = cli("review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
+    assert (done.code, "there is no unit to review" in done.err) == (2, True)
     assert not (tmp_path / "r.csv").exists()
 
 
@@ -241,15 +242,15 @@ def test_a_real_run_is_read(tmp_path: Path) -> None:
 
 def test_the_sheet_command_from_rows_to_gold(tmp_path: Path) -> None:
     write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
-    done = ok("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
+    done = ok("review", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
     assert "2 units of 2 cases written to ann.csv" in done.out
     assert "jurist gold import fect rows.jsonl ann.csv --merge reviewed" in done.err
-    again = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv")
+    again = cli("review", "fect", "rows.jsonl", "--output", "ann.csv")
     assert (again.code, "may hold labels" in again.err) == (2, True)
-    ok("gold", "sheet", "fect", "rows.jsonl", "--output", "all.csv", "--all")
+    ok("review", "fect", "rows.jsonl", "--output", "all.csv", "--all")
     assert len(lines_of(tmp_path / "all.csv")) == 3
-    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
-    ok("gold", "sheet", "fect", "rows.jsonl", "--output", "t", "--format", "labelstudio")
+    assert cli("review", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
+    ok("review", "fect", "rows.jsonl", "--output", "t.json")
     assert (tmp_path / "t.xml").is_file()
 
 

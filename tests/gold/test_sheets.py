@@ -15,7 +15,7 @@ from jurist.cases import Case
 from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.sheets import CATEGORIES, plain, safe
-from jurist.gold.sheets_out import format_of, open_lines, write_sheet
+from jurist.gold.sheets_out import open_lines, write_sheet
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -139,7 +139,7 @@ def test_answers_in_label_studio_come_back_by_annotator(
     gold, path = Gold.of(rows, judge, labelled=False), tmp_path / "tasks.json"
     for file in (path, path.with_suffix(".xml")):
         file.unlink(missing_ok=True)
-    write_sheet(open_lines(gold), gold, path, rater="ann", format_="labelstudio")
+    write_sheet(open_lines(gold), gold, path, rater="ann")
     everybody = {1: draw_answers(data, gold), 2: draw_answers(data, gold)}
     tasks = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps([exported(task, everybody) for task in tasks]), encoding="utf-8")
@@ -174,14 +174,14 @@ def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> No
     header, line = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
     assert header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,ambiguity"
     assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,"
-    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.json", rater="ann", format_="labelstudio")
+    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.json", rater="ann")
     (task,) = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert task["data"]["row"] == {"conversation": "c", "claim": "x"}
 
 
 def test_label_studio_gets_a_configuration_with_the_labels(tmp_path: Path) -> None:
     gold = Gold.of([{"reference": "r", "sentences": ["a"]}], COGNIBENCH, labelled=False)
-    written = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann", format_="labelstudio")
+    written = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann")
     assert [file.name for file in written.files] == ["t.json", "t.xml"]
     view = ElementTree.fromstring((tmp_path / "t.xml").read_text(encoding="utf-8"))
     labels, reasons = view.findall("Choices")
@@ -359,7 +359,7 @@ def test_a_sheet_that_exists_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.csv exists and may hold labels"):
         write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
     with pytest.raises(UsageError, match=r"b\.xml exists"):
-        write_sheet(open_lines(gold), gold, tmp_path / "b.json", rater="ann", format_="labelstudio")
+        write_sheet(open_lines(gold), gold, tmp_path / "b.json", rater="ann")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.csv", "b.xml"]
 
 
@@ -367,10 +367,6 @@ def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
     gold = Gold.of([{"conversation": "c", "claim": "x", "factual": True}], FECT, labelled=False)
     with pytest.raises(UsageError, match="there is no unit to label"):
         write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
-    assert [format_of(Path(name)) for name in ("a.csv", "A.CSV", "a.json")] == ["csv", "csv", "labelstudio"]
-    assert format_of(Path("a.txt"), "csv") == "csv"
-    with pytest.raises(UsageError, match="does not say which kind"):
-        format_of(Path("a.txt"))
 
 
 def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Path) -> None:

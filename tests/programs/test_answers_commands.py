@@ -40,7 +40,7 @@ def test_every_command(kind: str) -> None:
     matrix = jurist.Store("compiled").load(f"{kind}@1").matrix()
     assert all(json.loads(json.dumps(row["labels"])) == row["labels"] for row in matrix)
 
-    ok("run", kind, "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
+    ok("run", f"{kind}@1", "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
     lines = read_jsonl(Path("out.jsonl"))
     assert {line["status"] for line in lines} == {"verdict"}
     name = "label" if kind == "better" else "value"
@@ -117,7 +117,7 @@ def test_a_threshold_is_refused_where_it_decides_nothing() -> None:
 def test_sheets_of_several_labels_come_back_as_gold() -> None:
     bare = [{"message": row["message"], "group": row["group"]} for row in rows("topics")]
     write_jsonl(Path("bare.jsonl"), bare)
-    ok("gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv")
+    ok("review", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv")
     with Path("s.csv").open(encoding="utf-8-sig", newline="") as stream:
         lines = list(csv.DictReader(stream))
     said = {row["message"]: row["topics"] for row in rows("topics")}
@@ -129,7 +129,5 @@ def test_sheets_of_several_labels_come_back_as_gold() -> None:
         writer.writerows(lines)
     ok(*("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl"))
     assert {row["message"]: sorted(row["topics"]) for row in read_jsonl(Path("new.jsonl"))} == said
-    refused = cli(
-        "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json"
-    )
+    refused = cli("review", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json")
     assert (refused.code, "CSV" in refused.err) == (2, True)
