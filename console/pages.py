@@ -58,8 +58,8 @@ def review(options: ReviewOptions) -> Result:
     if artifact is not None and options.verdicts is None:
         judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
     sheet = path.suffix.lower() != ".jsonl"
-    every = {"rater": options.rater if sheet else "", "every": options.every}
-    lines = list(_ranked(judged, gold, known, open_lines(gold, **every), sheet=sheet))[: options.top]
+    rest = open_lines(gold, rater=options.rater if sheet else "", every=options.every)
+    lines = list(_ranked(judged, gold, known, rest, sheet=sheet))[: options.top]
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
@@ -125,9 +125,8 @@ def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name:
     labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
     merge: Rule = "reviewed" if labelled else "unanimous"
     files = [str(path) for path in written.files]
-    sources = " ".join(
-        part for part in (name if labelled else "", files[0] if len(files) == 1 else "export.json") if part
-    )
+    filled = files[0] if len(files) == 1 else "export.json"
+    sources = f"{name} {filled}" if labelled else filled
     long = (
         f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
         "or write tasks for Label Studio: -o tasks.json"
