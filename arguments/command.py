@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from .options import Options, is_rare
@@ -93,7 +94,10 @@ def say(text: str) -> None:
 
 
 def add_commands(
-    parser: Parser, commands: Sequence[type[Options]], groups: Mapping[str, str], sections: Mapping[str, str]
+    parser: Parser,
+    commands: Sequence[type[Options]],
+    groups: Mapping[str, str],
+    sections: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Add commands, the groups that some of them belong to, and the sections in which help lists them."""
     top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)

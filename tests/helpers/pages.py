@@ -137,11 +137,11 @@ def _command(command: str) -> str:
         return ""
     if program != "jurist" or set("|>") & set(command):
         return _shell(command)
-    if rest[0] == "review":
+    if rest[0] == "review" and "-o" in rest:  # a page; a sheet is written to an --output
         return _review(rest)
     done = cli(*rest)
     assert done.code == 0, (command, done.out[-1500:], done.err[-1500:])
-    for name in re.findall(r"--output (\S+\.csv)", command) if rest[0] == "gold" else ():
+    for name in re.findall(r"--output (\S+\.csv)", command) if rest[0] in ("gold", "review") else ():
         _fill_in(Path(name))
     return done.out
 
