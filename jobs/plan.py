@@ -265,6 +265,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # A chain starts only where every part has a share, and may be done after its first part.
     least = parts[0].minimum(job)
     most = math.inf if limit is None else max(least, limit - quickest)
+    if not any(getattr(part, "searches", True) for part in parts):
+        most = optimizer.minimum(job)
     tried_too = (name for part in parts for name in getattr(part, "models", ()))
     others = (model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in tried_too)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)

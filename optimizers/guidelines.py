@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 
@@ -125,6 +125,7 @@ class Teach(Guidelines):
     tokens: int = 4_000  # what they take at most, about
     errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
     name: str = "teach"
+    searches: ClassVar[bool] = False  # it takes no more calls than it starts with
 
     def minimum(self, job: Job) -> int:
         """Return the calls of two passes over dev, and of what makes the rules."""
