@@ -29,7 +29,15 @@ from .options import choice, flag, option, positional, repeated
 class SearchOptions(Concurrency, SeedOptions):
     """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
 
-    adapter: str = choice("DSPy's prompt format", "chat", choices=("chat", "json", "xml"))
+    adapter: str | None = choice(
+        "DSPy's prompt format (default: chat; json, where a model's replies to it cannot be read)",
+        choices=("chat", "json", "xml"),
+    )
+
+    @property
+    def form(self) -> str:
+        """The prompt format that is asked first."""
+        return self.adapter or "chat"
 
 
 class CompileOptions(

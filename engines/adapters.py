@@ -226,7 +226,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
     def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        given = chat_fields(text, fields)
+        given = chat_fields(text, fields, [name for name, one in fields.items() if one.annotation is not str])
         if (
             given
             and fields[given[-1][0]].annotation is not str

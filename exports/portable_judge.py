@@ -56,10 +56,9 @@ class PortableJudge:
     def read(self, reply: str, inputs: Mapping[str, Any], ended: object = None) -> list[Any]:
         """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable."""
         answer, outputs = self.spec["output_field"], self.spec["outputs"]
-        fields = json_fields if self.spec["adapter"] == "json" else chat_fields
-        text = without_drafts(reply, outputs)
-        said = fields(text, outputs)
-        if fields is chat_fields and said and said[-1][0] == answer and not (is_whole(ended) or _END in text):
+        chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
+        said = chat_fields(text, outputs, [answer]) if chat else json_fields(text, outputs)
+        if chat and said and said[-1][0] == answer and not (is_whole(ended) or _END in text):
             raise ValueError(f"{answer} may be half of what it was to be: the reply ended with {ended!r}")
         found = said_once(
             (name, self.values_of(value, inputs) if name == answer else value) for name, value in said

@@ -106,7 +106,9 @@ def _note(sink: Sink, *lines: str) -> None:
 def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
     job, meter, split = plan.job(work.contexts["judge"], sink), work.meter, plan.split
     meter.hold(plan.proof_calls)
-    result = with_thresholds(job, optimize(make(plan.optimizer, plan.options), job))
+    result = optimize(make(plan.optimizer, plan.options), job)
+    job = job.written_as(result.form)
+    result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
         raise result.stop
@@ -192,7 +194,7 @@ def _card(plan: Plan, result: Result) -> dict[str, Any]:
         **({"verifier": described(plan.frozen_model)} if plan.frozen_model else {}),
         "job": {
             "model": described(plan.model),
-            "adapter": plan.adapter,
+            "adapter": result.form,
             "samples": plan.sampling.samples,
             "threshold": plan.sampling.threshold,
         },

@@ -72,7 +72,7 @@ class Contest:
         """The opening of the test that this is."""
         plan, judge = self.plan, self.plan.judge
         tried = (
-            prompt_of(judge, PromptState.of(judge.basic()), plan.model, plan.adapter, plan.sampling),
+            prompt_of(judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.sampling),
             prompt_of(judge, self.candidate.state, self.model, self.chosen.adapter, self.chosen.sampling),
         )
         return proof_of(plan.split, tried, self.known)

@@ -59,7 +59,7 @@ class Plan(SearchOptions):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
-        self.model.check_prompts(self.adapter)
+        self.model.check_prompts(self.form)
         check_sampling(self.judge, self.sampling)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Plan(SearchOptions):
             "test": self.split.test_hash,
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
-            "adapter": self.adapter,
+            "adapter": self.form,
             **({"holdout": self.holdout.sha256} if self.holdout else {}),
             **({"strictness": strictness} if strictness else {}),
             **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
@@ -155,7 +155,7 @@ class Plan(SearchOptions):
             frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
-            own=Setting(model=self.model.name, temperature=self.model.temperature, adapter=self.adapter),
+            own=Setting(model=self.model.name, temperature=self.model.temperature, adapter=self.form),
             connected=cache(lambda setting: connect(self.under(setting), context, role)),
             sink=sink,
         )

@@ -13,10 +13,12 @@ import dspy
 from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
+from ..engines.models import OFFLINE
+from ..errors import BudgetExhausted, ModelError, OptimizerError, StopRequested, choices
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
 from .drawing import labelled
@@ -81,7 +83,7 @@ class Job(SearchOptions):
             lm=self._lm(setting),
             frozen_lm=self.frozen_lm,
             sampling=self.sampling_under(setting),
-            adapter=setting.adapter or self.adapter,
+            adapter=setting.adapter or self.form,
             concurrency=self.concurrency,
             probabilities="tokens",
             apart=self._groups,
@@ -94,6 +96,10 @@ class Job(SearchOptions):
         for case in self.train:
             members[case.group].add(case.id)
         return {case.id: frozenset(members[case.group]) for case in self.train if case.group}
+
+    def written_as(self, form: str) -> Job:
+        """Return the job in a prompt format."""
+        return replace(self, adapter=form, own=replace(self.own, adapter=form))
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""
@@ -160,6 +166,7 @@ class Result:
     best: Candidate
     board: Board  # has it and all others
     ending: Ending
+    form: str = "chat"  # the prompt format of the job, which may be found out at its beginning
     reason: str = ""  # why it ended so, in words
     stop: BaseException | None = None  # what ended it early, for whoever cannot go on without the rest
 
@@ -187,6 +194,8 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
+        if job.adapter is None and job.own.model not in (None, OFFLINE) and job.judge.role == "judge":
+            job, board, start = _readable(job, board, start)
         if not races(optimizer):
             board.score(start, job.dev)
             job.note("basic prompt scored on dev", board.value(start, job.dev))
@@ -196,4 +205,31 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     except BudgetExhausted as over:
         ending, stop = "budget", over
     reason = str(stop or "") or ("stopped by Ctrl-C" if stop else "")
-    return Result(best=board.best(job.dev) or start, board=board, ending=ending, reason=reason, stop=stop)
+    best = board.best(job.dev) or start
+    return Result(best=best, board=board, ending=ending, form=job.form, reason=reason, stop=stop)
+
+
+_FIRST = 8
+"""Cases by which it is seen whether a model's replies can be read."""
+
+
+def _readable(job: Job, board: Board, start: Candidate) -> tuple[Job, Board, Candidate]:
+    """Return a job whose replies can be read, by those to a few cases: the same, or one that asks for JSON."""
+    cases, unread = job.dev[:_FIRST], list[list[Verdict]]()
+    for tried in (job, job.written_as("json")):
+        if unread:
+            board = Board(tried.judge, tried.asker, tried.context)
+            start = board.add(board.basic_state(), parent=None, source="basic")
+        board.score(start, cases)
+        unread.append([one for one in board.verdicts(start, cases) if one.status == "abstained"])
+        if 2 * len(unread[-1]) <= len(cases):
+            if len(unread) > 1:
+                said = f"{len(unread[0])} of the first {len(cases)} replies to chat prompts cannot be read"
+                job.note(f"{said}: asked with --adapter json from now on")
+            return tried, board, start
+    chat, as_json = map(len, unread)
+    raise ModelError(
+        f"of the first {len(cases)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
+        f"{unread[-1][0].error}",
+        hint="try --adapter xml, another --structure, or a larger --model; --adapter chat goes on all the same",
+    )

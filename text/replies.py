@@ -19,6 +19,9 @@ _LITERALS = re.compile(
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: said_once(pairs))
 _HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
+_NEAR_HEADER = re.compile(
+    r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]"
+)  # where a small model misses by spaces
 
 
 _WHOLE = re.compile(
@@ -100,15 +103,24 @@ def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def chat_fields(text: str, names: Collection[str]) -> list[tuple[str, str]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
+def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count.
+
+    Of a ``short`` name that has no such section, the line under a header that differs by spaces counts.
+    """
     sections: list[tuple[str, list[str]]] = [("", [])]
-    for line in text.splitlines():
-        if header := _HEADER_LINE.match(line.strip()):
-            sections.append((header.group(1), [line.strip()[header.end() :]]))
-        else:
-            sections[-1][1].append(line)
-    return [(name, "\n".join(lines).strip()) for name, lines in sections if name in names]
+    near: dict[str, str] = {}
+    lines = [line.strip() for line in text.splitlines()]
+    for line, stripped, after in zip(text.splitlines(), lines, [*lines[1:], ""], strict=True):
+        if header := _HEADER_LINE.match(stripped):
+            sections.append((header.group(1), [stripped[header.end() :]]))
+            continue
+        sections[-1][1].append(line)
+        if (missed := _NEAR_HEADER.fullmatch(stripped)) and missed[1] in short:
+            near[missed[1]] = after if near.get(missed[1], after) == after else ""
+    found = [(name, "\n".join(said).strip()) for name, said in sections if name in names]
+    exact = {name for name, _ in found}
+    return [*found, *((name, said) for name, said in near.items() if said and name not in exact)]
 
 
 def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:

@@ -1,0 +1,66 @@
+"""A model whose replies to chat prompts cannot be read is asked for JSON, or the job ends before it has cost much."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import field_of
+from scripted_runs import improving
+from small import Done, claims, cli, write_jsonl
+
+SMALL = ("--set", "steps=1", "--set", "candidates=1", "--set", "sample=6", "--optimizer", "opro", "--yes")
+LABEL = "[[ ## factual ## ]]\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(no_waiting: None) -> None:
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def compiled(server: Any, *more: object) -> Done:
+    named = ("--model", "openai/x", "--api-base", server.url)
+    return cli("compile", "fect", "--gold", "gold.jsonl", *SMALL, *named, *more)
+
+
+def small_model(messages: list[dict[str, Any]]) -> str:
+    """Answer about a claim in JSON alone, where it is asked for it."""
+    said = improving(messages)
+    if LABEL not in said:
+        return said
+    asks_for_json = "JSON object" in str(messages[-1]["content"])
+    return json.dumps({"factual": field_of(said, "factual") == "True"}) if asks_for_json else "It depends."
+
+
+def test_json_is_asked_for_where_chat_cannot_be_read(serve: Callable[..., Any]) -> None:
+    server = serve(small_model)
+    done = compiled(server)
+    assert done.code == 0, done.err
+    assert "8 of the first 8 replies to chat prompts cannot be read: asked with --adapter json" in done.err
+    card = json.loads(Path("compiled/fect/1/card.json").read_text())
+    assert (card["adapter"], card["job"]["adapter"], card["structure"]) == ("json", "json", "schema")
+    held = ["response_format" in hit.body for hit in server.hits]
+    assert held[:8] == [False] * 8
+    assert held[8:16] == [True] * 8
+    assert card["spend"]["calls"] == server.count
+
+
+@pytest.mark.parametrize(("more", "calls"), [((), 16), (("--adapter", "json"), None)])
+def test_what_no_form_helps_ends_early_unless_one_is_given(
+    more: tuple[str, ...], calls: int | None, serve: Callable[..., Any]
+) -> None:
+    server = serve(lambda messages: "It depends." if LABEL in improving(messages) else improving(messages))
+    done = compiled(server, *more)
+    if calls:
+        assert (done.code, server.count) == (1, calls)
+        assert "try --adapter xml" in done.err.splitlines()[-1]
+    else:
+        assert (done.code, server.count > 16) == (0, True)
+
+
+def test_a_header_that_misses_by_spaces_is_read(serve: Callable[..., Any]) -> None:
+    server = serve(lambda messages: improving(messages).replace("## factual ##", "## factual##"))
+    done = compiled(server, "--json")
+    assert done.code == 0, done.err
+    assert (done.json["adapter"], "cannot be read" in done.err) == ("chat", False)
