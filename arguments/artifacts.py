@@ -79,9 +79,15 @@ class UnpackOptions(Printed, command="artifacts unpack", does="artifacts.unpack_
     file: str = positional("FILE")
 
 
-class ChooseOptions(
-    Transport, Limits, Resume, Printed, command="artifacts choose", does="compile.choose_candidate"
-):
+class AgainOptions(Transport, Limits, Resume, Printed):
+    """What a new version without a search takes, beside the version."""
+
+    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
+    api_base: str | None = option("URL", "address of the model (default: the card's)")
+    force: bool = flag("make it the latest version even if it is not shown to be better")
+
+
+class ChooseOptions(AgainOptions, command="artifacts choose", does="compile.choose_candidate"):
     """Promote another candidate of a compilation: a point of its front of cost and score, or any of its
     history. It becomes a new version, proven beside the basic prompt on the same sealed test. The card says how often
     that test has been opened, and the level of the decision falls with it: choosing until something looks better proves
@@ -98,9 +104,20 @@ class ChooseOptions(
 
     artifact: str = positional("JUDGE@VERSION")
     candidate: str = positional("CANDIDATE", "its name in the history, its id, or the beginning of that")
-    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
-    api_base: str | None = option("URL", "address of the model (default: the card's)")
-    force: bool = flag("make it the latest version even if it is not shown to be better")
+
+
+class RememberOptions(AgainOptions, command="artifacts remember", does="compile.remember_rows"):
+    """Give a version more labelled rows to show beside rows like them, without a search: a new version, proven beside
+    the basic prompt on the same sealed test. Rows of that test, or near one of them, are left out. A row that it
+    remembers already takes its new label.
+
+    examples:
+      jurist artifacts remember fect@2 new-labels.csv
+      jurist compare fect@2 fect@3 --gold other-labels.csv
+    """
+
+    artifact: str = positional("JUDGE@VERSION")
+    labels: str = positional("F", "labelled rows, with the columns of the gold set it was compiled on")
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report"):

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ..api import compile
-from ..arguments.artifacts import ChooseOptions
+from ..arguments.artifacts import AgainOptions, ChooseOptions, RememberOptions
 from ..arguments.compile import CompileOptions
 from ..cases import Case
 from ..engines.detectors import named
@@ -20,8 +20,9 @@ from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import strata
-from ..jobs.choosing import choose
+from ..jobs.choosing import choose, remember
 from ..jobs.compiling import Compiled
+from ..jobs.conclusion import Concluded
 from ..jobs.estimate import Estimate
 from ..jobs.given import GoldLike
 from ..jobs.plan import Plan, foresee_compilation
@@ -234,20 +235,34 @@ def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str,
 
 def choose_candidate(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    chosen = choose(
-        options.artifact,
-        options.candidate,
-        Terminal(options),
-        gold=options.gold,
-        answering=lambda known: known.model(options.api_base, options.timeout),
-        budget=Budget.of(options),
-        concurrency=options.concurrency,
-        force=options.force,
-    )
+    return _again(choose(options.artifact, options.candidate, Terminal(options), **_asked(options)))
+
+
+def remember_rows(options: RememberOptions) -> Result:
+    """Give a version more rows to remember, and print the proof and the artifact's path."""
+    made = remember(options.artifact, options.labels, Terminal(options), **_asked(options))
+    words = f"{plural(made.rows, 'row')} of {options.labels} remembered"
+    words += f"; {made.apart} left out, which are in the sealed test or near it" if made.apart else ""
+    return _again(made.concluded, {"remembered": made.rows, "left_out": made.apart}, words)
+
+
+def _asked(options: AgainOptions) -> dict[str, Any]:
+    """Return what both take of the options, beside the version."""
+    return {
+        "gold": options.gold,
+        "answering": lambda known: known.model(options.api_base, options.timeout),
+        "budget": Budget.of(options),
+        "concurrency": options.concurrency,
+        "force": options.force,
+    }
+
+
+def _again(chosen: Concluded, about: Mapping[str, Any] | None = None, *words: str) -> Result:
     card = chosen.artifact.card
     return Result(
-        data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},
+        data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **(about or {}), **card},
         body=[
+            *words,
             *_proof_parts(card, chosen.proof.decision),
             spend_line(card["spend"]),
             _kept_line(chosen.artifact, latest=chosen.latest),

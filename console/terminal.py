@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..arguments.artifacts import ChooseOptions
+from ..arguments.artifacts import AgainOptions
 from ..arguments.compile import CompileOptions, ProveOptions
 from ..arguments.groups import PaidOptions, RowOptions, ScoringOptions
 from ..engines.models import Model
@@ -139,7 +139,7 @@ class Started(Bar):
 class Terminal(Surface):
     """The surface of a command: remarks and bars on standard error, gold as the options say."""
 
-    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions | ChooseOptions) -> None:
+    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions | AgainOptions) -> None:
         store = store_of(options)
         super().__init__(store, start_of(options, store))
         self.forecast: dict[str, Any] = {}

@@ -1,26 +1,32 @@
-"""Promoting another candidate of a compilation, seen on its front of cost and score.
+"""New versions without a search: another candidate of a compilation, or a version that remembers more labelled rows.
 
-The compilation is planned again from its card, and the candidate taken from the history is concluded as the best one
-was, as a new version. That test has been opened before: the new card says how often, and the level of its decision
-falls with that, so that choosing until something looks better proves nothing.
+The compilation is planned again from its card, and the candidate is concluded as the best one was, as a new version.
+That test has been opened before: the new card says how often, and the level of its decision falls with that, so that
+choosing until something looks better proves nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError
 from ..evaluation.votes import Sampling
+from ..gold.copies import near_rows, sketched_rows
 from ..gold.goldset import Gold
-from ..gold.leaks import check_leaks
+from ..gold.leaks import check_leaks, leaks_of
+from ..gold.mapping import RowMapping
+from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.naming import judge_of
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting, candidate_names
+from ..optimizers.fewshot import NEAREST, remembering, with_cases
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
@@ -40,6 +46,7 @@ class _Again(Plan):
 
     artifact: Artifact
     candidate: Candidate
+    more: tuple[Case, ...] = ()  # labelled rows that the candidate remembers beyond those it was compiled on
 
     def fingerprint(self) -> dict[str, Any]:
         return {"choose": self.artifact.sha256, "candidate": self.candidate.id}
@@ -93,21 +100,117 @@ def choose(
     It is named as in the history, or by an unambiguous beginning of its id. The gold is where the card says;
     ``settings`` are those of the plan that are not on the card.
     """
-    store, artifact = surface.store, surface.store.load(ref)
-    card = artifact.card
-    plan = _plan(artifact, store, candidate, gold, answering, **settings)
+    artifact = surface.store.load(ref)
+    plan = _plan(
+        artifact,
+        surface.store,
+        lambda gold: _candidate(artifact, candidate, gold),
+        gold,
+        answering,
+        **settings,
+    )
     check_leaks(plan.split, [plan.candidate.state])
+    return _concluded(plan, surface, "choose", force)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reminded:
+    """The new version with its proof, and how many of the labelled rows it remembers."""
+
+    concluded: Concluded
+    rows: int
+    apart: int  # rows that are in the sealed test, or near one of its rows
+
+
+def remember(
+    ref: str,
+    labels: str,
+    surface: Surface,
+    *,
+    gold: str | None = None,
+    answering: Callable[[ModelCard], Model] = ModelCard.model,
+    force: bool = False,
+    **settings: Any,
+) -> Reminded:
+    """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test.
+
+    Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
+    """
+    artifact = surface.store.load(ref)
+    plan = _plan(artifact, surface.store, lambda gold: _own(artifact), gold, answering, **settings)
+    mapping = RowMapping(**artifact.card["gold"].get("mapping", {}))
+    cases = [one for one in Gold.load(labels, plan.judge, labelled=False, mapping=mapping).cases if one.known]
+    fit = _apart_from_test(plan.split, cases)
+    if not fit:
+        raise GoldError(
+            f"{labels} has no labelled row that is not in the sealed test of {ref}",
+            hint="name a file with labels of other rows",
+        )
+    state = _reminded(plan, fit)
+    plan = replace(
+        plan,
+        candidate=replace(plan.candidate, state=state, source=f"{ref} and {len(fit)} more rows"),
+        more=tuple(fit),
+    )
+    check_leaks(plan.split, [state])
+    done = _concluded(plan, surface, "remember", force)
+    return Reminded(concluded=done, rows=len(fit), apart=len(cases) - len(fit))
+
+
+def _apart_from_test(split: Split, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that show nothing of the test."""
+    groups, near = (
+        {case.group for case in split.test},
+        near_rows(split.judge, cases, sketched_rows(split.judge, split.test)),
+    )
+    basic = PromptState.of(split.judge.basic())
+    alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
+    leaks = leaks_of(split, alone.values())
+    return [
+        case
+        for case in cases
+        if case.group not in groups and case.id not in near and alone[case.id].id not in leaks
+    ]
+
+
+def _reminded(plan: "_Again", cases: Sequence[Case]) -> PromptState:
+    """Return the version's prompt with these rows among those that it remembers."""
+    old = plan.candidate.state
+    new = remembering(plan.judge, cases, old, NEAREST.sizes[0], NEAREST.tokens)
+    for name, prompt in old.predictors.items():
+        added, kept = new.predictors[name].remembered, prompt.remembered
+        if added and kept:
+            added = replace(kept, rows={**kept.rows, **added.rows})
+        new = new.with_demos(name, prompt.demos, added or kept)
+    if new == old:
+        raise ArtifactError(
+            f"{plan.judge.name} has no step that can show labelled rows",
+            hint=f"jurist compile {plan.judge.name} on all rows",
+        )
+    return new
+
+
+def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Concluded:
+    """Prove the plan's candidate and keep it beside what the card of the compilation says."""
+    artifact, candidate, new = plan.artifact, plan.candidate, plan.more
+    card, ids = artifact.card, {case.id for case in plan.more}
     with surface.asking(plan, "proving") as (work, tick):
-        optimizer = {**card["optimizer"], "candidate": plan.candidate.id, "chosen_from": artifact.ref}
         kept = {key: card[key] for key in _KEPT if key in card}
+        history = artifact.history
+        if new:
+            kept["gold"] = {**card["gold"], "seen": sorted({*card["gold"]["seen"], *ids})}
+            prompt = {"setting": candidate.setting.to_json(), "prompt": candidate.state.brief()}
+            history += ({"candidate": candidate.id, "source": candidate.source, "demo_ids": [], **prompt},)
+        optimizer = {**card["optimizer"], "candidate": candidate.id, "chosen_from": artifact.ref}
         return conclude(
             plan.contest(work.contexts["judge"]),
             work,
-            store,
-            f"artifacts choose {artifact.ref}",
+            surface.store,
+            f"artifacts {verb} {artifact.ref}",
             {**kept, "parent": artifact.version, "optimizer": optimizer},
-            artifact.history,
+            history,
             artifact.matrix() if "matrix" in card else None,
+            seen=new,
             force=force,
             tick=tick,
         )
@@ -166,10 +269,16 @@ def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
     return found
 
 
+def _own(artifact: Artifact) -> Candidate:
+    """Return what a version asks, as a candidate."""
+    setting = Setting(**(artifact.card.get("setting") or {}))
+    return Candidate(state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0)
+
+
 def _plan(
     artifact: Artifact,
     store: Store,
-    candidate: str,
+    candidate: Callable[[Gold], Candidate],
     named: str | None,
     answering: Callable[[ModelCard], Model],
     **settings: Any,
@@ -188,7 +297,7 @@ def _plan(
         holdout = None if own is None else Gold.again(own, gold.settled)
         plan = _Again(
             artifact=artifact,
-            candidate=_candidate(artifact, candidate, gold),
+            candidate=candidate(gold),
             judge=judge,
             gold=gold,
             holdout=holdout,

@@ -96,6 +96,7 @@ def conclude(
     history: Iterable[Mapping[str, Any]],
     matrix: Sequence[Mapping[str, Any]] | None,
     *,
+    seen: Sequence[Case] = (),
     force: bool = False,
     tick: Callable[[], None] = lambda: None,
 ) -> Concluded:
@@ -136,7 +137,7 @@ def conclude(
         records={
             **({} if matrix is None else {MATRIX: matrix}),
             PROOF: answers,
-            SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev)),
+            SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen)),
         },
         make_latest=latest,
     )

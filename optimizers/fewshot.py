@@ -98,10 +98,14 @@ class Nearest(Raced):
         if turn > len(self.sizes):
             return []
         shown, leader = self.sizes[turn - 1], track.leader
-        state = remembering(track.job, leader.state, shown, self.tokens)
+        state = remembering(track.job.judge, pool_of(track.job), leader.state, shown, self.tokens)
         source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
         made = track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
         return [made] if made else []
+
+
+NEAREST = Nearest()
+"""The settings of a version that is given rows to remember."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,10 +135,11 @@ def pool_of(job: Job) -> list[Case]:
     return job.labelled_train()
 
 
-def remembering(job: Job, state: PromptState, shown: int, tokens: int) -> PromptState:
-    """Return a prompt whose predictors remember what gold says of train, and show ``shown`` rows with each call."""
-    judge, pool = job.judge, pool_of(job)
-    demos = {case.id: judge.demos(case) for case in pool}
+def remembering(
+    judge: Judge, cases: Sequence[Case], state: PromptState, shown: int, tokens: int
+) -> PromptState:
+    """Return a prompt whose predictors remember what gold says of cases, and show ``shown`` rows with each call."""
+    demos = {case.id: judge.demos(case) for case in cases}
     for name, predictor in judge.basic().named_predictors():
         rows = {id_: of_case[name] for id_, of_case in demos.items() if name in of_case}
         inputs = tuple(predictor.signature.input_fields)

@@ -13,7 +13,7 @@ from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
 from .drawing import blocks, stratified
-from .fewshot import remembering
+from .fewshot import pool_of, remembering
 from .proposing import CopyGuard, Writing, exemplar, propose, task
 from .raced import Track
 
@@ -145,7 +145,10 @@ class Teach(Guidelines):
         state, params = self.ruled(job, start.state, shown)
         said = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
         if job.judge.answer.has_examples:
-            state, said = remembering(job, state, self.shown, self.tokens), f"{said}, nearest rows"
+            state, said = (
+                remembering(job.judge, pool_of(job), state, self.shown, self.tokens),
+                f"{said}, nearest rows",
+            )
         taught = board.add(state, parent=start, source=f"teach, {said}", demo_ids=(), params=params)
         board.score(taught, job.dev)
         job.note(f"teach: {said}", board.value(taught, job.dev), kind="step")

@@ -101,6 +101,46 @@ def test_another_target_refuses_what_it_cannot_show(project: Path) -> None:
     assert (done.code, "labelled rows most like it, which this target" in done.err) == (2, True), done.err
 
 
+def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: Path) -> None:
+    later = [{"ticket": f"quxor {letter * 6} {letter * 5} quxor", "desk": "blue"} for letter in "klmnop"]
+    with Loopback(most_like) as server:
+        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        ok(*command, *chat(server.url), "--max-calls", "700")
+        first = jurist.Store().load("route@1")
+        gold = {jurist.Case(inputs={"ticket": row["ticket"]}).id: row for row in rows()}
+        tested, (known, *_) = [gold[row["case"]] for row in first.proof()], first.card["gold"]["seen"]
+        other = {**gold[known], "desk": "red" if gold[known]["desk"] == "blue" else "blue"}
+        write_jsonl(Path("later.jsonl"), [*later, other, *tested[:2]])
+        asked = (
+            "artifacts",
+            "remember",
+            "route@1",
+            "later.jsonl",
+            "--api-base",
+            server.url,
+            "--force",
+            "--json",
+        )
+        done = ok(*asked)
+        assert (done.json["remembered"], done.json["left_out"], done.json["parent"]) == (7, 2, 1)
+        assert done.json["test_openings"] == 2
+        assert not any(row["ticket"] in str(done.json) for row in tested)
+        write_jsonl(Path("tested.jsonl"), tested)
+        again = cli(*asked[:3], "tested.jsonl", *asked[4:])
+        model = jurist.Model("openai/m", api_base=server.url)
+        new = {"ticket": "quxor zzzzzz quxor"}
+        said = [jurist.load(f"route@{version}", model=model)(**new).values for version in (1, 2)]
+    assert said == [("red",), ("blue",)]
+    kept = jurist.Store().load("route@2").state.predictors["self"].remembered
+    assert kept is not None
+    assert kept.rows[known]["desk"] == other["desk"]
+    assert (again.code, "no labelled row that is not in the sealed test" in again.err) == (1, True), again.err
+    withdrawn = ok(
+        "artifacts", "forget", "route@2", next(iter(set(kept.rows) - set(first.card["gold"]["seen"])))
+    )
+    assert "without 1 row" in withdrawn.out
+
+
 # -- laws --------------------------------------------------------------------------------------------------
 
 texts = st.text("abc xyz", max_size=60)
