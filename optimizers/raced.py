@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 from ..cases import Case
 from ..errors import BudgetExhausted
 from ..programs.state import PromptState
+from ..text.sentences import without_repeats
 from .base import Job
 from .board import Board, Candidate
 from .drawing import interleaved, stratified
@@ -73,7 +74,7 @@ class Track:
         known = {_plain(one.state) for one in self.board.candidates.values()}
         fresh: list[Candidate] = []
         for proposal in proposals:
-            cleaned = {name: text.strip() for name, text in proposal.items()}
+            cleaned = {name: without_repeats(text) for name, text in proposal.items()}
             usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= writing.longest}
             state = parent.state
             for name, text in usable.items():
