@@ -43,6 +43,7 @@ from jurist.optimizers.registry import OPTIMIZERS, make
 
 LEVELS = (0.85, 0.90, 0.93, 0.95)
 AT = (300, 1000, 2000, 4000)
+TOKENS = (50_000, 150_000, 300_000, 600_000)
 LOOKS = 100  # times that the choice is looked at in a run
 LONG: Mapping[str, Mapping[str, Any]] = {  # the budget shall end it, not its patience
     **{name: {"steps": 10**6, "patience": 10**6} for name in ("race", "opro", "fewshot")},
@@ -84,7 +85,8 @@ class Watched:
     world: World
     metric: str
     context: CallContext
-    points: list[tuple[int, int, float]] = field(default_factory=list)
+    # judge calls, proposer calls, the value of the choice, tokens of both
+    points: list[tuple[int, int, float, int]] = field(default_factory=list)
     known: dict[str, float] = field(default_factory=dict)
 
     def note(self, board: Board, job: Job) -> None:
@@ -96,7 +98,8 @@ class Watched:
         if not self.points or self.points[-1][2] != value:
             spends = self.context.ledger.to_json()
             proposed = int(spends.get("proposer", {}).get("calls", 0))
-            self.points.append((self.context.meter.calls - proposed, proposed, value))
+            meter = self.context.meter
+            self.points.append((meter.calls - proposed, proposed, value, meter.tokens))
 
     def _value(self, candidate: Candidate) -> float:
         if candidate.id not in self.known:
@@ -189,7 +192,10 @@ def main() -> int:
             print(f"{row['optimizer']} in {where}: {row['value']:.3f}", file=sys.stderr)
     for family in arguments.families:
         rows = [done[one] for one in wanted if one[1] == family]
-        print(f"{family}\n\n{table(rows)}\n\n{differences(rows)}\n")
+        print(f"{family}\n\n{table(rows)}\n\n{differences(rows)}\n\n{by_tokens(rows)}\n")
+    if len(arguments.families) > 1:
+        rows = [done[one] for one in wanted]
+        print(f"all\n\n{differences(rows)}\n\n{by_tokens(rows)}")
     return 0
 
 
@@ -212,18 +218,42 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def differences(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the Markdown table of paired differences to the first optimizer, in points, with standard errors."""
-    names, budgets = _distinct(rows, "optimizer"), _distinct(rows, "budget")
-    values = {(row["optimizer"], row["budget"], row["seed"]): 100 * row["value"] for row in rows}
+    """Return the Markdown table of paired differences to the first optimizer at equal calls."""
+    budgets = _distinct(rows, "budget")
+    values = {(*_world(row), row["budget"]): 100 * row["value"] for row in rows}
+    return _less(_distinct(rows, "optimizer"), [(f"at {calls}", calls) for calls in budgets], values)
+
+
+def by_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the same at equal tokens: what each would have chosen by then in its run of the largest budget."""
+    longest = max(row["budget"] for row in rows)
+    values = {}
+    for row in _having(rows, budget=longest):
+        for tokens in TOKENS:
+            known = [value for _, _, value, taken in row["points"] if taken <= tokens]
+            values[*_world(row), tokens] = 100 * (known[-1] if known else row["points"][0][2])
+    return _less(
+        _distinct(rows, "optimizer"), [(f"at {tokens // 1000}k tokens", tokens) for tokens in TOKENS], values
+    )
+
+
+def _world(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return row["optimizer"], row["family"], row["seed"]
+
+
+def _less(
+    names: Sequence[str], columns: Sequence[tuple[str, int]], values: Mapping[tuple[Any, ...], float]
+) -> str:
+    """Return the Markdown table of paired differences to the first name, in points, with standard errors."""
     lines = [
-        " | ".join([f"less {names[0]}", *(f"at {calls}" for calls in budgets)]),
-        " | ".join(["---"] * (len(budgets) + 1)),
+        " | ".join([f"less {names[0]}", *(title for title, _ in columns)]),
+        " | ".join(["---"] * (len(columns) + 1)),
     ]
     for name in names[1:]:
         cells = [name]
-        for calls in budgets:
-            seeds = [row["seed"] for row in _having(rows, optimizer=name, budget=calls)]
-            found = [values[name, calls, seed] - values[names[0], calls, seed] for seed in seeds]
+        for _, at in columns:
+            worlds = [key[1:3] for key in values if key[0] == name and key[3] == at]
+            found = [values[name, *world, at] - values[names[0], *world, at] for world in worlds]
             error = statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.nan
             cells.append(f"{statistics.mean(found):+.1f} ({error:.1f})")
         lines.append(" | ".join(cells))
@@ -241,14 +271,14 @@ def _having(rows: Sequence[Mapping[str, Any]], **wanted: Any) -> list[Mapping[st
 def kept(points: Sequence[Sequence[float]], level: float) -> float:
     """Return the judge calls from which the chosen prompt stays as good as ``level``; infinity if it does not."""
     since = math.inf
-    for calls, _, value in points:
+    for calls, _, value, _ in points:
         since = min(since, calls) if value >= level else math.inf
     return since
 
 
 def reached(points: Sequence[Sequence[float]], level: float) -> float:
     """Return the judge calls at which the chosen prompt first is as good as ``level``; infinity if never."""
-    return next((calls for calls, _, value in points if value >= level), math.inf)
+    return next((calls for calls, _, value, _ in points if value >= level), math.inf)
 
 
 def _reached(rows: Sequence[Mapping[str, Any]], level: float) -> str:

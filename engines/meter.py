@@ -206,6 +206,11 @@ class Meter:
         """Return the limit on calls that would leave room for ``calls`` more, besides what is held back."""
         return self.calls + self.held + calls
 
+    @property
+    def taken(self) -> int:
+        """What has been taken as one number: tokens, and calls where an endpoint tells no tokens."""
+        return self.tokens + self.calls
+
     def left(self) -> int | None:
         """Return how many calls the budget still allows, if it limits calls."""
         if self.budget.calls is None:

@@ -35,9 +35,14 @@ class FewShot(Raced):
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
+    def added(self, job: Job) -> float:
+        """Return about how many tokens the first sets take."""
+        length = _length(job)
+        return sum(min(self.tokens, size * length) for size in self.sizes[: self.sets]) / self.sets
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
-        job, leader = track.job, track.leader
+        job, leader = track.job, track.text
         every = tuple(leader.state.predictors)
         names = (every[(turn - 1) % len(every)],) if self.predictors == "in turn" else every
         pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & set(names)]
@@ -71,9 +76,7 @@ class FewShot(Raced):
 
     def _sizes(self, track: Track, pool: Sequence[Case], turn: int) -> list[int]:
         """Return the sizes of a step's sets: all in turn, and at every other step the one that serves best."""
-        demos = [demo for case in pool for demo in track.job.judge.demos(case).values()]
-        length = sum(count_tokens(str(value)) for demo in demos for value in demo.values()) / len(pool)
-        most = max(1, int(self.tokens // max(1.0, length)))
+        most = max(1, int(self.tokens // max(1.0, _length(track.job))))
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
         first = (turn - 1) * self.sets
         if turn % 2 == 0 and first >= len(sizes):
@@ -93,11 +96,15 @@ class Nearest(Raced):
     name: str = "nearest"
     proposal: ClassVar[int] = 0
 
+    def added(self, job: Job) -> float:
+        """Return about how many tokens the rows of a call take."""
+        return min(self.tokens, self.sizes[0] * _length(job))
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Give the leader all labelled rows of train to remember."""
         if turn > len(self.sizes):
             return []
-        shown, leader = self.sizes[turn - 1], track.leader
+        shown, leader = self.sizes[turn - 1], track.text
         state = remembering(track.job.judge, pool_of(track.job), leader.state, shown, self.tokens)
         source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
         made = track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
@@ -123,6 +130,13 @@ class Order:
             state = state.with_demos(name, demos, prompt.remembered)
         made = track.fresh(state, parent=leader, source="order")
         return [made] if made else []
+
+
+def _length(job: Job) -> float:
+    """Return how many tokens a demonstration has on average."""
+    pool = pool_of(job)
+    demos = [demo for case in pool for demo in job.judge.demos(case).values()]
+    return sum(count_tokens(str(value)) for demo in demos for value in demo.values()) / len(pool)
 
 
 def pool_of(job: Job) -> list[Case]:

@@ -48,7 +48,7 @@ class Guidelines(Writing):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Have rules written once from reasons, then for later leaders from what they get wrong."""
-        leader, job = track.leader, track.job
+        leader, job = track.text, track.job
         shown = self.reasons(job) if turn == 1 else []
         shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
         if turn > 2 or any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values()):

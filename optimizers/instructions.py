@@ -134,7 +134,7 @@ class Opro(Writing, Raced):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
-        names = tuple(track.leader.state.predictors)
+        names = tuple(track.text.state.predictors)
         way = self.predictors if len(names) > 1 else ""
         if way == "jointly":
             shown = {f"scored_instruction_{at}": name for at, name in enumerate(names, 1)}
@@ -146,7 +146,7 @@ class Opro(Writing, Raced):
             signature = ProposeByScore if self.random_exemplars else ProposeInstruction
         answers = propose(track.job, signature, self._asked(track, shown, turn), self.temperature)
         proposals = [{fields[field]: text for field, text in answer.items()} for answer in answers]
-        return track.write(self, track.leader, proposals, way)
+        return track.write(self, track.text, proposals, way)
 
     def _asked(self, track: Track, shown: Mapping[str, str], turn: int) -> list[dict[str, str]]:
         """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
@@ -165,7 +165,7 @@ class Opro(Writing, Raced):
                 truths = [answer.scale.truth(text, gold) for text, gold in units if gold is not None]
                 texts.append(exemplar(case, "\n".join(truths)))
             return [{**values, "examples": "\n\n".join(texts) or "none"}] * self.candidates
-        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.leader)]
+        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.text)]
         return [
             {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, draw)) or "none"}
             for draw in _draws(turn, self.candidates)
@@ -203,7 +203,7 @@ class ByCause(Writing):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the instruction of one predictor, or of each."""
-        leader, names = track.leader, tuple(track.leader.state.predictors)
+        leader, names = track.text, tuple(track.text.state.predictors)
         if self.predictors == "in turn":
             names = (names[(turn - 1) % len(names)],)
         causes = _by_cause(track, leader)
@@ -279,7 +279,7 @@ class Crossing(Writing):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Cross the leader with the best partner in demonstrations, and in instructions."""
-        leader, names = track.leader, tuple(track.leader.state.predictors)
+        leader, names = track.text, tuple(track.leader.state.predictors)
         made: list[Candidate | None] = []
         other = next((one for one in self._partners(track) if _taught(one) != _taught(leader)), None)
         if other is not None:
@@ -294,7 +294,7 @@ class Crossing(Writing):
                 yield track.board.candidates[standing.id]
 
     def _merged(self, track: Track, name: str, turn: int) -> list[Candidate]:
-        leader, basic = track.leader, track.board.basic.state.predictors[name].instructions
+        leader, basic = track.text, track.board.basic.state.predictors[name].instructions
         first = leader.state.predictors[name].instructions
         for partner in self._partners(track):
             second = partner.state.predictors[name].instructions

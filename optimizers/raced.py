@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from ..cases import Case
 from ..errors import BudgetExhausted
@@ -41,6 +41,20 @@ class Track:
     def leader(self) -> Candidate:
         """The prompt that leads the race."""
         return self.race.leader(self.reach)
+
+    @property
+    def text(self) -> Candidate:
+        """The leader of the prompts that show no more examples than the start: there a row takes fewest tokens.
+
+        Instructions are written for it and told apart by it; examples are added to what has come out best.
+        """
+        shown = self.start.state.shown
+        plain = {
+            one.id
+            for one in self.board.candidates.values()
+            if one.state.shown == shown and one.setting == self.start.setting
+        }
+        return self.race.leader(self.reach, plain)
 
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
@@ -119,41 +133,64 @@ class Arm(Protocol):
         ...
 
 
-class Bandit:
-    """Chooses the arm of each step: the one whose prompts gained most over what led per call, those of the race too.
+@runtime_checkable
+class Showing(Protocol):
+    """An arm whose prompts show examples."""
 
-    Every arm begins with the same hope, which fades as it takes calls without gaining; none is given up for ever.
+    def added(self, job: Job) -> float:
+        """Return about how many tokens a row takes more for them."""
+        ...
+
+
+class Bandit:
+    """Chooses the arm of each step: the one whose prompts gained most over what led per token, those of the race too.
+
+    Every arm begins with the same hope, at the price of its prompts, so that long ones wait until short ones gain
+    less. It fades as the arm takes tokens without gaining; none is given up for ever.
     """
 
-    def __init__(self, arms: Sequence[Arm], race: Race, least: int) -> None:
-        self._arms, self._race, self._least = arms, race, max(1, least)
-        # of each step of an arm: the prompts it made, what led before, and the calls it took beside the race
-        self._picks: dict[str, list[tuple[Sequence[Candidate], Candidate, int]]] = {
+    def __init__(self, arms: Sequence[Arm], race: Race, job: Job) -> None:
+        self._arms, self._race = arms, race
+        row = race.price / race.block
+        added = {arm.name: arm.added(job) if isinstance(arm, Showing) else 0.0 for arm in arms}
+        self._least = {name: race.price * (1 + tokens / row) for name, tokens in added.items()}
+        # of each step of an arm: the prompts it made, what led before each, and the tokens it took beside the race
+        self._picks: dict[str, list[tuple[Sequence[Candidate], Sequence[Candidate], int]]] = {
             arm.name: [] for arm in arms
         }
 
-    def order(self) -> list[tuple[Arm, int]]:
-        """Return the arms, by where all prompts stand now those first that gain most per call, and each one's turn."""
+    @property
+    def untried(self) -> int:
+        """How many arms have had no turn."""
+        return sum(not picks for picks in self._picks.values())
+
+    def order(self, *, late: bool = False) -> list[tuple[Arm, int]]:
+        """Return the arms, by where all prompts stand now those first that gain most per token, and each one's turn.
+
+        It is ``late`` where the search is about to end: those that have had no turn come first.
+        """
         means = {one.id: one.mean for one in self._race.standings()}
-        rates = {arm.name: round(self._rate(self._picks[arm.name], means), 12) for arm in self._arms}
-        best_first = sorted(self._arms, key=lambda arm: -rates[arm.name])
+        rates = {arm.name: round(self._rate(arm.name, means), 12) for arm in self._arms}
+        best_first = sorted(
+            self._arms, key=lambda arm: (late and bool(self._picks[arm.name]), -rates[arm.name])
+        )
         return [(arm, len(self._picks[arm.name]) + 1) for arm in best_first]
 
-    def _rate(
-        self, picks: Sequence[tuple[Sequence[Candidate], Candidate, int]], means: Mapping[str, float]
-    ) -> float:
-        """Return what an arm gains per call: each step by the best that it made."""
+    def _rate(self, arm: str, means: Mapping[str, float]) -> float:
+        """Return what an arm gains per token: each step by the best that it made."""
+        picks = self._picks[arm]
         weight = _HOPED * _FADES ** len(picks)
-        gain, calls = weight * _HOPE, weight * self._least
-        for age, (made, leader, beside) in enumerate(reversed(picks)):
-            over = [means[one.id] - means[leader.id] for one in made]
+        gain, taken = weight * _HOPE, weight * self._least[arm]
+        for age, (made, before, beside) in enumerate(reversed(picks)):
+            over = [means[one.id] - means[other.id] for one, other in zip(made, before, strict=True)]
             gain += _FADES**age * max(0.0, *over, 0.0)
-            calls += _FADES**age * max(self._least, beside + sum(self._race.spent(one) for one in made))
-        return gain / calls
+            spent = beside + sum(self._race.spent(one) for one in made)
+            taken += _FADES**age * max(self._race.price, spent)
+        return gain / taken
 
-    def took(self, arm: Arm, made: Sequence[Candidate], leader: Candidate, calls: int) -> None:
-        """Note what a step of an arm made, what led before, and the calls it took before its prompts ran."""
-        self._picks[arm.name].append((made, leader, calls))
+    def took(self, arm: Arm, made: Sequence[Candidate], before: Sequence[Candidate], taken: int) -> None:
+        """Note what a step of an arm made, what led before each, and the tokens it took before its prompts ran."""
+        self._picks[arm.name].append((made, before, taken))
 
 
 class Finalists:
@@ -302,11 +339,12 @@ class Raced(ABC):
 
     def _search(self, track: Track, finalists: Finalists) -> None:
         job, board, race, start = track.job, track.board, track.race, track.start
-        bandit = Bandit(self.arms(job), race, self.block * job.calls_per_case)
+        bandit = Bandit(self.arms(job), race, job)
         last, waited, of_dev = (start.id, start.id), 0, {case.id for case in job.dev}
         for step in range(1, self.steps + 1):
             track.step = step
-            if not self._step(track, bandit) and self.whole:
+            late = waited >= self.patience or self.steps - step < bandit.untried
+            if not self._step(track, bandit, late) and self.whole:
                 break  # whoever leads has met all there is
             finalists.keep()
             if not self.whole:
@@ -322,16 +360,17 @@ class Raced(ABC):
             waited = waited + 1 if (best.id, leader.id) == last else 0
             last = best.id, leader.id
             job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
-            if waited >= self.patience:
+            if waited >= self.patience and not bandit.untried:
                 break
 
-    def _step(self, track: Track, bandit: Bandit) -> bool:
+    def _step(self, track: Track, bandit: Bandit, late: bool) -> bool:
         """Let the best arm that has an idea propose, and its prompts run their first block; say whether one has."""
-        job, leader, meter = track.job, track.leader, track.job.context.meter
-        for arm, turn in bandit.order():
-            before = meter.calls
+        job, leader, text, meter = track.job, track.leader, track.text, track.job.context.meter
+        for arm, turn in bandit.order(late=late):
+            before = meter.taken
             made = arm.propose(track, turn)
-            bandit.took(arm, made, leader, meter.calls - before)
+            led = [text if one.state.shown == text.state.shown else leader for one in made]
+            bandit.took(arm, made, led, meter.taken - before)
             for candidate in made:
                 track.race.enter(candidate)
                 value = track.board.value(candidate, track.race.order)

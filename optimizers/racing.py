@@ -1,7 +1,7 @@
 """Racing: all prompts tried so far compete for the next block of calls; most of them are plainly worse."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..cases import Case
 from .board import Board, Candidate
@@ -34,6 +34,10 @@ class Race:
         self._own: dict[str, list[Case]] = {}  # the order without a prompt's own demonstrations
         self._spent: dict[str, int] = {}
         self._fitted: list[Standing] | None = None
+        row = board.spent(board.basic, self.order)
+        self.price = self.block * max(
+            1.0, row.tokens + row.calls if row else 0.0
+        )  # of a block of the basic prompt
 
     def enter(self, candidate: Candidate) -> None:
         """Let a prompt run its first block. One that is in the race already stays as it is."""
@@ -46,12 +50,19 @@ class Race:
             self._run(candidate.id)
 
     def advance(self, count: int, reach: float) -> None:
-        """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``."""
-        for _ in range(count):
+        """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``.
+
+        A block of a prompt that takes more a row than the basic one counts as so much more.
+        """
+        taken = 0.0
+        while taken < count:
             open_ = [found for found in self.standings() if self._at[found.id] < len(self._own[found.id])]
             if not open_:
                 return
-            self._run(max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id)
+            chosen = max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id
+            before = self._spent[chosen]
+            self._run(chosen)
+            taken += max(1.0, (self._spent[chosen] - before) / self.price)
 
     def complete(self, caution: float) -> None:
         """Let whoever leads meet all cases."""
@@ -79,13 +90,14 @@ class Race:
         """Return the standings by shrunken mean, best first, the earlier first among equals."""
         return sorted(self.standings(), key=lambda found: -round(found.mean, 9))
 
-    def leader(self, caution: float) -> Candidate:
-        """Return the prompt with the highest ``mean - caution * error``."""
-        found = max(self.standings(), key=lambda found: round(found.mean - caution * found.error, 9))
+    def leader(self, caution: float, among: Collection[str] = ()) -> Candidate:
+        """Return the prompt with the highest ``mean - caution * error``; of those named, if any are."""
+        open_ = [found for found in self.standings() if found.id in among or not among]
+        found = max(open_, key=lambda found: round(found.mean - caution * found.error, 9))
         return self.board.candidates[found.id]
 
     def spent(self, candidate: Candidate) -> int:
-        """Return the calls that a prompt of the race took in it."""
+        """Return what a prompt of the race took in it, as :attr:`Meter.taken` counts."""
         return self._spent[candidate.id]
 
     def seen(self, candidate: Candidate) -> tuple[Case, ...]:
@@ -117,9 +129,9 @@ class Race:
     def _run(self, arm: str) -> None:
         cases = self._own[arm][self._at[arm] : self._at[arm] + self.block]
         meter = self.board.context.meter
-        before = meter.calls
+        before = meter.taken
         outcomes = self.board.score(self.board.candidates[arm], cases)
-        self._spent[arm] = self._spent.get(arm, 0) + meter.calls - before
+        self._spent[arm] = self._spent.get(arm, 0) + meter.taken - before
         self._met[arm].update((case.id, outcome) for case, outcome in zip(cases, outcomes, strict=True))
         self._at[arm] += len(cases)
         self._fitted = None
