@@ -10,7 +10,6 @@ from .engines.meter import Budget
 from .evaluation.votes import Sampling
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
-from .jobs.experiment import scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.given import (
     Asking,
@@ -197,9 +196,9 @@ def evaluate(
         What :func:`compare` raises.
     """
     surface, limits = Surface.of(asking), budget_of(asking)
-    (loaded,) = judges_of([judge], model, surface.store, asking)
-    work = Evaluating(contenders=(loaded,), gold=surface.gold(gold, loaded.judge), budget=limits)
-    found: Evaluation = surface.measured(work, loaded.name)
+    contenders, labelled = surface.held_against(judges_of([judge], model, surface.store, asking), gold)
+    work = Evaluating(contenders=contenders, gold=labelled, budget=limits)
+    found: Evaluation = surface.measured(work, contenders[0].name)
     return found
 
 
@@ -275,7 +274,7 @@ def compare(
     """
     surface, limits = Surface.of(asking), budget_of(asking)
     contenders = judges_of(judges, models, surface.store, asking, draws=repeats)
-    labelled = surface.gold(gold, scoring_judge(contenders))
+    contenders, labelled = surface.held_against(contenders, gold)
     work = Comparing(
         contenders=contenders, gold=labelled, budget=limits, repeats=repeats, pairs=pairs, seed=seed
     )
@@ -325,7 +324,7 @@ def gate(
     surface, limits = Surface.of(asking), budget_of(asking)
     others = [] if reference or not_worse_than is None else [not_worse_than]
     contenders = judges_of([judge, *others], model, surface.store, asking)
-    labelled = surface.gold(gold, contenders[0].judge)
+    contenders, labelled = surface.held_against(contenders, gold)
     work = Gating.of(contenders, gold=labelled, budget=limits, criteria=criteria, seed=seed)
     found: Gate = surface.measured(work, "judging")
     return found

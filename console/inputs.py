@@ -1,7 +1,7 @@
 """From options to what they name: a store, models, judges, gold, samples and shares."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
 from .printing import remark
 
+Load = Callable[..., LoadedJudge]
+"""What loads a judge by its name, for a store."""
 _WIDE = 200
 _ROUNDED = 0.005
 """How far the parts of a split may be from their whole: 33.3/33.3/33.3 is a third each."""
@@ -113,6 +115,7 @@ def judge_of(
     options: JudgingOptions | LabellerOptions | DetectorOptions,
     store: Store,
     model: str,
+    load: Load = load_judge,
     **others: Any,
 ) -> LoadedJudge:
     """Return a judge as the options say, or as it was proven, for a model whose settings are open yet."""
@@ -121,12 +124,12 @@ def judge_of(
     if isinstance(options, JudgingOptions):
         adapter = options.adapter
         about["verifier"] = verifier_model(options, options.timeout, options.seed)
-    return load_judge(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
+    return load(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
 
 
-def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
+def loaded_of(reference: str, options: AskedOptions, store: Store, load: Load = load_judge) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    loaded = judge_of(reference, options, store, options.model)
+    loaded = judge_of(reference, options, store, options.model, load)
     name = loaded.model.name if loaded.named else options.model
     return loaded.with_model(Model.of(options, name=name))
 

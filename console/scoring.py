@@ -20,6 +20,7 @@ from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
 from ..keeping.paying import PaidJob
+from ..keeping.recorded import load
 from ..report.document import flat
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
@@ -88,7 +89,7 @@ def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
 def evaluate(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
-    evaluate_judge(loaded_of(options.judge, options, terminal.store), **_on_gold(options, terminal))
+    evaluate_judge(loaded_of(options.judge, options, terminal.store, load), **_on_gold(options, terminal))
     return Result(data=terminal.data, body=flat(evaluation_sections(terminal.data, options.worst)))
 
 
@@ -111,7 +112,7 @@ def compare(options: CompareOptions) -> Result:
     judges = [
         one
         for reference in options.judges
-        for judge in [judge_of(reference, options, terminal.store, options.names[0])]
+        for judge in [judge_of(reference, options, terminal.store, options.names[0], load)]
         for one in judge.on(models_of(options, judge), draws=options.repeats)
     ]
     compare_judges(
@@ -166,7 +167,7 @@ def gate(options: GateOptions) -> Result:
     if other is not None and other not in NAMES:
         near = options.judge.partition("@")[0].removesuffix(":basic") if other[:1] in "@:" else ""
         names.append(near + other)
-    judges = [loaded_of(name, options, terminal.store) for name in names]
+    judges = [loaded_of(name, options, terminal.store, load) for name in names]
     found = gate_judge(
         judges[0],
         minimum=options.minimum,

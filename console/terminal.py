@@ -144,6 +144,7 @@ class Terminal(Surface):
         super().__init__(store, start_of(options, store))
         self.forecast: dict[str, Any] = {}
         self._options = options
+        self.columns = dict(options.columns) if isinstance(options, RowOptions) else {}
 
     @contextmanager
     def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:

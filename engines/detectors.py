@@ -7,7 +7,9 @@ from ..errors import UsageError
 
 LOCAL: Final = ("nli", "nli-contradiction", "lettuce")
 """Kinds whose model is a classifier that runs here: a folder, or a model of the Hugging Face hub."""
-KINDS: Final = (*LOCAL, "selfcheck", "fava", "ragtruth")
+RECORDED: Final = "recorded"
+"""The kind whose model is a file with the verdicts that it gave."""
+KINDS: Final = (*LOCAL, RECORDED, "selfcheck", "fava", "ragtruth")
 """All kinds; the model of the others is any language model."""
 
 _CHECKER: Final = "+nli:"
@@ -25,8 +27,8 @@ class Named:
 
     @property
     def local(self) -> bool:
-        """Whether the model is a classifier that runs here."""
-        return self.kind in LOCAL
+        """Whether no language model answers: a classifier that runs here, or a file of verdicts."""
+        return self.kind in (*LOCAL, RECORDED)
 
 
 def named(reference: str) -> Named | None:
@@ -40,5 +42,8 @@ def named(reference: str) -> Named | None:
         checker = f"nli-contradiction:{classifier}" if plus else ""
     if not model or checker.endswith(":"):
         form = f"{kind}:ORG/MODEL, or {kind}:FOLDER" if kind in LOCAL else f"{kind}:provider/model"
-        raise UsageError(f"{reference} names no model", hint=f"write it as {form}")
+        form = f"{kind}:FILE, or {kind}:FILE#COLUMN" if kind == RECORDED else form
+        raise UsageError(
+            f"{reference} names no {'file' if kind == RECORDED else 'model'}", hint=f"write it as {form}"
+        )
     return Named(kind=kind, model=model, checker=checker)

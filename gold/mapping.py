@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 
+_YES = {
+    "yes": "true",
+    "y": "true",
+    "1": "true",
+    "1.0": "true",
+    "no": "false",
+    "n": "false",
+    "0": "false",
+    "0.0": "false",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowMapping:
     """How the columns and labels of a source are called by a judge.
@@ -96,12 +108,18 @@ class RowMapping:
                 found += label if isinstance(one, str) and isinstance(label, list) else [label]
             return found
         given = value.strip() if isinstance(value, str) else str(value).lower()
-        label = self._folded.get(given.casefold())
+        label = self._folded.get(given.casefold()) or self._said_yes(judge, given)
         if label is None and not isinstance(value, str):
             return value
         known = judge.answer.scale.cell(given if label is None else label)
         # a text that says more than one label is read with the row
         return value if known is None or (label is None and not isinstance(known, str)) else known
+
+    def _said_yes(self, judge: Judge, given: str) -> str | None:
+        """Return what another word for yes or no says of a judge that answers true or false."""
+        if set(map(judge.answer.scale.text, judge.answer.scale.domain)) != {"true", "false"}:
+            return None
+        return _YES.get(given.casefold())
 
     @cached_property
     def _folded(self) -> Mapping[str, Label]:

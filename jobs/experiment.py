@@ -19,6 +19,7 @@ from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
+from ..keeping.recorded import RecordedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
@@ -156,6 +157,8 @@ class Experiment:
 
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
+        if isinstance(one, RecordedJudge):
+            return 0
         return one.sampling.samples * (len(self.cases) * self.repeats + len(self.aside))
 
     @property

@@ -19,9 +19,10 @@ from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.loading import LoadedJudge
 from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
+from ..keeping.recorded import RecordedJudge, load
 from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer, Sink
 from ..programs.judge import Judge
@@ -29,9 +30,10 @@ from ..report.progress import counted, shown
 from .comparing import Comparing, Evaluating
 from .compiling import Compiled
 from .estimate import Estimate
-from .experiment import Answers, Experiment
+from .experiment import Answers, Experiment, scoring_judge
 from .hardening import Hardening
 from .plan import Plan
+from .recorded import held_against
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -151,7 +153,7 @@ def loaded_of(
     **options: Any,
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
-    return load_judge(
+    return load(
         reference,
         version=str(version),
         store=store,
@@ -276,9 +278,22 @@ class Surface:
         """Return the judge to compile, and how it was named, if by name."""
         return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
 
+    columns: Mapping[str, str] = {}
+    """Columns of the user's files -> what the judge calls them."""
+
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that was given."""
         return gold_of(gold, judge)
+
+    def held_against(
+        self, contenders: Sequence[LoadedJudge], gold: GoldLike
+    ) -> tuple[tuple[LoadedJudge, ...], Gold]:
+        """Return the judges, those of logs with what they say of the gold, and the gold."""
+        live = [one for one in contenders if not isinstance(one, RecordedJudge)]
+        scored = scoring_judge(live or contenders)
+        return held_against(
+            contenders, scored, gold, self.gold, lambda name: self.judge(name)[0], self.columns
+        )
 
     @contextmanager
     def compiling(

@@ -13,7 +13,7 @@ from typing import Any
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
-from ..engines.detectors import Named, named
+from ..engines.detectors import RECORDED, Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
@@ -339,6 +339,11 @@ def load_judge(
     """
     own = named(reference) if isinstance(reference, str) else None
     asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
+    if own and own.kind == RECORDED:
+        raise UsageError(
+            f"{reference} are verdicts that were given before: they judge no new rows",
+            hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
+        )
     if own:
         draws = SAMPLES.get(own.kind, 1) if samples is None else samples
         name = Name(judge=named_judge(own), store=store, version="basic", samples=draws, **asked)

@@ -311,6 +311,12 @@ class Asker:
             )
         return replace(verdict, usage=Spend(), **self._decided(vars(verdict)))
 
+    def verdict_of(self, case: Case, reading: Reading) -> Verdict:
+        """Return the verdict that a single reading gives, which took nothing."""
+        log = _Samples(texts=[()])
+        log.take(reading)
+        return self._verdict(case, len(reading.values), log, Spend())
+
     def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
         said, scale = log.facts(), self.judge.answer.scale
         if log.failed:

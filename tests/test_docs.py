@@ -70,6 +70,14 @@ MAKES: dict[str, Callable[[Path], object]] = {
     "queries.jsonl": lambda at: write_jsonl(at, [{"query": "Name three rivers of Europe."}]),
     "labels.jsonl": lambda at: write_jsonl(at, bundled("cognibench-mini")),
     "labels.csv": lambda at: table(at, columns("support-desk", "group", "policy", "reply", "verdict")),
+    # the verdicts of a judge in production, which holds every third reply
+    "log.csv": lambda at: table(
+        at,
+        [
+            {"policy": row["policy"], "reply": row["reply"], "verdict": ("hold", "send", "send")[n % 3]}
+            for n, row in enumerate(bundled("support-desk"))
+        ],
+    ),
     # as another tool calls them
     "replies.csv": lambda at: table(
         at,

@@ -1,0 +1,162 @@
+"""Verdicts in a log as a judge: found by id or by inputs, in labels, probabilities and scores, at no call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import cli, ok, write_jsonl
+
+import jurist
+
+ROWS = [
+    {"id": f"r{number}", "question": f"What is thing {number}?", "answer": f"It is the {number}th thing of all.",
+     "human": ("good", "Bad", "good", "bad ")[number % 4], "group": f"g{number // 2}"}
+    for number in range(24)
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(Path("gold.jsonl"), ROWS)
+    return tmp_path
+
+
+def written(rows: list[dict[str, Any]], name: str = "log.jsonl") -> None:
+    write_jsonl(Path(name), rows)
+
+
+def right(row: dict[str, Any]) -> bool:
+    return row["human"].strip().lower() == "good"
+
+
+def evaluated(*options: str) -> Any:
+    return ok("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json", *options).json
+
+
+LOGS = {
+    "by id, other case": lambda row: {"id": row["id"], "verdict": "GOOD" if right(row) else " bad"},
+    "by inputs": lambda row: {
+        "question": row["question"].upper(), "answer": row["answer"], "prediction": "good" if right(row) else "bad",
+        "cost": 0.01,
+    },
+    "a probability of the positive label": lambda row: {"id": row["id"], "score": 0.2 if right(row) else 0.9},
+    "a probability of each": lambda row: {
+        "id": row["id"], "verdict": {"good": 0.7, "bad": 0.3} if right(row) else {"good": 0.1, "bad": 0.9}
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_a_log_that_is_right_is_right_however_it_says_so(log: str) -> None:
+    written([LOGS[log](row) for row in ROWS])
+    found = evaluated()
+    assert (found["scores"]["accuracy"]["value"], found["spend"]["calls"], found["cases"]) == (1.0, 0, 24)
+    assert found["model"] == "recorded:log.jsonl"
+
+
+def test_what_is_missing_or_unreadable_is_not_answered_and_is_said() -> None:
+    rows = [{"id": row["id"], "verdict": "good" if right(row) else "bad"} for row in ROWS]
+    rows[1]["verdict"], rows[2]["verdict"] = "perhaps", ""
+    written([*rows[:20], {"id": "r5", "verdict": "good"}, {"id": "elsewhere", "verdict": "good"}])
+    done = cli("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json")
+    units = done.json["counts"]["units"]
+    assert (units["answered"], units["abstained"], done.json["scores"]["accuracy"]["value"]) == (17, 7, 1.0)
+    for said in (
+        "the column 'verdict' of 21 rows, found by id",
+        "4 labelled rows not in it, such as gold.jsonl:",
+        "1 row of it without a label",
+        "1 row with verdicts that contradict each other",
+        "2 rows without a label of the gold, such as 'perhaps'",
+    ):
+        assert said in done.err
+
+
+def test_a_column_of_the_gold_itself_and_several_in_one_comparison() -> None:
+    rows = [{**row, "machine:a": row["human"], "machine:b": "good"} for row in ROWS]
+    write_jsonl(Path("gold.jsonl"), rows)
+    names = [f"recorded:gold.jsonl#machine:{name}" for name in "ab"]
+    found = ok("compare", *names, "--gold", "gold.jsonl", "--json").json
+    assert [one["scores"]["balanced_accuracy"]["value"] for one in found["judges"]] == [1.0, 0.5]
+    assert [one["judge"] for one in found["judges"]] == names
+    assert found["tests"][0]["verdict"] == "better"
+
+
+def test_beside_a_judge_the_labels_are_the_judges_and_a_threshold_decides(folder: Path) -> None:
+    gold = [json.loads(line) for line in Path(jurist.__file__).with_name("datasets").joinpath(
+        "support-desk", "gold.jsonl").read_text().splitlines()]  # fmt: skip
+    written([{"policy": one["policy"], "reply": one["reply"], "p": 0.6 if one["verdict"] == "hold" else 0.4}
+             for one in gold])  # fmt: skip
+    judge = str(Path(jurist.__file__).with_name("docs") / "may_send.py") + ":judge:basic"
+    command = ("compare", judge, "recorded:log.jsonl#p", "--gold", "support-desk", "--json")
+    live, log = ok(*command).json["judges"]
+    assert (log["scores"]["f1"]["value"], log["spend"]["calls"], live["spend"]["calls"]) == (1.0, 0, 240)
+    low = ok(*command, "--threshold", "0.3").json["judges"][1]
+    assert (low["scores"]["recall"]["value"], low["scores"]["precision"]["value"] < 0.6) == (1.0, True)
+    gate = ("gate", "recorded:log.jsonl#p", "--gold", "support-desk", "--min", "f1=0.9")
+    assert (cli(*gate).code, cli(*gate[:-1], "f1=1", "--threshold", "0.7").code) == (0, 3)
+
+
+SCALES = {
+    "a score": (lambda n: n % 5 + 1, "quadratic_kappa"),
+    "yes and no": (lambda n: "Yes" if n % 3 else "no", "f1"),
+    "a preference": (lambda n: ("first", "second", "tie")[n % 3], "macro_f1"),
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_what_the_labels_are_is_read_from_them(scale: str) -> None:
+    value, metric = SCALES[scale]
+    write_jsonl(Path("gold.jsonl"), [{**row, "human": value(n)} for n, row in enumerate(ROWS)])
+    written([{"id": row["id"], "judged": value(n)} for n, row in enumerate(ROWS)])
+    assert evaluated()["scores"][metric]["value"] == 1.0
+
+
+def test_what_a_run_wrote_is_a_log(folder: Path) -> None:
+    ok("run", "fect:basic", "--input", "fect-mini", "--output", "log.jsonl")
+    live = ok("evaluate", "fect:basic", "--gold", "fect-mini", "--json").json
+    log = ok("compare", "fect:basic", "recorded:log.jsonl", "--gold", "fect-mini", "--json").json["judges"][1]
+    alone = ok("evaluate", "recorded:log.jsonl", "--gold", "fect-mini", "--json").json
+    for one in (log, alone):  # the log says whose it is
+        assert one["scores"]["f1"]["value"] == live["scores"]["f1"]["value"]
+
+
+def test_a_label_column_of_another_name_is_known_by_its_values() -> None:
+    rows = [{**row, "opinion of ann": row["human"], "channel": "ab"[n % 2]} for n, row in enumerate(ROWS)]
+    renamed = [
+        {("ann" if key == "opinion of ann" else key): row[key] for key in row if key != "human"}
+        for row in rows
+    ]
+    write_jsonl(Path("gold.jsonl"), renamed)
+    written([{"id": row["id"], "verdict": row["human"]} for row in ROWS])
+    assert evaluated()["scores"]["accuracy"]["value"] == 1.0
+
+
+def test_python_takes_tables() -> None:
+    written([{"id": row["id"], "verdict": "good" if right(row) else "bad"} for row in ROWS])
+    with pytest.warns(UserWarning, match="found by id"):
+        assert jurist.evaluate("recorded:log.jsonl", ROWS)["accuracy"].value == 1.0
+
+
+WRONG = {
+    "evaluate recorded:log.jsonl --gold gold.jsonl": "which column holds the answers is not clear: it has id, a, b",
+    "evaluate recorded:log.jsonl#c --gold gold.jsonl": "no row has the column 'c'",
+    "evaluate recorded:log.jsonl#a --gold other.jsonl": "none of the 2 labelled rows is in the log by id",
+    "evaluate recorded: --gold gold.jsonl": "recorded: names no file",
+    "evaluate recorded:gone.csv --gold gold.jsonl": "gone.csv",
+    "run recorded:log.jsonl#a --input gold.jsonl --output out.jsonl": "they judge no new rows",
+    "compile recorded:log.jsonl#a --gold gold.jsonl": "recorded:log.jsonl#a",
+}
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_what_cannot_be_held_against_gold_is_one_line(command: str) -> None:
+    written([{"id": f"r{n}", "a": "good", "b": "bad"} for n in range(3)])
+    write_jsonl(
+        Path("other.jsonl"), [{"id": f"x{n}", "q": f"row number {n}", "label": "bg"[n]} for n in range(2)]
+    )
+    done = cli(*command.split())
+    assert done.code in (1, 2), done.err
+    assert WRONG[command] in done.lines[-1]
+    assert "Traceback" not in done.err
