@@ -117,10 +117,12 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
       jurist review fect@1 -o labels.jsonl
+      jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --host 0.0.0.0    # a link for each of them
 
-    The file that labels are kept in says which. On the page several raters never see each other's labels, and a label
-    is on the disk before the page says that it is saved; Ctrl-C ends it, and the same command goes on. A sheet leaves
-    out what its rater has labelled. The page needs: pip install 'jurist[serve]'
+    The file that labels are kept in says which. On the page several raters never see each other's labels; what they
+    differ on is settled at /resolve. A label is on the disk before the page says that it is saved; Ctrl-C ends it, and
+    the same command goes on. A sheet leaves out what its rater has labelled.
+    Needs: pip install 'jurist[serve]'
     """
 
     output: str = option(
@@ -130,8 +132,13 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     verdicts: str | None = option(
         "F.jsonl", "what jurist run wrote: what the judge wavers on comes first; its rows need no other name"
     )
-    rater: str = option("NAME", "who labels: the name that the page proposes, the column of a sheet", "")
+    rater: str = option(
+        "NAME[,NAME...]", "who labels: a name on the page or in a sheet, or links for several", ""
+    )
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
     every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
     top: int | None = option("N", "the first N units only", type=whole)
+    host: str = option(
+        "ADDRESS", "of the page (default: 127.0.0.1); from elsewhere raters need links", "127.0.0.1"
+    )
     port: int = option("N", f"of the page (default: {PORT})", PORT, type=port)

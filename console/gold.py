@@ -20,6 +20,7 @@ from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_spli
 from ..gold.leaks import check_leaks
 from ..gold.raters import RULES, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
+from ..gold.rows import RESOLVED
 from ..keeping.naming import find_judge
 from ..report.raters import (
     agreement_tables,
@@ -174,7 +175,7 @@ def agreement(options: AgreementOptions) -> Result:
     judge = find_judge(options.judge, store_of(options))
     # rows that raters labelled and nobody merged yet have no gold label
     gold = gold_of(gold_name(options), judge, options, labelled=False)
-    raters = sorted({name for case in gold.cases for name in case.ratings})
+    raters = sorted({name for case in gold.cases for name in case.ratings} - {RESOLVED})
     if len(raters) < 2:
         raise GoldError(
             f"{gold.name} has the labels of {f'one rater, {raters[0]}' if raters else 'no rater'}",

@@ -1,10 +1,12 @@
 """``jurist review`` and ``jurist serve``: pages on a port until Ctrl-C, and sheets in place of one."""
 
+import json
 import logging
 import os
+import secrets
 import signal
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -12,15 +14,15 @@ from typing import Any
 
 from ..arguments.gold import ReviewOptions
 from ..arguments.run import ServeOptions
-from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..errors import GoldError, JuristError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
 from ..gold.raters import Rule
-from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines, sources_of
-from ..gold.sheets_out import SheetLine, open_lines, write_sheet
+from ..gold.review import judged_in_search, read_judged, review_lines
+from ..gold.rows import RESOLVED
+from ..gold.sheets_out import RATER_NAME, SheetLine, open_lines, write_sheet
 from ..gold.sources import bundled_names
 from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of
@@ -50,7 +52,16 @@ def review(options: ReviewOptions) -> Result:
         name = gold_source(artifact.card["gold"], store)
         gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
     elif judged and not (options.place or options.named):
-        gold, name = _rows_of_run(judged, judge), options.verdicts or ""
+        files = dict.fromkeys(file for line in judged if (file := line.source.rpartition(":")[0]))
+        # a bundled set is named by its own file there
+        sources = [file if Path(file).exists() else file.removesuffix("/gold.jsonl") for file in files]
+        try:
+            gold, name = Gold.load(sources, judge, labelled=False), options.verdicts or ""
+        except GoldError as error:
+            hint = "name the rows that were judged: jurist review JUDGE ROWS"
+            raise GoldError(
+                f"the rows of the run cannot be read again: {error.message}", hint=hint
+            ) from error
     else:
         name = gold_name(options)
         gold = gold_of(name, judge, options, labelled=False)
@@ -59,83 +70,115 @@ def review(options: ReviewOptions) -> Result:
         judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
     sheet = path.suffix.lower() != ".jsonl"
     rest = open_lines(gold, rater=options.rater if sheet else "", every=options.every)
-    lines = list(_ranked(judged, gold, known, rest, sheet=sheet))[: options.top]
+    worth = review_lines(judged, judge, known)
+    if worth:  # a sheet has its columns in every line
+        rest = [replace(line, notes=dict.fromkeys(worth[0].notes, "")) for line in rest]
+    ranked: dict[tuple[str, int], SheetLine] = {}
+    for line in (*worth, *rest):
+        ranked.setdefault((line.case.id, line.unit), line)
+    lines = list(ranked.values())[: options.top]
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
-    if sheet:
-        return _sheet(lines, gold, options, name)
+    return (_sheet if sheet else _page)(lines, gold, options, name)
+
+
+def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
+    """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
+    path, judge = Path(options.output), gold.judge
     guideline = guideline_of(options.guideline, name, judge)
-    review = served(gold, lines, path, guideline=guideline, rater=options.rater, port=options.port)
-    labels = review.journal.labels()
-    raters = {one.rater for one in labels}
+    raters = [name.strip() for name in options.rater.split(",") if name.strip()]
+    review = served(
+        gold, lines, path, guideline=guideline, raters=raters, host=options.host, port=options.port
+    )
+    labels, differing = review.journal.labels(), review.differing().values()
+    named = sorted({one.rater for one in labels} - {RESOLVED})
+    left = sum(all(one.rater != RESOLVED for one in said) for said in differing)
+    differ = f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"
     then = f"jurist gold import {judge.name} {name} {path} --merge reviewed --output NEW.jsonl"
     return Result(
-        data={"labels": len(labels), "raters": sorted(raters), "units": len(lines), "file": str(path)},
+        data={"labels": len(labels), "raters": named, "units": len(lines), "file": str(path)}
+        | {"differing": len(differing), "unresolved": left},
         body=[
-            f"{len(labels)} labels of {len(raters)} raters in {path}",
-            *([review.agreement()] if raters else []),
+            f"{len(labels)} labels of {len(named)} raters in {path}",
+            *([review.agreement()] if named else []),
+            *([differ] if differing else []),
         ],
         notes=[f"to make gold of them: {then}"] if labels else [],
     )
 
 
 def served(
-    gold: Gold, lines: Sequence[SheetLine], path: Path, *, guideline: str, rater: str, port: int
+    gold: Gold,
+    lines: Sequence[SheetLine],
+    path: Path,
+    *,
+    guideline: str,
+    raters: Sequence[str],
+    port: int,
+    host: str = "127.0.0.1",
 ) -> Review:
-    """Serve the page on which people label units until Ctrl-C; their labels go to a file."""
+    """Serve the page on which people label units until Ctrl-C; their labels go to a file.
+
+    Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
+    """
+    wrong = [name for name in raters if not RATER_NAME.fullmatch(name) or name == RESOLVED]
+    linked = len(raters) > 1 or host not in ("127.0.0.1", "localhost")
+    if wrong or (linked and not raters):
+        hint = "--rater ann,bob gives each of them a link of their own"
+        raise UsageError(f"{wrong[0]!r} is no rater's name" if wrong else f"who labels at {host}?", hint=hint)
     path.parent.mkdir(parents=True, exist_ok=True)
     with alone(path) as free:
         if not free:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
-        review = Review(gold=gold, lines=lines, journal=LabelJournal(path), guideline=guideline, rater=rater)
-        listen(review_page(review), "127.0.0.1", port, f"{len(lines)} units, labels go to {path}, at")
+        file, rater, journal = (
+            path.with_suffix(".links.json"),
+            "" if linked else "".join(raters),
+            LabelJournal(path),
+        )
+        tokens = _tokens(file, raters, host, port) if linked else {}
+        review = Review(
+            gold=gold, lines=lines, journal=journal, guideline=guideline, rater=rater, tokens=tokens
+        )
+        links = f", links of raters in {file}" if linked else ""
+        listen(review_page(review), host, port, f"{len(lines)} units, labels go to {path}{links}, at")
     return review
 
 
-def _rows_of_run(judged: Sequence[Judged], judge: Judge) -> Gold:
-    """Return the rows of a run from the files that it names; a bundled set is named by its own file there."""
-    files = sources_of(judged, ())
-    sources = [file if Path(file).exists() else file.removesuffix("/gold.jsonl") for file in files]
+def _tokens(path: Path, raters: Sequence[str], host: str, port: int) -> dict[str, str]:
+    """Write a link for each rater, readable by its owner alone; a link that was handed out before stays valid."""
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    base, names = f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/", (*raters, RESOLVED)
     try:
-        return Gold.load(sources, judge, labelled=False)
-    except GoldError as error:
-        hint = "name the rows that were judged: jurist review JUDGE ROWS"
-        raise GoldError(f"the rows of the run cannot be read again: {error.message}", hint=hint) from error
-
-
-def _ranked(
-    judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], rest: Sequence[SheetLine], *, sheet: bool
-) -> Iterator[SheetLine]:
-    """Yield the units, the most informative first, then the rest; a page says why, a sheet also what it is worth."""
-    given = set()
-    worth = review_lines(candidates(judged, gold.judge, known), known)
-    shown = worth if sheet else [replace(line, notes={"why": line.notes["why"]}) for line in worth]
-    if sheet and shown:
-        rest = [replace(line, notes=dict.fromkeys(shown[0].notes, "")) for line in rest]
-    for line in (*shown, *rest):
-        if (line.case.id, line.unit) not in given:
-            given.add((line.case.id, line.unit))
-            yield line
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        tokens = {one: known.get(one, "").partition("#")[2] or secrets.token_urlsafe(24) for one in names}
+        links = {one: f"{base}{'resolve' * (one == RESOLVED)}#{token}" for one, token in tokens.items()}
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            file.write(json.dumps(links, ensure_ascii=False, indent=1) + "\n")
+    except (OSError, ValueError, AttributeError) as error:
+        hint = "remove the file: the next start writes new links"
+        raise UsageError(f"{path} cannot be used: {why(error)}", hint=hint) from error
+    return tokens
 
 
 def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
-    written = write_sheet(lines, gold, Path(options.output), rater=options.rater or "annotator")
+    paths, cut = write_sheet(lines, gold, Path(options.output), rater=options.rater or "annotator")
     labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
     merge: Rule = "reviewed" if labelled else "unanimous"
-    files = [str(path) for path in written.files]
+    files, cases = list(map(str, paths)), len({line.case.id for line in lines})
     filled = files[0] if len(files) == 1 else "export.json"
     sources = f"{name} {filled}" if labelled else filled
     long = (
-        f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
+        f"{cut} cells are longer than Excel keeps, which cuts them: use another program, "
         "or write tasks for Label Studio: -o tasks.json"
     )
     then = f"when it is filled in: jurist gold import {options.judge} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
-        data={"units": written.units, "cases": written.cases, "files": files},
-        body=[f"{written.units} units of {written.cases} cases written to {', '.join(files)}"],
-        notes=[*([long] if written.long else []), then],
+        data={"units": len(lines), "cases": cases, "files": files},
+        body=[f"{len(lines)} units of {cases} cases written to {', '.join(files)}"],
+        notes=[*([long] if cut else []), then],
     )
 
 

@@ -45,10 +45,10 @@ def run(options: ProveOptions) -> Result:
         return _decided(store, artifact, plan, judge, labels)
     if options.sheet is not None:
         path, gold = Path(options.sheet), plan.gold(judge)
-        written = write_sheet(plan.lines(gold), gold, path, rater=options.rater)
+        write_sheet(plan.lines(gold), gold, path, rater=options.rater)
         return Result(
             data={**plan.to_json(), "sheet": str(path)},
-            body=[f"{written.units} units written to {path}"],
+            body=[f"{len(plan.units)} units written to {path}"],
             notes=[f"when it is filled in: jurist prove {plan.version} --answers {path}"],
         )
     if options.review:
@@ -91,7 +91,7 @@ def _reviewed(
         plan.lines(gold),
         path,
         guideline=guideline_of(None, plan.rows["name"], judge),
-        rater="" if options.rater == "annotator" else options.rater,
+        raters=[] if options.rater == "annotator" else [options.rater],
         port=options.port,
     )
     labels = labels_in(plan, Gold.load(path, judge, labelled=False)) if path.exists() else {}

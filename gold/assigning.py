@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..cases import Case, text_hash
 
@@ -31,22 +31,6 @@ class Group:
     def values(self) -> frozenset[Any]:
         """The values that its labels take."""
         return frozenset(value for case in self.cases for value in case.known)
-
-
-Good = Callable[[frozenset[Any]], bool]
-"""Whether labels of these values make a part that can be used."""
-
-
-class _Exchange(NamedTuple):
-    given: Group
-    taken: Group | None
-    source: str
-    target: str
-
-    @property
-    def moved(self) -> int:
-        """How many cases more the target has."""
-        return len(self.given.cases) - (len(self.taken.cases) if self.taken else 0)
 
 
 class Filling:
@@ -97,8 +81,8 @@ class Filling:
                 left.append(group)
         return left
 
-    def mend(self, good: Good) -> None:
-        """Exchange groups until every part is good, or no exchange of two makes one more so."""
+    def mend(self, good: Callable[[frozenset[Any]], bool]) -> None:
+        """Exchange groups until the values of labels in every part are good, or no exchange makes one more so."""
 
         def usable(part: str, without: Group | None = None, plus: Group | None = None) -> bool:
             groups = [
@@ -118,18 +102,19 @@ class Filling:
             else:
                 return
 
-    def _exchanges(self, target: str) -> list[_Exchange]:
-        """Return what a part can get for what, those first by which shares are missed least."""
+    def _exchanges(self, target: str) -> list[tuple[Group, Group | None, str, str]]:
+        """Return what a part can get for what and from where, those first by which shares are missed least."""
         every = [
-            _Exchange(given, taken, source, target)
+            (given, taken, source, target)
             for source in self.parts
             if source != target
             for given in self._one_of_each(source)
             for taken in (*self._one_of_each(target), None)
         ]
 
-        def missed(one: _Exchange) -> float:
-            return abs(self._lacks[one.source] + one.moved) + abs(self._lacks[target] - one.moved)
+        def missed(one: tuple[Group, Group | None, str, str]) -> float:
+            moved = len(one[0].cases) - (len(one[1].cases) if one[1] else 0)
+            return abs(self._lacks[one[2]] + moved) + abs(self._lacks[target] - moved)
 
         return sorted(every, key=missed)
 

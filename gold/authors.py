@@ -1,9 +1,7 @@
 """The formats in which the papers' authors published their gold sets.
 
-FECT is a CSV with the columns ``conversation``, ``claim`` and
-``claim_is_factual``, which the ``fect`` judge's rows take as they are.
-CogniBench is ``dialogues.json`` (the turns with their reference) and
-``labels.json`` (the labels of each sentence), joined by dialogue id.
+FECT is a CSV with the columns ``conversation``, ``claim`` and ``claim_is_factual``. CogniBench is ``dialogues.json``
+(turns with their reference) and ``labels.json`` (labels of each sentence), joined by dialogue id.
 """
 
 import re

@@ -2,20 +2,24 @@
 
 A line names the case and the unit, who labelled, and what; an empty label takes an earlier one back. The first line of
 a case holds its row, so that the file can be read as gold without any other; the last line of a rater on a unit counts.
+So a line that undoes another one says what stands again.
 """
 
 import json
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, why
-from .files import Place, Row
+from .files import Place
+from .rows import AMBIGUITY, REASON
 
 _FIELDS = {"case", "unit", "rater", "label"}
+_MORE = {AMBIGUITY, REASON, "skipped", "undo", "request", "group", "row"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +29,10 @@ class Label:
     case: str  # the id of its case
     unit: int  # its place in the case, from 0
     rater: str  # the name
-    label: str  # as it was given; empty if an earlier one is taken back
+    label: str = ""  # as it was given; empty if there is none, or an earlier one is taken back
     category: str = ""  # why the unit is ambiguous; empty if it is not
+    reason: str = ""  # why the label is right, in the rater's words
+    skipped: bool = False  # the rater left it for later
 
     @property
     def key(self) -> tuple[str, int, str]:
@@ -36,7 +42,7 @@ class Label:
 
 def is_journal(row: Mapping[str, Any]) -> bool:
     """Say whether a row is a line of a journal."""
-    return row.keys() >= _FIELDS and ("row" in row or "ambiguity" in row or len(row) == len(_FIELDS))
+    return row.keys() >= _FIELDS and ("row" in row or row.keys() <= _FIELDS | _MORE)
 
 
 def label_of(row: Any, place: Place) -> Label:
@@ -47,7 +53,9 @@ def label_of(row: Any, place: Place) -> Label:
             unit=row["unit"] - 1,
             rater=str(row["rater"]),
             label=str(row["label"]),
-            category=str(row.get("ambiguity") or ""),
+            category=str(row.get(AMBIGUITY) or ""),
+            reason=str(row.get(REASON) or ""),
+            skipped=bool(row.get("skipped")),
         )
     except (KeyError, TypeError) as error:
         hint = "name a new file, or one that jurist review wrote"
@@ -59,8 +67,11 @@ class LabelJournal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._guard = threading.Lock()
-        self._labels: dict[tuple[str, int, str], Label] = {}
+        self._guard = threading.RLock()
+        self._labels: dict[tuple[str, int, str], Label] = {}  # what counts
+        self._histories: defaultdict[str, list[Label]] = defaultdict(list)  # by rater, what was not undone
+        self._cases: set[str] = set()
+        self._requests: set[str] = set()
         if path.exists():
             self._read()
 
@@ -78,15 +89,29 @@ class LabelJournal:
             except ValueError:
                 row = None
             label = label_of(row, Place(str(self.path), number))
-            self._labels[label.key] = label
+            self._count(label, str(row.get("request") or ""), undo=bool(row.get("undo")))
 
-    def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
-        """Write a label; it is on the disk when this returns."""
-        line: Row = {"case": label.case, "unit": label.unit + 1, "rater": label.rater, "label": label.label}
-        if label.category:
-            line["ambiguity"] = label.category
+    def _count(self, label: Label, request: str, *, undo: bool) -> None:
+        history = self._histories[label.rater]
+        if not undo:
+            history.append(label)
+        elif history:
+            history.pop()
+        self._labels[label.key] = label
+        self._cases.add(label.case)
+        self._requests.add(request)
+
+    def add(
+        self, label: Label, row: Mapping[str, Any], group: str, *, request: str = "", undo: bool = False
+    ) -> None:
+        """Write a label, once for each request that has a name; it is on the disk when this returns."""
+        kept = {AMBIGUITY: label.category, REASON: label.reason, "skipped": label.skipped, "undo": undo}
+        line = {"case": label.case, "unit": label.unit + 1, "rater": label.rater, "label": label.label}
+        line |= {key: value for key, value in {**kept, "request": request}.items() if value}
         with self._guard:
-            if all(case != label.case for case, _, _ in self._labels):
+            if request and request in self._requests:
+                return  # it was saved, and the answer was lost
+            if label.case not in self._cases:
                 line |= {"group": group, "row": dict(row)}
             text = json.dumps(line, ensure_ascii=False) + "\n"
             try:
@@ -97,7 +122,21 @@ class LabelJournal:
                     os.fsync(file.fileno())
             except OSError as error:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
-            self._labels[label.key] = label
+            self._count(label, request, undo=undo)
+
+    def undo(self, rater: str, request: str = "") -> None:
+        """Take a rater's last label back: what the rater had said of the unit before stands again."""
+        with self._guard:
+            if self._histories[rater]:
+                *before, last = self._histories[rater]
+                same = (one for one in reversed(before) if one.key == last.key)
+                stands = next(same, Label(case=last.case, unit=last.unit, rater=rater))
+                self.add(stands, {}, "", request=request, undo=True)
+
+    def history(self, rater: str) -> Sequence[Label]:
+        """Return what a rater said and did not undo, in order; the last of each unit counts."""
+        with self._guard:
+            return list(self._histories[rater])
 
     def labels(self) -> Sequence[Label]:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""

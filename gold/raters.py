@@ -17,7 +17,7 @@ from ..cases import Case, Value, text_hash
 from ..errors import GoldError
 from ..evaluation.rows import Row, majority
 from .files import Place
-from .rows import AMBIGUITY, label_keys
+from .rows import AMBIGUITY, RESOLVED, label_keys
 from .shared import GoldData
 from .sheets import CATEGORIES, Category
 
@@ -48,7 +48,9 @@ class Ambiguous:
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
-    """Return the label of one unit by a rule."""
+    """Return the label of one unit by a rule; what was resolved is so by every rule."""
+    if ratings.get(RESOLVED) is not None:
+        return ratings[RESOLVED]
     given = [label for label in ratings.values() if label is not None]
     if not given or (rule == "adjudicated" and gold is not None):
         return gold
@@ -254,7 +256,7 @@ def strata(
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
     """Return rater -> labels, and the group, of every unit of the cases that somebody rated."""
     rated = [case for case in cases if case.ratings]
-    raters = sorted({name for case in rated for name in case.ratings})
+    raters = sorted({name for case in rated for name in case.ratings} - {RESOLVED})
     units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
 
@@ -276,12 +278,9 @@ def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
     labelled = {case.group for case in gold.cases}
     groups = {case.group for case in gold.cases if case.id in test}
     share = len(test) / max(1, len(gold.cases))
-    drawn = {group for group in {case.group for case in gold.ambiguous} - labelled if _point(group) < share}
+    others = {case.group for case in gold.ambiguous} - labelled
+    drawn = {group for group in others if int(text_hash(group)[:13], 16) / 16**13 < share}
     return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
-
-
-def _point(group: str) -> float:
-    return int(text_hash(group)[:13], 16) / 16**13
 
 
 def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceiling | None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
@@ -21,14 +21,13 @@ from ..cases import Case, Value, Values
 from ..errors import GoldError
 from .files import Place, bytes_of, parse, validated
 from .raters import unit_ratings
+from .rows import RESOLVED
 from .sheets_out import SheetLine
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-Reason: TypeAlias = Literal["raters differ", "no verdict", "judge wavers", "differs from gold"]
-_SURE = 0.9
-"""The share of its vote from which the judge does not waver."""
+_SURE = 0.9  # the share of its vote from which the judge does not waver
 
 
 class _Unit(pydantic.BaseModel):
@@ -65,20 +64,8 @@ class Judged:
     # value -> share of the judge's vote, of each unit; empty where it has none
     shares: tuple[Mapping[str, float], ...]
     failed: bool  # the machinery failed
-    samples: int  # how many were asked for
-    threshold: float  # positive votes that make a positive verdict, or below 1 their share
+    between: float  # the share of positive votes that lies between the two verdicts
     source: str  # ``file:line`` of the row
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """A unit to review."""
-
-    case: str  # the id of its case
-    unit: int  # its place in the case, from 0
-    votes: Mapping[str, int]  # value, as the file has it, -> samples of the judge
-    worth: float  # of its label, 0 to 1
-    reasons: tuple[Reason, ...]  # why it is one
 
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
@@ -89,6 +76,7 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
         line = validated(_LINES, row, place, hint="give the file that jurist run wrote")
         votes = tuple(unit.votes for unit in line.units)
         samples = line.sampling.samples or max(1, *(sum(one.values()) for one in votes))
+        threshold = line.sampling.threshold or samples // 2 + 1
         judged.append(
             Judged(
                 id=str(line.case or line.id),
@@ -96,30 +84,33 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
                 votes=votes,
                 shares=tuple(_shares(unit.probabilities or unit.votes) for unit in line.units),
                 failed=line.status == "failed",
-                samples=samples,
-                threshold=line.sampling.threshold or samples // 2 + 1,
+                between=threshold if threshold < 1 else (threshold - 0.5) / samples,
                 source=line.source or "",
             )
         )
     return judged
 
 
-def candidates(
-    judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
-) -> list[Candidate]:
-    """Return the units to review, the most informative first."""
+def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Case]) -> list[SheetLine]:
+    """Return the units to review, the most informative first, with the columns ``why``, ``worth`` and ``votes``.
+
+    ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
+    not be led.
+    """
     lines: dict[str, Judged] = {}
     for line in judged:
         if not line.failed:
             lines.setdefault(line.id, line)
-    known = gold or {}
-    found = [
-        one
-        for case in {**lines, **known}
-        for one in _of_case(case, lines.get(case), known.get(case), judge)
-        if one.reasons
-    ]
-    return sorted(found, key=lambda one: -round(one.worth, 9))
+    every = {case: list(_units(case, lines.get(case), known.get(case), judge)) for case in {**lines, **known}}
+    missing = sorted(case for case, units in every.items() if units and case not in known)
+    if missing:
+        raise GoldError(
+            f"{len(missing)} of the cases to review are not in the rows, such as {missing[0]}",
+            hint="name the rows that were judged with --input",
+        )
+    found = [(worth, case, unit, notes) for case, units in every.items() for worth, unit, notes in units]
+    found.sort(key=lambda one: -round(one[0], 9))
+    return [SheetLine(case=known[case], unit=unit, notes=notes) for _, case, unit, notes in found]
 
 
 def judged_in_search(
@@ -150,48 +141,17 @@ def judged_in_search(
                 votes=votes,
                 shares=tuple(map(_shares, votes)),
                 failed=False,
-                samples=len(said),
-                threshold=0.5,
+                between=0.5,
                 source="",
             )
         )
     return found
 
 
-def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[SheetLine]:
-    """Return candidates as lines of a sheet, with the columns ``why``, ``worth`` and ``votes``.
-
-    ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
-    not be led.
-    """
-    found = list(found)
-    missing = sorted({one.case for one in found} - cases.keys())
-    if missing:
-        raise GoldError(
-            f"{len(missing)} of the cases to review are not in the rows, such as {missing[0]}",
-            hint="name the rows that were judged with --input",
-        )
-    return [
-        SheetLine(
-            case=cases[one.case],
-            unit=one.unit,
-            notes={
-                "why": ", ".join(one.reasons),
-                "worth": f"{one.worth:.3f}",
-                "votes": " to ".join(str(count) for count in sorted(one.votes.values(), reverse=True)),
-            },
-        )
-        for one in found
-    ]
-
-
-def sources_of(judged: Iterable[Judged], without: Collection[str]) -> list[str]:
-    """Return the files that the rows of a run came from, but for the cases that are known."""
-    files = (line.source.rpartition(":")[0] for line in judged if line.id not in without)
-    return list(dict.fromkeys(file for file in files if file))
-
-
-def _of_case(id_: str, line: Judged | None, known: Case | None, judge: Judge) -> Iterator[Candidate]:
+def _units(
+    id_: str, line: Judged | None, known: Case | None, judge: Judge
+) -> Iterator[tuple[float, int, dict[str, str]]]:
+    """Yield the units of a case that are to be reviewed: what a label is worth, its place, and its notes."""
     people, scale = unit_ratings(known) if known else (), judge.answer.scale
     labels = (known.gold if known else None) or (None,) * (len(people) or len(line.values if line else ()))
     if line and len(labels) != len(line.values):
@@ -200,12 +160,12 @@ def _of_case(id_: str, line: Judged | None, known: Case | None, judge: Judge) ->
             hint="give the gold set of the rows that were judged",
         )
     for unit, label in enumerate(labels):
-        raters, reasons = list(people[unit].values()) if people else [], list[Reason]()
+        said, reasons = people[unit] if people else {}, list[str]()
+        raters = [said[RESOLVED]] if RESOLVED in said else list(said.values())
         value, votes = (line.values[unit], line.votes[unit]) if line else (None, {})
         shares: Mapping[str, float] = {}
         if line and line.shares[unit]:
-            between = line.threshold if line.threshold < 1 else (line.threshold - 0.5) / line.samples
-            shares = scale.centred(line.shares[unit], between)
+            shares = scale.centred(line.shares[unit], line.between)
         if len(set(raters)) > 1:
             reasons.append("raters differ")
         if line and value is None:
@@ -216,8 +176,10 @@ def _of_case(id_: str, line: Judged | None, known: Case | None, judge: Judge) ->
             reasons.append("differs from gold")
         pooled = Counter(map(scale.text, raters or ([] if label is None else [label])))
         every = {name: pooled[name] + shares.get(name, 0.0) for name in {**pooled, **shares}}
-        worth = scale.spread(every) if every else 1.0
-        yield Candidate(case=id_, unit=unit, votes=votes, worth=worth, reasons=tuple(reasons))
+        if reasons:
+            worth = scale.spread(every) if every else 1.0
+            split = " to ".join(map(str, sorted(votes.values(), reverse=True)))
+            yield worth, unit, {"why": ", ".join(reasons), "worth": f"{worth:.3f}", "votes": split}
 
 
 def _shares(votes: Mapping[str, float]) -> dict[str, float]:

@@ -30,6 +30,8 @@ RATER = "rater:"
 """The start of a column that holds one rater's labels."""
 REASON = "reason"
 """The field and column that says why the label is right: a text, or one of each rater, as ``reason:NAME`` has it."""
+RESOLVED = "resolved"
+"""Whoever settled what raters differ on: this "rater" counts alone in the label, and not as a rater."""
 _WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
@@ -49,10 +51,8 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     """Validate a row of the judge's own and return its case, with its ratings, and its group if it has one."""
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if REASON in row and REASON not in _infos(judge.row_model):
-        said = row[REASON]
-        told = [f"{who}: {why}" if who else why for who, why in sorted(_by_rater(said).items())]
         rest = {key: value for key, value in row.items() if key != REASON}
-        return replace(make_case(judge, rest, place), reason="\n".join(told))
+        return replace(make_case(judge, rest, place), reason=_reason_text(row[REASON]))
     if not keys:
         return _case(judge, row, place)
     if not isinstance(ratings, Mapping):
@@ -173,8 +173,12 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     if any(told):
         each = {who: dict.fromkeys(one[who] for one in told if who in one) for who in {**told[0], **told[1]}}
         row[REASON] = {who: "\n".join(whys) for who, whys in each.items()}
-    reasons = dict.fromkeys(line for one in (first[0], again[0]) for line in one.reason.splitlines())
-    return replace(case, ratings=ratings, reason="\n".join(reasons)), row
+    return replace(case, ratings=ratings, reason=_reason_text(row.get(REASON))), row
+
+
+def _reason_text(said: Any) -> str:
+    """Return all reasons as one text, with their raters' names where these are known."""
+    return "\n".join(f"{who}: {why}" if who else why for who, why in sorted(_by_rater(said).items()))
 
 
 def _by_rater(said: Any) -> dict[str, str]:

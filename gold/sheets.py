@@ -25,7 +25,7 @@ from ..cases import Case
 from ..errors import GoldError
 from .files import Kind, Place, Row, Rows, validated
 from .label_journal import is_journal, label_of
-from .rows import AMBIGUITY, RATER, joined, label_keys, make_case
+from .rows import AMBIGUITY, RATER, REASON, joined, label_keys, make_case
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -35,10 +35,8 @@ Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 CASE, UNIT, TEXT, GROUP = "case", "unit", "text", "group"
 INPUT, JSON_INPUT = "input:", "json:"
-ID_MARK = "id-"
-"""Stands before each id: sixteen digits, or digits with one ``e``, would be read as a number."""
-LABEL = "label"
-"""The name of the control that takes the label, in the labelling configuration."""
+ID_MARK = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
+LABEL = "label"  # the control that takes the label, in the labelling configuration
 
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
 _TASK = {"case", "unit", "row"}
@@ -67,6 +65,7 @@ class SheetUnit:
     # rater (empty if the file gives none), label as it stands there, and in which column, of those who gave one
     labels: Iterable[tuple[str, str, str]]
     categories: Iterable[str]  # why the unit is ambiguous, as people said
+    reasons: Mapping[str, str]  # rater -> why the label is right
 
 
 def is_sheet(first: Row, kind: Kind) -> bool:
@@ -129,6 +128,8 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
         raise wrong(f"unknown category {category!r}", AMBIGUITY, hint=hint)
     if categories:
         row[AMBIGUITY] = placed(categories.pop() if len(categories) == 1 else "unknown")
+    if unit.reasons and REASON not in judge.row_model.model_fields:
+        row[REASON] = {who: f"{number}: {why}" if count > 1 else why for who, why in unit.reasons.items()}
     return make_case(judge, row, unit.place), row
 
 
@@ -176,6 +177,11 @@ def _line_unit(row: Row, place: Place) -> SheetUnit:
         place=place,
         labels=[(key.removeprefix(RATER).strip(), label, key) for key, label in written if label],
         categories={plain(row.get(AMBIGUITY, "")).strip()} - {""},
+        reasons={
+            key.removeprefix(f"{REASON}:").strip(): why
+            for key, cell in row.items()
+            if key.startswith(f"{REASON}:") and (why := plain(cell).strip())
+        },
     )
 
 
@@ -219,12 +225,17 @@ def _task_unit(row: Row, place: Place) -> SheetUnit:
     ``data`` is the row, and the unit is the first.
     """
     task = validated(_TASKS, row, place, hint=_AGAIN)
-    ours, labels, categories = task.data.keys() >= _TASK, [], set()
+    ours, labels, categories, reasons = task.data.keys() >= _TASK, [], set(), dict[str, str]()
     inputs = task.data["row"] if ours else task.data
     if not isinstance(inputs, Mapping):
         raise place.wrong("it must be an object", "data.row", hint=_AGAIN)
     for number, annotation in enumerate(task.annotations):
         for at, result in enumerate([] if annotation.was_cancelled else annotation.result):
+            if (result.type, result.from_name) == ("textarea", REASON):
+                texts = result.value.get("text") or ""
+                reasons[annotation.rater] = "\n".join(
+                    [texts] if isinstance(texts, str) else map(str, texts)
+                ).strip()
             if result.type != "choices":
                 continue
             column = f"annotations.{number}.result.{at}.value.choices"
@@ -244,6 +255,7 @@ def _task_unit(row: Row, place: Place) -> SheetUnit:
         place=place,
         labels=labels,
         categories=categories,
+        reasons={rater: why for rater, why in reasons.items() if why},
     )
 
 
@@ -267,5 +279,6 @@ def _journal_units(rows: Rows, path: str) -> Iterator[SheetUnit]:
             place=place,
             labels=[(label.rater, label.label, LABEL)] if label.label else [],
             categories={label.category} - {""},
+            reasons={label.rater: label.reason} if label.reason else {},
         )
     yield from last.values()

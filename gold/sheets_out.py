@@ -20,7 +20,7 @@ from ..cases import Case
 from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
 from .files import Place, Row
-from .rows import AMBIGUITY, RATER, canonical_row, label_keys, make_case
+from .rows import AMBIGUITY, RATER, REASON, canonical_row, label_keys, make_case
 from .sheets import CASE, CATEGORIES, GROUP, ID_MARK, INPUT, JSON_INPUT, LABEL, TEXT, UNIT, safe
 from .writing import json_text, write_whole
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .goldset import Gold
 
-CELL_LIMIT = 32_767
-"""The longest text, in characters, that Excel keeps in one cell."""
-_REASONS = [category for category in CATEGORIES if category != "unknown"]
+CELL_LIMIT = 32_767  # characters that Excel keeps in one cell
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
 """What a rater may be called: the head of a column, and a name in a list."""
 
@@ -43,16 +41,6 @@ class SheetLine:
     unit: int  # its place in the case, from 0
     # further columns, for the person who labels; they are not read back
     notes: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """What was written."""
-
-    files: tuple[Path, ...]  # the sheet, and the labelling configuration where there is one
-    units: int  # lines (or tasks)
-    cases: int  # different cases in them
-    long: int = 0  # cells over 32,767 characters, which Excel cuts; reading the sheet back then names them
 
 
 def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
@@ -69,12 +57,17 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
     return lines
 
 
-def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str) -> Written:
+def write_sheet(
+    lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str
+) -> tuple[tuple[Path, ...], int]:
     """Write units as a sheet for one rater: a CSV, or tasks for Label Studio if the file is called ``.json``.
+
+    Return the files, and how many cells Excel would cut; reading the sheet back then names them.
 
     The CSV is in UTF-8 with a byte order mark and has the columns ``case``, ``unit`` (from 1), ``group``, one
     ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
-    ``rater:NAME`` and ``ambiguity``, and the notes. Texts are escaped as :mod:`jurist.gold.sheets` says.
+    ``rater:NAME``, ``reason:NAME`` and ``ambiguity``, and the notes.
+    Texts are escaped as :mod:`jurist.gold.sheets` says.
     Label Studio gets its import file and, beside it as ``.xml``, the labelling configuration.
     """
     if not lines:
@@ -94,17 +87,16 @@ def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: st
             f"the answers of judge {gold.judge.name} are no single choice, which a Label Studio sheet asks for",
             hint="write a CSV: name the file .csv",
         )
-    rows = {line.case.id: line.case for line in lines}
-    inputs = {id_: sheet_row(gold, case) for id_, case in rows.items()}
+    inputs = {case.id: sheet_row(gold, case) for case in {line.case.id: line.case for line in lines}.values()}
     if csv_:
         text, long = _csv(lines, inputs, gold.judge, rater)
         write_whole("\ufeff" + text, path)
-        return Written(files=files, units=len(lines), cases=len(rows), long=long)
+        return files, long
     names = list(dict.fromkeys(name for row in inputs.values() for name in row))
     tasks = ",\n".join(json_text({"data": _task(line, inputs[line.case.id], gold, names)}) for line in lines)
     write_whole(f"[\n{tasks}\n]\n", path)
     write_whole(_config(gold.judge, names), config)
-    return Written(files=files, units=len(lines), cases=len(rows))
+    return files, 0
 
 
 def sheet_row(gold: Gold, case: Case) -> Row:
@@ -116,7 +108,7 @@ def sheet_row(gold: Gold, case: Case) -> Row:
             hint="name a judge whose rows people can label",
         )
     unlabelled = {
-        key: value for key, value in gold.rows[case.id].items() if key not in ("ratings", AMBIGUITY)
+        key: value for key, value in gold.rows[case.id].items() if key not in ("ratings", AMBIGUITY, REASON)
     }
     plain = Case(inputs=case.inputs, group=case.group, gold=case.gold, source=case.source)
     row = canonical_row(judge, unlabelled, plain)
@@ -136,7 +128,9 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
     notes = list(dict.fromkeys(name for line in lines for name in line.notes))
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
-    writer.writerow([CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, AMBIGUITY, *notes])
+    writer.writerow(
+        [CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY, *notes]
+    )
     allowed, long = " | ".join(judge.answer.scale.choices) or judge.answer.scale.expects, 0
     for line in lines:
         row, case = inputs[line.case.id], line.case
@@ -148,7 +142,7 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
         if not _is_text(case.group):
             hint = "rename the group, or write a Label Studio file with --format labelstudio"
             raise GoldError("no CSV can hold this name", path=case.source, field=GROUP, hint=hint)
-        texts_of = (case.group, *cells, shown, allowed, "", "", *told)
+        texts_of = (case.group, *cells, shown, allowed, "", "", "", *told)
         whole = [ID_MARK + case.id, str(line.unit + 1), *map(safe, texts_of)]
         writer.writerow(whole)
         long += sum(len(cell) > CELL_LIMIT for cell in whole)
@@ -163,7 +157,7 @@ def _is_text(value: Any) -> bool:
 def _task(line: SheetLine, row: Row, gold: Gold, names: Sequence[str]) -> dict[str, Any]:
     case = line.case
     shown = {
-        _key(number): value if isinstance(value := row.get(name, ""), str) else json_text(value)
+        f"input_{number}": value if isinstance(value := row.get(name, ""), str) else json_text(value)
         for number, name in enumerate(names, 1)
     }
     return {
@@ -177,10 +171,6 @@ def _task(line: SheetLine, row: Row, gold: Gold, names: Sequence[str]) -> dict[s
     }
 
 
-def _key(number: int) -> str:
-    return f"input_{number}"
-
-
 def _config(judge: Judge, names: Sequence[str]) -> str:
     """Return Label Studio's labelling configuration: the inputs, the unit, one choice of label, one of reason."""
     view = ElementTree.Element("View")
@@ -190,15 +180,17 @@ def _config(judge: Judge, names: Sequence[str]) -> str:
 
     for number, name in enumerate(names, 1):
         add(view, "Header", value=name, size="5")
-        add(view, "Text", name=_key(number), value=f"${_key(number)}")
+        add(view, "Text", name=f"input_{number}", value=f"$input_{number}")
     add(view, "Header", value="What to label")
     add(view, "Text", name=TEXT, value=f"${TEXT}")
     labels = add(view, "Choices", name=LABEL, toName=TEXT, choice="single", showInLine="true")
     for label in judge.answer.scale.choices:
         add(labels, "Choice", value=label)
+    add(view, "Header", value="Why is it so?", size="5")
+    add(view, "TextArea", name=REASON, toName=TEXT, rows="3", editable="true", maxSubmissions="1")
     add(view, "Header", value="If careful readers could differ here: about what?", size="5")
     reasons = add(view, "Choices", name=AMBIGUITY, toName=TEXT, choice="single", showInLine="true")
-    for reason in _REASONS:
+    for reason in CATEGORIES[:-1]:  # not "unknown"
         add(reasons, "Choice", value=reason)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"

@@ -1,8 +1,8 @@
 """Labelled results of Inspect, promptfoo, DeepEval, Phoenix and Langfuse as plain rows.
 
 A row has the tool's variables or metadata under their own names, ``input``, ``output`` and ``expected`` where the tool
-has them, and what was scored. What a person said stands under the score's name; what a machine said under
-``machine:NAME``, so that nobody compiles against another judge's verdicts without having said so.
+has them, and what was scored. What a person said stands under the score's name, and why under ``reason:NAME``; what a
+machine said under ``machine:NAME``, so that nobody compiles against another judge's verdicts without having said so.
 """
 
 import math
@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from .files import Row, Rows
 
 _Object: TypeAlias = Mapping[str, Any]
-_Sample: TypeAlias = tuple[Row, _Object, list[tuple[Any, Any, bool]]]
-"""What the tool names, the row's own names, and the scores: name, value, and whether a person gave it."""
+_Sample: TypeAlias = tuple[Row, _Object, list[tuple[Any, Any, Any]]]
+"""What the tool names, the row's own names, and the scores: name, value, and of a person's why (empty if not said)."""
 
 
 def unfolded(rows: Rows) -> Rows:
@@ -24,8 +24,9 @@ def unfolded(rows: Rows) -> Rows:
         if read is None:
             return rows
         for named, own, scores in read(row):
-            judged = {str(name) if person else f"machine:{name}": value for name, value, person in scores}
-            whole = {**named, **own, **judged}
+            judged = {f"machine:{name}" if why is None else str(name): value for name, value, why in scores}
+            reasons = {f"reason:{name}": why for name, _, why in scores if why}
+            whole = {**reasons, **named, **own, **judged}
             absent = [k for k, v in whole.items() if v is None or (isinstance(v, float) and math.isnan(v))]
             plain.append({key: value for key, value in whole.items() if key not in absent})
     return list(enumerate(plain, 1))
@@ -34,10 +35,12 @@ def unfolded(rows: Rows) -> Rows:
 def _inspect(log: _Object) -> Iterator[_Sample]:
     """Yield the samples of an evaluation log in JSON; a score that a person edited is that person's."""
     for sample in _list(log, "samples"):
-        scores = [
-            (name, score.get("value"), any(edit.get("provenance") for edit in _list(score, "history")))
-            for name, score in _of(sample, "scores").items()
-        ]
+        scores = []
+        for name, score in _of(sample, "scores").items():
+            edits = [
+                by.get("reason") or "" for one in _list(score, "history") if (by := _of(one, "provenance"))
+            ]
+            scores.append((name, score.get("value"), edits[-1] if edits else None))
         asked = sample.get("input")
         if isinstance(asked, list):  # chat messages, a speaker a line
             told = (one for one in asked if isinstance(one, Mapping))
@@ -55,7 +58,8 @@ def _promptfoo(results: _Object) -> Iterator[_Sample]:
     for one in _list(_of(results, "results"), "results"):
         parts = _list(_of(one, "gradingResult"), "componentResults")
         rated = [part.get("pass") for part in parts if _of(part, "assertion").get("type") == "human"]
-        score = ("human", rated[-1], True) if rated else ("pass", one.get("success"), False)
+        comment = _of(one, "gradingResult").get("comment") or ""
+        score = ("human", rated[-1], comment) if rated else ("pass", one.get("success"), None)
         yield {"output": _of(one, "response").get("output")}, _of(one, "vars"), [score]
 
 
@@ -69,7 +73,7 @@ def _deepeval(run: _Object) -> Iterator[_Sample]:
         "retrieval_context": "retrievalContext",
     }
     for one in _list(run, "testCases"):
-        scores = [(part.get("name"), part.get("score"), False) for part in _list(one, "metricsData")]
+        scores = [(part.get("name"), part.get("score"), None) for part in _list(one, "metricsData")]
         yield {ours: one.get(theirs) for ours, theirs in names.items()}, _of(one, "metadata"), scores
 
 
@@ -77,10 +81,10 @@ def _phoenix(row: _Object) -> Iterator[_Sample]:
     """Yield a row of evaluated data; scores of the kind ``human`` are a person's."""
     scores = _phoenix_scores(row)
     own = {key: row[key] for key in row if key not in scores and not key.endswith("_execution_details")}
-    judged = [
-        (score["name"], score.get("label", score.get("score")), score.get("kind") == "human")
-        for score in scores.values()
-    ]
+    judged = []
+    for score in scores.values():
+        why = (score.get("explanation") or "") if score.get("kind") == "human" else None
+        judged.append((score["name"], score.get("label", score.get("score")), why))
     yield {}, own, judged
 
 
@@ -91,10 +95,10 @@ def _phoenix_scores(row: _Object) -> _Object:
 def _langfuse(answer: _Object) -> Iterator[_Sample]:
     """Yield an experiment's or dataset's items, or traces, as the API gives them; annotations are a person's."""
     for item in _list(answer, "data") if "data" in answer else [answer]:
-        scores = [
-            (one.get("name"), one.get("stringValue") or one.get("value"), one.get("source") == "ANNOTATION")
-            for one in _list(item, "scores")
-        ]
+        scores = []
+        for one in _list(item, "scores"):
+            why = (one.get("comment") or "") if one.get("source") == "ANNOTATION" else None
+            scores.append((one.get("name"), one.get("stringValue") or one.get("value"), why))
         asked = item.get("input")
         inputs = asked if isinstance(asked, Mapping) else {"input": asked}
         names = {"output": "output", "expected": "expectedOutput", "group": "sessionId"}

@@ -21,7 +21,7 @@ from .table import Table
 def as_page(document: Document) -> str:
     """Return a report as a page."""
     sections = [section for section in document.sections if section.parts]
-    return _rendered("page", ("page.css",), document=document, sections=sections, shown=_shown, pack=pack)
+    return rendered("page", ("page.css",), document=document, sections=sections, shown=_shown, pack=pack)
 
 
 def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[str]]]:
@@ -36,24 +36,8 @@ def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[str]]]:
             )
 
 
-def review_page(about: Mapping[str, Any], units: Sequence[Mapping[str, Any]], guideline: str) -> str:
-    """Return the page on which people label units."""
-    from markdown_it import MarkdownIt
-    from markupsafe import Markup
-
-    data = json.dumps(about, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
-    return _rendered(
-        "review",
-        ("page.css", "review.css"),
-        about=about,
-        about_json=Markup(data),
-        units=len(units),
-        packed=pack_values({"units": list(units)}),
-        guideline=Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)),
-    )
-
-
-def _rendered(name: str, styles: Sequence[str], **values: Any) -> str:
+def rendered(name: str, styles: Sequence[str], **values: Any) -> str:
+    """Return a page with its own styles and script, and a policy that lets no other script run."""
     # 0.1 s, and not needed by a command that prints tables
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup

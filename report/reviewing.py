@@ -1,31 +1,35 @@
-"""The review page: units that people label in a browser on their own machine, blind to each other.
+"""The review page: units that people label in a browser, blind to each other, and a page that settles differences.
 
-What is sent to a rater are the units, the guideline and the rater's own labels; what others said is only ever counted.
-The application is a Starlette one; uvicorn runs it.
+What is sent to a rater are the units, the guideline and the rater's own labels: nothing of gold, of a judge or of
+others, who are only ever counted. The application is a Starlette one; uvicorn runs it.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GoldError, JuristError
+from ..cases import text_hash
+from ..errors import GoldError, JuristError, UsageError
 from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
+from ..gold.rows import RESOLVED
 from ..gold.sheets import CATEGORIES
 from ..gold.sheets_out import RATER_NAME, SheetLine, sheet_row
+from ..text.escaping import well_formed
 from .document import text_of
-from .page import review_page
+from .page import pack_values, rendered
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from starlette.requests import Request
 
-_LARGEST = 1 << 20
-"""Bytes of a request: one label."""
+_LARGEST = 1 << 20  # bytes of a request: one label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,68 +40,119 @@ class Review:
     lines: Sequence[SheetLine]  # the units, the most informative first
     journal: LabelJournal  # where labels are kept
     guideline: str  # how to label, as Markdown
-    rater: str  # the name that the page proposes
-    _rows: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    rater: str = ""  # the name that the page proposes
+    # rater -> the token that speaks for the name; without any, who reaches the page gives a name
+    tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _places(self) -> dict[tuple[str, int], int]:
         return {(line.case.id, line.unit): place for place, line in enumerate(self.lines)}
 
-    def page(self) -> str:
-        """Return the page."""
-        answer = self.gold.judge.answer
-        units = [
-            {
-                "id": line.case.id,
-                "text": answer.units(line.case.inputs)[line.unit],
-                "of": [line.unit + 1, len(answer.units(line.case.inputs))],
-                "why": line.notes.get("why", ""),
-                "inputs": [[name, text_of(value)] for name, value in line.case.inputs.items()],
+    def _names(self, line: SheetLine, rater: str) -> dict[str, str]:
+        """Return the labels of a pair as the page calls them: which of the two is A is drawn for each rater and row."""
+        if len(self.gold.judge.answer.unit_fields) < 2:
+            return {}
+        turned = int(text_hash(f"{rater}:{line.case.id}")[:8], 16) % 2
+        return dict(zip(self.gold.judge.answer.scale.choices, "BA" if turned else "AB", strict=False))
+
+    def work(self, rater: str) -> dict[str, Any]:
+        """Return what a rater labels, and how."""
+        from markdown_it import MarkdownIt
+
+        answer, units = self.gold.judge.answer, []
+        pair, choices = answer.unit_fields[1:] and answer.unit_fields, list(answer.scale.choices)
+        for line in self.lines:
+            inputs, texts = line.case.inputs, answer.units(line.case.inputs)
+            unit = {
+                "text": "" if pair else texts[line.unit],
+                "of": [line.unit + 1, len(texts)],
+                "inputs": [[name, text_of(value)] for name, value in inputs.items() if name not in pair],
             }
-            for line in self.lines
-        ]
+            if pair:
+                sides = zip(self._names(line, rater).values(), pair, strict=True)
+                unit["pair"] = [text_of(inputs[name]) for _, name in sorted(sides)]
+            units.append(unit)
         about = {
             "judge": self.gold.judge.name,
             "file": str(self.journal.path),
-            "rater": self.rater,
-            "choices": list(answer.scale.choices),
+            "rater": rater or self.rater,
+            "fixed": bool(self.tokens),
+            "choices": ["A", "B", *choices[2:]] if pair else choices,
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
-            "reasons": [name for name in CATEGORIES if name != "unknown"],
+            "reasons": CATEGORIES[:-1],  # not "unknown"
         }
-        return review_page(about, units, self.guideline)
+        guideline = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.guideline)
+        return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
 
-    def own(self, rater: str) -> dict[str, Any]:
-        """Return a rater's own labels by the place of the unit, and how far all raters agree."""
-        found = {
-            str(place): [one.label, one.category]
-            for one in self.journal.labels()
-            if one.rater == rater and (place := self._places.get((one.case, one.unit))) is not None
+    def state(self, rater: str) -> dict[str, Any]:
+        """Return what a rater said, in order, and how far all agree; who settles differences sees who said what."""
+
+        def step(one: Label) -> dict[str, Any]:
+            place = self._places[one.case, one.unit]
+            label = self._names(self.lines[place], rater).get(one.label, one.label)
+            more = {"category": one.category, "reason": one.reason, "skipped": one.skipped}
+            return {"rater": one.rater, "place": place, "label": label, **more}
+
+        history = [step(one) for one in self.journal.history(rater) if (one.case, one.unit) in self._places]
+        differing: dict[int, Any] = {}
+        for labels in self.differing().values() if rater == RESOLVED else ():
+            said = [step(one) for one in labels if one.rater != RESOLVED]
+            place = said[0]["place"]
+            case, unit, gold = self.lines[place].case, self.lines[place].unit, ""
+            if len(said) < len(labels) and case.gold and case.gold[unit] is not None:  # it is resolved
+                gold = self.gold.judge.answer.scale.text(case.gold[unit])
+            differing[place] = {"labels": said, "gold": self._names(self.lines[place], rater).get(gold, gold)}
+        return {"history": history, "agreement": self.agreement(), "differing": differing}
+
+    def differing(self) -> dict[tuple[str, int], list[Label]]:
+        """Return the labels of every unit on which raters differ, resolved or not."""
+        every: dict[tuple[str, int], list[Label]] = {unit: [] for unit in self._places}
+        for one in self.journal.labels():
+            if one.label and (one.case, one.unit) in every:
+                every[one.case, one.unit].append(one)
+        value = self.gold.judge.answer.scale.cell
+        values = {
+            unit: {str(value(one.label)) for one in labels if one.rater != RESOLVED}
+            for unit, labels in every.items()
         }
-        return {"labels": found, "agreement": self.agreement()}
+        return {unit: labels for unit, labels in every.items() if len(values[unit]) > 1}
 
-    def save(self, given: Any) -> None:
-        """Keep one label."""
-        told = given if isinstance(given, Mapping) else {}
-        place, rater, label, category = map(told.get, ("place", "rater", "label", "category"))
+    def save(self, sent: Any, rater: str | None = None) -> None:
+        """Keep one label, or undo one; ``rater`` is whose token was shown."""
+        step = sent if isinstance(sent, Mapping) else {}
+        place, label, category, reason = (step.get(key) for key in ("place", "label", "category", "reason"))
+        name, request = step.get("rater") if rater is None else rater, step.get("request", "")
+        if not (isinstance(name, str) and RATER_NAME.fullmatch(name)):
+            raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
+        if not (isinstance(request, str) and isinstance(reason or "", str)):
+            raise GoldError("a reason is a text")
+        if step.get("undo"):
+            return self.journal.undo(name, request)
         if not (isinstance(place, int) and 0 <= place < len(self.lines)):
             raise GoldError("there is no such unit")
-        if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
-            raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
+        line = self.lines[place]
+        label = {shown: label for label, shown in self._names(line, name).items()}.get(str(label), label)
         if not isinstance(label, str) or (label and self.gold.judge.answer.scale.cell(label) is None):
             raise GoldError(f"it is not {self.gold.judge.answer.scale.expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        line = self.lines[place]
-        row = self._rows.setdefault(line.case.id, sheet_row(self.gold, line.case))
-        one = Label(case=line.case.id, unit=line.unit, rater=rater, label=label, category=str(category))
-        self.journal.add(one, row, line.case.group)
+        one = Label(
+            case=line.case.id,
+            unit=line.unit,
+            rater=name,
+            label=label,
+            category=str(category),
+            reason=well_formed(str(reason or "").strip()),
+            skipped=bool(step.get("skipped")),
+        )
+        return self.journal.add(one, sheet_row(self.gold, line.case), line.case.group, request=request)
 
     def agreement(self) -> str:
         """Return how far raters agree on the units that two or more have labelled, in words; empty before that."""
         ratings: dict[str, dict[tuple[str, int], Any]] = {}
         for one in self.journal.labels():
-            if one.label:
+            if one.label and one.rater != RESOLVED:
                 value = self.gold.judge.answer.scale.cell(one.label)
                 value = tuple(value) if isinstance(value, list) else value
                 ratings.setdefault(one.rater, {})[one.case, one.unit] = value
@@ -116,12 +171,11 @@ class Review:
 
 
 def application(review: Review) -> Starlette:
-    """Return the web application of a review; it answers requests of this machine's own addresses only."""
+    """Return the web application of a review; without tokens it answers at this machine's own addresses only."""
     try:
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.requests import Request
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError as error:
@@ -129,26 +183,46 @@ def application(review: Review) -> Starlette:
             "the review page needs starlette and uvicorn, which are not installed",
             hint="pip install 'jurist[serve]'",
         ) from error
-    page, fresh = review.page(), {"Cache-Control": "no-store"}
+    page, fresh = rendered("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
 
     def home(request: Request) -> Response:
         return HTMLResponse(page, headers=fresh)
 
-    def labels(request: Request) -> Response:
-        return JSONResponse(review.own(request.query_params.get("rater", "")), headers=fresh)
+    def speaker(request: Request) -> str | None:
+        """Return the rater whose token a request bears, where tokens are asked for."""
+        token = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+        whose = [name for name, own in review.tokens.items() if secrets.compare_digest(own.encode(), token)]
+        if review.tokens and not whose:
+            raise UsageError("this link is not valid: ask for a new one")
+        return whose[0] if whose else None
+
+    def asked(request: Request) -> Response:
+        rater = speaker(request) or request.query_params.get("rater", "")
+        read = review.work if request.url.path == "/work" else review.state
+        return JSONResponse(read(rater), headers=fresh)
 
     async def save(request: Request) -> Response:
+        rater = speaker(request)
         # Another site's page can send a form here, but no such header without being asked first.
         if request.headers.get("x-jurist") != "review":
             return JSONResponse({"error": "not from the review page"}, status_code=403)
         if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
             return JSONResponse({"error": "too long"}, status_code=413)
         try:
-            review.save(json.loads(await request.body()))
+            review.save(json.loads(await request.body()), rater)
         except (GoldError, ValueError) as error:
             return JSONResponse({"error": str(error)}, status_code=422)
         return JSONResponse({"saved": True})
 
-    kept = Route("/labels", labels, methods=["GET"]), Route("/labels", save, methods=["POST"])
-    own = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
-    return Starlette(routes=[Route("/", home), *kept], middleware=[own])
+    def refused(request: Request, error: Exception) -> Response:
+        return JSONResponse({"error": str(error)}, status_code=401)
+
+    routes = [Route("/", home), Route("/resolve", home), Route("/work", asked), Route("/labels", asked)]
+    own = Middleware(
+        TrustedHostMiddleware, allowed_hosts=["*"] if review.tokens else ["127.0.0.1", "localhost"]
+    )
+    return Starlette(
+        routes=[*routes, Route("/labels", save, methods=["POST"])],
+        middleware=[own],
+        exception_handlers={UsageError: refused},
+    )

@@ -1,28 +1,45 @@
 "use strict";
 // The review page: a label is kept in this browser until the server has it on the disk. Texts are text nodes only.
 (async () => {
-  const SPOKEN = 300, LONG = 20000, AGAIN = 2000;
+  const SPOKEN = 300, LONG = 20000, AGAIN = 2000, LOOK = 350, LISTED = 300;
   const find = (selector) => document.querySelector(selector);
-  const about = JSON.parse(find("#about").textContent);
-  const bytes = Uint8Array.from(atob(find("#units").textContent), (letter) => letter.charCodeAt(0));
-  const data = JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
-  const text = (value) => (value && typeof value === "object" && "t" in value ? data.texts[value.t] : value);
-  const key = (name) => `jurist review ${about.judge} ${about.file} ${name}`;
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     node.append(...children);
     return node;
   };
+  const rater = find("#rater"), unit = find(".unit"), saved = find("#saved"), reason = find("#reason");
+  const resolving = location.pathname.endsWith("/resolve");
+  const say = (words, not = false) => { saved.textContent = words; saved.classList.toggle("not", not); };
 
-  const rater = find("#rater"), unit = find(".unit"), saved = find("#saved");
-  let own = {}, at = 0, sending = false;
+  // The token stands behind the # of a link, which no browser sends; from there it goes into a header and nowhere else.
+  if (location.hash.length > 1) sessionStorage.setItem("token", location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+  const token = sessionStorage.getItem("token");
+  const ask = (path, more = {}) => fetch(path, { ...more,
+    headers: { "content-type": "application/json", "x-jurist": "review", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
+
+  let about, data, server = [], own = {}, past = [], told = {}, at = 0, filter = "all", shown = LISTED;
+  let queue = [], sending = false, busy = false, changes = 0, explaining = false;
+  const key = (name) => `jurist review ${about.judge} ${about.file} ${resolving ? "resolve" : about.fixed ? about.rater : ""} ${name}`;
   const read = (name, otherwise) => JSON.parse(localStorage.getItem(key(name)) ?? "null") ?? otherwise;
   const write = (name, value) => localStorage.setItem(key(name), JSON.stringify(value));
-  let queue = read("queue", []);
-  rater.value = read("rater", about.rater);
+  const text = (value) => (value && typeof value === "object" && "t" in value ? data.texts[value.t] : value);
+  const label = (place) => own[place] || { label: "", category: "", reason: "", skipped: false };
+  const has = (place) => Boolean(label(place).label || label(place).category);
+  const filters = resolving
+    ? { disagreeing: (place) => place in told && !has(place), resolved: has, all: () => true }
+    : { all: () => true, unlabelled: (place) => !has(place) && !label(place).skipped, labelled: has, skipped: (place) => label(place).skipped };
 
-  const say = (words, not = false) => { saved.textContent = words; saved.classList.toggle("not", not); };
+  // What was said is what the server has, and then what is on its way to it.
+  const follow = (steps, step) => { if (step.undo) steps.pop(); else steps.push(step); };
+  const rebuild = () => {
+    past = [...server];
+    for (const step of queue) if (step.rater === rater.value) follow(past, step);
+    own = {};
+    for (const step of past) own[step.place] = step;
+  };
 
   // One after the other, in order; what the server cannot take now is sent again, also by the next visit.
   const send = async () => {
@@ -30,135 +47,244 @@
     sending = true;
     while (queue.length) {
       let answer;
-      try {
-        answer = await fetch("/labels", { method: "POST", body: JSON.stringify(queue[0]),
-          headers: { "content-type": "application/json", "x-jurist": "review" } });
-      } catch {
-        say(`not saved yet: ${queue.length} kept in this browser`, true);
+      try { answer = await ask("/labels", { method: "POST", body: JSON.stringify(queue[0]) }); } catch { answer = { status: 0 }; }
+      if (![200, 413, 422].includes(answer.status)) {
+        const lost = answer.status === 401 ? "; this link is not valid any more: ask for a new one" : "";
+        say(`not saved yet: ${queue.length} kept in this browser${lost}`, true);
         setTimeout(send, AGAIN);
         break;
       }
-      if (!answer.ok) say(`refused: ${(await answer.json()).error}`, true);
       const [done] = queue.splice(0, 1);
       write("queue", queue);
-      if (!answer.ok && done.rater === rater.value) await load();
-      if (answer.ok && !queue.length) say("saved");
+      changes += 1;
+      if (answer.status !== 200) {
+        say(`refused: ${(await answer.json()).error}`, true);
+        await load();
+      } else {
+        if (done.rater === rater.value) follow(server, done);
+        if (!queue.length) say(done.undo ? "undone" : "saved");
+      }
     }
     sending = false;
   };
 
   const load = async () => {
-    const answer = await fetch(`/labels?rater=${encodeURIComponent(rater.value)}`);
+    const before = changes;
+    const answer = await ask(`/labels?rater=${encodeURIComponent(rater.value)}`);
+    if (!answer.ok) throw new Error(String(answer.status));
     const found = await answer.json();
-    own = found.labels;
-    for (const one of queue) if (one.rater === rater.value) own[one.place] = [one.label, one.category];
+    if (changes !== before) return;
+    server = found.history;
+    told = found.differing;
+    rebuild();
     find("#agreement").textContent = found.agreement;
   };
 
-  const has = (place) => Boolean(own[place] && (own[place][0] || own[place][1]));
-  const keep = (label, category) => {
-    if (!rater.value.trim()) { say("who are you? write your name above", true); rater.focus(); return false; }
-    own[at] = [label, category];
-    queue.push({ place: at, rater: rater.value, label, category });
+  // Until a step is saved (or kept here) and what follows has been in sight for a moment, no key is taken.
+  const hurried = () => { if (busy && !saved.classList.contains("not")) say("too fast: this key was not taken"); return busy; };
+  const step = async (change, after = () => {}) => {
+    if (hurried()) return;
+    if (!rater.value.trim()) { say("who are you? write your name above", true); rater.focus(); return; }
+    busy = true;
+    unit.setAttribute("aria-busy", "true");
+    const request = [...crypto.getRandomValues(new Uint8Array(9))].map((one) => one.toString(16).padStart(2, "0")).join("");
+    const { label: now, category, reason: why, skipped } = label(at);
+    queue.push({ request, place: at, rater: rater.value, label: now, category, reason: why, skipped, ...change });
     write("queue", queue);
-    send();
-    return true;
+    changes += 1;
+    rebuild();
+    pressed();
+    say("saving");
+    await send();
+    const before = at;
+    if (document.activeElement !== reason) after();  // else the reason would go to the next unit
+    if (at !== before) await new Promise((done) => { setTimeout(done, LOOK); });
+    busy = false;
+    unit.setAttribute("aria-busy", "false");
+    listed();
   };
 
-  const choose = (label) => {
-    if (!keep(label, "")) return;
-    const before = at;
-    count();
-    if (label && about.choices.length) setTimeout(() => { if (at === before) open(); }, 250);
-    show(at, { still: true });
+  const choose = (said, { explain = false } = {}) => {
+    const old = label(at), stale = Boolean(old.reason && old.label && old.label !== said);
+    step({ label: said, category: "", skipped: false }, () => {
+      explaining = explain;
+      if (explain) reason.focus();
+      else if (stale && said) say("saved; does the reason still hold? (w)");
+      else if (said) open();
+    });
+  };
+
+  const explain = () => {
+    const why = reason.value.trim(), leave = explaining && label(at).label;
+    if (busy) return;  // it stays in the field, and is kept as a draft
+    explaining = false;
+    localStorage.removeItem(key("draft"));
+    if (why !== label(at).reason) step({ reason: why }, () => { if (leave) open(); });
+    else if (leave) open();
+  };
+
+  const undo = () => {
+    if (!past.length) { say("there is nothing to undo"); return; }
+    show(past[past.length - 1].place);
+    step({ undo: true });
+  };
+
+  const move = (by) => {
+    for (let place = at + by; place >= 0 && place < data.units.length; place += by) if (filters[filter](place)) { show(place); return; }
+    say(`no ${by > 0 ? "further" : "earlier"} unit${filter === "all" ? "" : ` that is ${filter}`}`);
   };
 
   const open = () => {
-    for (let step = 1; step <= data.units.length; step += 1) {
-      const place = (at + step) % data.units.length;
-      if (!has(place)) return show(place);
+    const wanted = resolving ? "disagreeing" : filter === "skipped" ? "skipped" : "unlabelled";
+    for (let by = 1; by <= data.units.length; by += 1) {
+      const place = (at + by) % data.units.length;
+      if (place !== at && filters[wanted](place)) { show(place); return; }
     }
-    say("every unit has your label");
-    return undefined;
-  };
-
-  const count = () => {
-    const done = data.units.filter((_, place) => has(place)).length;
-    find("#progress").value = done;
-    find("#count").textContent = `${done} of ${data.units.length}`;
+    say(resolving ? "nothing else is left to resolve" : `no other unit is ${wanted}`);
   };
 
   const pressed = () => {
-    const [label, category] = own[at] || ["", ""];
-    for (const button of document.querySelectorAll(".choices button")) button.setAttribute("aria-pressed", String(button.value === label));
+    const { label: said, category, reason: why, skipped } = label(at);
+    for (const button of document.querySelectorAll(".choices button")) button.setAttribute("aria-pressed", String(button.value === said));
     for (const button of document.querySelectorAll(".reasons button")) button.setAttribute("aria-pressed", String(button.value === category));
-    const field = find(".choices input");
-    if (field && document.activeElement !== field) field.value = label;
+    find("#skip").setAttribute("aria-pressed", String(skipped));
+    const field = find(".choices input"), draft = read("draft", {});
+    if (field && document.activeElement !== field) field.value = said;
+    if (document.activeElement !== reason) reason.value = draft.place === at ? draft.text : why;
+    const places = data.units.map((_, place) => place), all = resolving ? Object.keys(told).length : data.units.length;
+    const done = places.filter((place) => has(place) && (!resolving || place in told)).length;
+    find("#progress").max = Math.max(1, all);
+    find("#progress").value = done;
+    find("#count").textContent = `${done} of ${all}`;
+    listed();
+  };
+
+  const listed = () => {
+    if (find("#list").hidden) return;
+    const places = data.units.map((_, place) => place);
+    for (const button of document.querySelectorAll(".filters button")) {
+      button.setAttribute("aria-pressed", String(button.value === filter));
+      button.textContent = `${button.value} ${places.filter(filters[button.value]).length}`;
+    }
+    const some = places.filter(filters[filter]);
+    find("#longer").hidden = some.length <= shown;
+    find("#list ol").replaceChildren(...some.slice(0, shown).map((place) => {
+      const { label: said, category, skipped } = label(place), one = data.units[place];
+      const row = make("button", { type: "button" }, make("b", {}, `${place + 1}`), make("span", { class: "state" }, said || category || (skipped ? "skipped" : "–")),
+        make("span", { class: "text", dir: "auto" }, text(one.text || one.pair[0]).slice(0, SPOKEN)));
+      row.addEventListener("click", () => { list(false); show(place); });
+      return make("li", {}, row);
+    }));
+  };
+
+  const list = (open = find("#list").hidden) => {
+    find("#list").hidden = !open;
+    find(".desk").hidden = find(".answer").hidden = open;
+    find("#all").setAttribute("aria-expanded", String(open));
+    listed();
+    (open ? find(".filters button") : unit).focus();
   };
 
   const long = (whole, attributes) => {
-    const shown = make("p", { dir: "auto", ...attributes }, whole.slice(0, LONG));
-    if (whole.length <= LONG) return [shown];
+    const part = make("p", { dir: "auto", ...attributes }, whole.slice(0, LONG));
+    if (whole.length <= LONG) return [part];
     const more = make("button", { type: "button" }, `show all ${whole.length.toLocaleString("en")} letters`);
-    more.addEventListener("click", () => { shown.textContent = whole; more.remove(); });
-    return [shown, more];
+    more.addEventListener("click", () => { part.textContent = whole; more.remove(); });
+    return [part, more];
   };
 
-  const show = (place, { still = false } = {}) => {
+  const show = (place) => {
     at = Math.max(0, Math.min(data.units.length - 1, place));
-    const one = data.units[at], [number, all] = one.of;
-    if (!still) {
-      unit.replaceChildren(
-        make("p", { class: "where" }, [`${at + 1} of ${data.units.length}`, all > 1 ? `unit ${number} of ${all}` : "", text(one.why)].filter(Boolean).join(" · ")),
-        ...long(text(one.text), { class: "judged" }),
-        ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
-      unit.scrollTop = 0;
-      find("#now").textContent = `${at + 1} of ${data.units.length}: ${text(one.text).slice(0, SPOKEN)}`;
-      write("at", at);
-    }
+    const one = data.units[at], [number, all] = one.of, said = told[at];
+    const judged = one.pair
+      ? [make("div", { class: "pair" }, ...one.pair.map((side, which) => make("section", { "aria-label": "AB"[which] }, make("h2", {}, "AB"[which]), ...long(text(side), { class: "judged" }))))]
+      : long(text(one.text), { class: "judged" });
+    unit.replaceChildren(
+      make("p", { class: "where" }, [`${at + 1} of ${data.units.length}`, all > 1 ? `unit ${number} of ${all}` : "", filter === "all" ? "" : filter].filter(Boolean).join(" · ")),
+      ...judged,
+      ...(said ? [make("h2", {}, "What raters said"), make("ul", { class: "said" }, ...said.labels.map(({ rater: who, label: what, reason: why }) =>
+        make("li", { dir: "auto" }, make("b", {}, `${who}: ${what}`), why ? ` – ${why}` : "")), ...(said.gold ? [make("li", {}, `gold before: ${said.gold}`)] : []))] : []),
+      ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
+    unit.scrollTop = 0;
+    find("#now").textContent = `${at + 1} of ${data.units.length}: ${text(one.text || one.pair[0]).slice(0, SPOKEN)}`;
+    write("at", at);
     pressed();
-    count();
   };
 
   const button = (group, value, mark, act) => {
-    const made = make("button", { type: "button", value, "aria-pressed": "false" }, value, " ", make("kbd", {}, mark));
+    const made = make("button", { type: "button", value, "aria-pressed": "false" }, value, ...(mark ? [" ", make("kbd", {}, mark)] : []));
     made.addEventListener("click", act);
     find(group).append(made);
   };
-  about.choices.forEach((choice, place) => button(".choices", choice, place < 9 ? String(place + 1) : "", () => choose(choice)));
+
+  // The units come apart from the page: who has no link sees none of them. A pair's order is the rater's own.
+  const enter = async () => {
+    const answer = await ask(`/work?rater=${encodeURIComponent(resolving ? "resolved" : rater.value)}`);
+    if (!answer.ok) { say(answer.status === 401 ? "this link is not valid: ask for a new one" : "the server does not answer", true); return false; }
+    const work = await answer.json();
+    about = work.about;
+    const bytes = Uint8Array.from(atob(work.units), (letter) => letter.charCodeAt(0));
+    data = JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+    find(".guideline").innerHTML = work.guideline;  // rendered from Markdown without HTML; the page's policy lets no script in
+    return true;
+  };
+  const visit = async () => {
+    queue = read("queue", []);
+    await send();
+    try { await load(); } catch { say("the server does not answer", true); }
+    if (resolving) filter = "disagreeing";
+    const last = read("at", 0);
+    if (resolving && !filters.disagreeing(last)) { show(last); open(); } else show(last);
+  };
+
+  if (!(await enter())) return;
+  document.title = `${resolving ? "Resolve" : "Review"}: ${about.judge}`;
+  find("h1").textContent = about.judge + (resolving ? ": what raters differ on" : "");
+  find(".choices").setAttribute("aria-label", about.noun);
+  rater.value = about.fixed || resolving ? about.rater : read("rater", about.rater);
+  rater.readOnly = about.fixed || resolving;
+  if (rater.value !== about.rater) await enter();
+  about.choices.forEach((choice, place) => button(".choices", choice, place < 9 ? String(place + 1) : "", (event) => choose(choice, { explain: event.shiftKey })));
   if (!about.choices.length) {
     const field = make("input", { "aria-label": about.expects, placeholder: about.expects, autocomplete: "off" });
-    field.addEventListener("input", () => choose(field.value.trim()));
+    field.addEventListener("change", () => { if (field.value.trim() !== label(at).label) choose(field.value.trim()); });
     find(".choices").append(field);
   }
-  about.reasons.forEach((reason) => button(".reasons", reason, reason[0], () => {
-    keep((own[at] || [""])[0], (own[at] || ["", ""])[1] === reason ? "" : reason);
-    show(at, { still: true });
-  }));
-  find(".reasons").prepend("ambiguous: ");
-  find("#undo").addEventListener("click", () => choose(""));
-  find("#back").addEventListener("click", () => show(at - 1));
-  find("#next").addEventListener("click", () => show(at + 1));
-  find("#open").addEventListener("click", open);
-  rater.addEventListener("change", async () => { write("rater", rater.value); await load(); show(0); });
+  find(".reasons").append("ambiguous: ");
+  about.reasons.forEach((why) => button(".reasons", why, why[0], () => step({ category: label(at).category === why ? "" : why, skipped: false })));
+  Object.keys(filters).forEach((name) => button(".filters", name, "", () => { filter = name; shown = LISTED; listed(); }));
+  const skip = () => step({ label: "", category: "", skipped: !label(at).skipped }, () => { if (label(at).skipped) open(); });
+  const acts = { "#undo": undo, "#clear": () => choose(""), "#skip": skip, "#back": () => move(-1), "#next": () => move(1), "#open": open, "#all": () => list(),
+    "#longer": () => { shown += LISTED; listed(); } };
+  for (const [selector, act] of Object.entries(acts)) find(selector).addEventListener("click", () => { if (!hurried()) act(); });
+  reason.addEventListener("input", () => write("draft", { place: at, text: reason.value }));
+  reason.addEventListener("change", explain);
+  rater.addEventListener("change", async () => { write("rater", rater.value); if (await enter()) await visit(); });
 
-  const keys = { j: () => show(at + 1), ArrowRight: () => show(at + 1), k: () => show(at - 1), ArrowLeft: () => show(at - 1), n: open,
-    u: () => choose(""), PageDown: () => unit.scrollBy(0, unit.clientHeight * .8), PageUp: () => unit.scrollBy(0, -unit.clientHeight * .8) };
-  about.reasons.forEach((reason) => { keys[reason[0]] ??= () => find(`.reasons button[value="${reason}"]`).click(); });
+  const keys = { j: () => move(1), ArrowRight: () => move(1), k: () => move(-1), ArrowLeft: () => move(-1), n: open, u: undo, x: skip, w: () => reason.focus(),
+    0: () => choose(""), PageDown: () => unit.scrollBy(0, unit.clientHeight * .8), PageUp: () => unit.scrollBy(0, -unit.clientHeight * .8) };
+  about.reasons.forEach((why) => { keys[why[0]] ??= () => find(`.reasons button[value="${why}"]`).click(); });
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.tagName === "INPUT") {
-      if (event.key === "Escape" || event.key === "Enter") { event.target.blur(); if (event.key === "Enter" && event.target !== rater) open(); }
-      return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const { target } = event, digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
+    if (target.tagName === "INPUT" || target === reason) {
+      if (event.key === "Escape" && target === reason) { localStorage.removeItem(key("draft")); explaining = false; reason.value = label(at).reason; }
+      if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
+      event.preventDefault();
+      target.blur();
+      if (event.key === "Enter" && target === reason && explaining) explain();
+    } else if (event.key === "l" || (event.key === "Escape" && !find("#list").hidden)) {
+      list();
+      event.preventDefault();
+    } else if (find("#list").hidden && !event.repeat) {
+      const choice = /^[1-9]$/.test(event.key) ? about.choices[Number(event.key) - 1] : event.shiftKey && digit ? about.choices[Number(digit[1]) - 1] : undefined;
+      if (choice === undefined && !keys[event.key]) return;
+      event.preventDefault();
+      if (hurried()) return;
+      if (choice !== undefined) choose(choice, { explain: event.shiftKey });
+      else keys[event.key]();
     }
-    const choice = /^[1-9]$/.test(event.key) ? about.choices[Number(event.key) - 1] : undefined;
-    if (choice !== undefined) choose(choice);
-    else if (keys[event.key]) keys[event.key]();
-    else return;
-    event.preventDefault();
   });
-  setInterval(() => load().then(pressed, () => {}), 15000);
-  try { await load(); } catch { say("the server does not answer", true); }
-  show(read("at", 0));
-  send();
+  setInterval(() => { if (!queue.length && !busy) load().then(pressed, () => {}); }, 15000);
+  await visit();
 })();

@@ -1,5 +1,6 @@
 """The review page in a browser: the keyboard, a server that is killed in the middle, a reload, two raters."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -22,14 +23,16 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.labels = folder, folder / "labels.jsonl"
+        self.links = folder / "labels.links.json"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/"
         self.start()
 
-    def start(self) -> None:
+    def start(self, *more: str) -> None:
         """Start it, and wait until it answers."""
-        argv = ("review", "fect", self.folder / "gold.jsonl", "--all", "-o", self.labels, "--port", self.port)
+        gold = self.folder / "gold.jsonl"
+        argv = ("review", "fect", gold, "--all", "-o", self.labels, "--port", self.port, *more)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "jurist", *map(str, argv)], cwd=self.folder, stderr=subprocess.PIPE
         )
@@ -86,6 +89,93 @@ def test_a_screen_reader_finds_its_way(
     assert page.locator("#now").text_content().startswith(f"2 of 12: {second[:40]}")
 
 
+def idle(page: Any) -> None:
+    """Wait until the next key is taken."""
+    page.wait_for_selector(".unit:not([aria-busy=true])")
+
+
+def named(page: Any, url: str, rater: str) -> Any:
+    """Open the page, and write a name."""
+    page.goto(url)
+    page.wait_for_selector(".judged")
+    page.fill("#rater", rater)
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
+    return page
+
+
+def test_no_key_overtakes_a_label_and_u_takes_the_last_one_back(
+    server: Server, opened: Callable[..., Any]
+) -> None:
+    page = named(opened(server.url), server.url, "ann")
+    for key in ("1", "2", "2"):  # before the label is saved, and before the next unit can have been read
+        page.keyboard.press(key)
+    idle(page)
+    for _ in range(20):  # a key that is held down
+        page.keyboard.down("2")
+    idle(page)
+    first, second = read_jsonl(server.labels)
+    assert (first["label"], second["label"]) == ("factual", "non_factual")
+    assert first["case"] != second["case"]
+    for gone in (second, first):
+        page.reload()
+        page.wait_for_function("() => document.querySelector('#count').textContent !== ''")
+        page.keyboard.press("u")
+        said(page, "undone")
+        undone = read_jsonl(server.labels)[-1]
+        assert (undone["case"], undone["label"], undone["undo"]) == (gone["case"], "", True)
+
+
+def test_a_reason_stays_with_its_unit_and_the_list_finds_what_was_skipped(
+    server: Server, opened: Callable[..., Any]
+) -> None:
+    page = named(opened(server.url), server.url, "ann")
+    page.keyboard.press("w")
+    page.keyboard.type("half a reason, 1 u x")
+    page.reload()
+    page.wait_for_function("() => document.querySelector('#reason').value.startsWith('half')")
+    page.keyboard.press("w")
+    page.keyboard.press("End")
+    page.keyboard.type(" more")
+    page.keyboard.press("Enter")
+    idle(page)
+    page.keyboard.press("1")
+    idle(page)
+    page.keyboard.press("x")
+    idle(page)
+    lines = read_jsonl(server.labels)
+    assert [line.get("reason", "") for line in lines] == ["half a reason, 1 u x more"] * 2 + [""]
+    assert [bool(line.get("skipped")) for line in lines] == [False, False, True]
+    page.keyboard.press("l")
+    page.click(".filters button[value=skipped]")
+    assert page.locator("#list li").count() == 1
+    page.click("#list li button")
+    page.keyboard.press("2")
+    idle(page)
+    assert read_jsonl(server.labels)[-1]["case"] == lines[-1]["case"]
+
+
+def test_a_link_names_its_rater_and_differences_are_settled(
+    server: Server, opened: Callable[..., Any]
+) -> None:
+    server.kill()
+    server.start("--rater", "ann,bob", "--host", "0.0.0.0")
+    links = {name: link.partition("#")[2] for name, link in json.loads(server.links.read_text()).items()}
+    assert server.links.stat().st_mode & 0o077 == 0
+    for rater, key in (("ann", "1"), ("bob", "2")):
+        page = opened(f"{server.url}#{links[rater]}")
+        page.wait_for_selector(".judged")
+        assert (page.input_value("#rater"), page.url) == (rater, server.url)
+        page.keyboard.press(key)
+        idle(page)
+    page = opened(f"{server.url}resolve#{links['resolved']}")
+    page.wait_for_selector(".said")
+    assert page.locator(".said").inner_text().splitlines() == ["ann: factual", "bob: non_factual"]
+    page.keyboard.press("2")
+    said(page, "nothing else is left")
+    assert [row["rater"] for row in read_jsonl(server.labels)] == ["ann", "bob", "resolved"]
+
+
 def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> None:
     page = browser.new_context().new_page()
     page.goto(server.url)
@@ -94,12 +184,14 @@ def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> Non
     said(page, "who are you")
     page.keyboard.type("ann")
     page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
     first = page.locator(".judged").inner_text()
     page.keyboard.press("1")
     said(page, "saved")
     page.wait_for_function("first => document.querySelector('.judged').textContent !== first", arg=first)
     assert [(row["rater"], row["label"]) for row in read_jsonl(server.labels)] == [("ann", "factual")]
     server.kill()
+    idle(page)
     page.keyboard.press("2")
     said(page, "not saved yet: 1 kept")
     page.close()
@@ -110,10 +202,6 @@ def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> Non
     again.reload()
     again.wait_for_function("() => document.querySelector('#count').textContent.startsWith('2 of')")
     assert [row["label"] for row in read_jsonl(server.labels)] == ["factual", "non_factual"]
-    other = browser.new_context().new_page()
-    other.goto(server.url)
-    other.fill("#rater", "bob")
-    other.keyboard.press("Enter")
-    other.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
+    other = named(browser.new_context().new_page(), server.url, "bob")
     for context in (again.context, other.context):
         context.close()

@@ -15,7 +15,7 @@ from small import cli, ok
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import candidates, judged_in_search, read_judged, review_lines
+from jurist.gold.review import judged_in_search, read_judged, review_lines
 from jurist.gold.writing import write_jsonl
 from jurist.programs.answers.labels import OneLabel
 from jurist.programs.cognibench import COGNIBENCH
@@ -57,9 +57,10 @@ def run_file(place: Path, rows: list[dict[str, Any]] = ROWS, **more: Any) -> Pat
     return place / "run.jsonl"
 
 
-def names(place: Path, found: Any) -> list[str]:
-    cases = {case.id: case for case in Gold.load(place / "rows.jsonl", FECT).cases}
-    return [str(cases[one.case].inputs["claim"]) for one in found]
+def known_of(place: Path) -> dict[str, Case]:
+    """Return the rows without their labels."""
+    cases = Gold.load(place / "rows.jsonl", FECT).cases
+    return {case.id: Case(inputs=case.inputs) for case in cases}
 
 
 HALVES = {TRUE: 0.5, FALSE: 0.5}
@@ -89,8 +90,8 @@ def test_a_label_is_worth_what_people_and_judge_are_at_odds(
     line = {"id": "a", "status": "verdict", "units": [unit], "sampling": {"samples": 5, "threshold": 3}}
     write_jsonl([line] if unit else [], tmp_path / "run.jsonl")
     judged = read_judged(tmp_path / "run.jsonl", FECT) if unit else []
-    found = {one.case: (round(one.worth, 3), list(one.reasons)) for one in candidates(judged, FECT, known)}
-    assert found.get("a", (0.0, [])) == (worth, why)
+    found = [(line.notes["worth"], line.notes["why"]) for line in review_lines(judged, FECT, known)]
+    assert found == ([(f"{worth:.3f}", ", ".join(why))] if why else [])
 
 
 @given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
@@ -110,8 +111,8 @@ def test_the_nearer_to_the_threshold_the_more_a_label_is_worth(tmp_path: Path) -
     lines[1]["units"][0]["votes"] = {TRUE: 1, FALSE: 4}
     lines[1]["units"][0]["label"] = FALSE
     write_jsonl(lines, file)
-    found = candidates(read_judged(file, FECT), FECT)
-    assert names(tmp_path, found) == ["open", "close", "even"]
+    found = review_lines(read_judged(file, FECT), FECT, known_of(tmp_path))
+    assert [line.case.inputs["claim"] for line in found] == ["open", "close", "even"]
 
 
 def spread(votes: dict[str, int], labels: str = "abcd") -> float:
@@ -155,9 +156,8 @@ def test_what_is_no_run_is_named(tmp_path: Path, line: dict[str, Any], message: 
 def test_missing_files_and_missing_cases_are_named(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="cannot be read"):
         read_judged(tmp_path / "no.jsonl", FECT)
-    found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
     with pytest.raises(GoldError, match=r"3 of the cases to review .*input="):
-        review_lines(found, {})
+        review_lines(read_judged(run_file(tmp_path), FECT), FECT, {})
 
 
 def test_a_case_with_other_units_than_gold_is_refused(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_case_with_other_units_than_gold_is_refused(tmp_path: Path) -> None:
     row = {"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", "invented"]}
     (case,) = Gold.of([row], COGNIBENCH, labelled=False).cases
     with pytest.raises(GoldError, match="has 1 units here and 2 in the gold set"):
-        candidates(judged, FECT, {judged[0].id: case})
+        review_lines(judged, FECT, {judged[0].id: case})
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
@@ -237,7 +237,7 @@ def test_a_real_run_is_read(tmp_path: Path) -> None:
     argv = ("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--stopping", "all")
     ok(*argv, "--output", "run.jsonl")
     judged = read_judged("run.jsonl", FECT)
-    assert [(line.samples, line.threshold, sum(line.votes[0].values())) for line in judged] == [(3, 2, 3)] * 4
+    assert [(line.between, sum(line.votes[0].values())) for line in judged] == [(0.5, 3)] * 4
 
 
 def test_the_sheet_command_from_rows_to_gold(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
         for case, given in said.items()
         for prompt, label in given.items()
     ]
-    known = {case: Case(inputs={}, gold=(TRUE,)) for case in said if "gone" not in case}
+    known = {case: Case(inputs={"claim": case}, gold=(TRUE,)) for case in said if "gone" not in case}
     judged = judged_in_search(matrix, "best", FECT, known)
     assert {one.id: one.values[0] for one in judged} == {
         "all agree": TRUE,
@@ -276,10 +276,9 @@ def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
         "chosen was not asked": FALSE,
         "unusable": None,
     }
-    found = {one.case: one.reasons for one in candidates(judged, FECT, known)}
-    assert found == {
-        "unusable": ("no verdict",),
-        "divided": ("judge wavers", "differs from gold"),
-        "chosen was not asked": ("judge wavers", "differs from gold"),
-    }
-    assert list(found) == ["chosen was not asked", "divided", "unusable"]
+    found = [(one.case.inputs["claim"], one.notes["why"]) for one in review_lines(judged, FECT, known)]
+    assert found == [
+        ("chosen was not asked", "judge wavers, differs from gold"),
+        ("divided", "judge wavers, differs from gold"),
+        ("unusable", "no verdict"),
+    ]

@@ -70,6 +70,7 @@ SETS = st.one_of(
     st.tuples(st.just(COGNIBENCH), response_rows()),
 )
 Filled = dict[tuple[str, int], tuple[str, str]]
+WHY = "=because\nof it"
 
 
 @given(st.text() | st.sampled_from(HOSTILE))
@@ -86,10 +87,13 @@ def test_a_cell_comes_back_and_is_no_formula(text: str) -> None:
 def fill(path: Path, answers: Filled, rater: str, delimiter: str = ",", keep: int | None = None) -> None:
     """Fill a CSV in as a person would, save it as a spreadsheet program would, and turn the lines round."""
     header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
-    places = [header.index(name) for name in ("case", "unit", f"rater:{rater}", "ambiguity")]
+    places = [
+        header.index(name) for name in ("case", "unit", f"rater:{rater}", "ambiguity", f"reason:{rater}")
+    ]
     for line in lines:
         key = (line[places[0]].removeprefix("id-"), int(line[places[1]]) - 1)
         line[places[2]], line[places[3]] = answers.get(key, ("", ""))
+        line[places[4]] = safe(WHY)
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=delimiter).writerows([header, *lines[::-1][:keep]])
 
@@ -120,14 +124,17 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
     judge, rows = made
     gold, path = Gold.of(rows, judge, labelled=False), tmp_path / "sheet.csv"
     path.unlink(missing_ok=True)
-    written = write_sheet(open_lines(gold), gold, path, rater="ann")
-    assert (written.cases, written.units) == (len(gold.cases), len(open_lines(gold)))
+    write_sheet(open_lines(gold), gold, path, rater="ann")
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     answers = draw_answers(data, gold)
     fill(path, answers, "ann", delimiter)
     again = Gold.load(path, judge, labelled=False)
     assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
     assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label}
+    for case in again.cases:
+        units = range(1, len(judge.answer.units(case.inputs)) + 1)
+        whole = "\n".join(f"{unit}: {WHY}" if len(units) > 1 else WHY for unit in reversed(units))
+        assert case.reason == f"ann: {whole}"
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -147,6 +154,7 @@ def test_answers_in_label_studio_come_back_by_annotator(
     assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
     for who, answers in everybody.items():
         assert said(again, f"annotator-{who}") == {key: label for key, (label, _) in answers.items() if label}
+        assert all(f"annotator-{who}: " in case.reason for case in again.cases)
 
 
 def chosen(control: str, choice: str) -> dict[str, Any]:
@@ -162,6 +170,7 @@ def exported(task: dict[str, Any], everybody: dict[int, Filled]) -> dict[str, An
         result = [
             *([chosen("label", label)] if label else []),
             *([chosen("ambiguity", reason)] if reason else []),
+            {"from_name": "reason", "to_name": "text", "type": "textarea", "value": {"text": [WHY]}},
         ]
         annotations.append({"id": who, "completed_by": who, "was_cancelled": False, "result": result})
     return {"id": 7, **task, "annotations": annotations, "predictions": [], "meta": {}}
@@ -172,8 +181,10 @@ def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> No
     gold = Gold.of([row], FECT, labelled=False)
     write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.csv", rater="ann")
     header, line = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,ambiguity"
-    assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,"
+    assert (
+        header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,reason:ann,ambiguity"
+    )
+    assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,,"
     write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.json", rater="ann")
     (task,) = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert task["data"]["row"] == {"conversation": "c", "claim": "x"}
@@ -181,8 +192,8 @@ def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> No
 
 def test_label_studio_gets_a_configuration_with_the_labels(tmp_path: Path) -> None:
     gold = Gold.of([{"reference": "r", "sentences": ["a"]}], COGNIBENCH, labelled=False)
-    written = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann")
-    assert [file.name for file in written.files] == ["t.json", "t.xml"]
+    files, cut = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann")
+    assert ([file.name for file in files], cut) == (["t.json", "t.xml"], 0)
     view = ElementTree.fromstring((tmp_path / "t.xml").read_text(encoding="utf-8"))
     labels, reasons = view.findall("Choices")
     assert [choice.get("value") for choice in labels] == list(COGNIBENCH.answer.labels)
@@ -258,7 +269,7 @@ def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(tmp_path: Pa
     text = path.read_bytes().decode("utf-8-sig")
     assert '"a\r\nb"' in text
     path.write_text(
-        text.replace("a\r\nb", "a\nb").replace("non_factual,,", "non_factual, FACTUAL ,Relation"), "utf-8"
+        text.replace("a\r\nb", "a\nb").replace("non_factual,,,", "non_factual, FACTUAL ,,Relation"), "utf-8"
     )
     (case,) = Gold.load(path, FECT, labelled=False).cases
     assert (case.id, case.ratings) == (gold.cases[0].id, {"ann": ("factual",)})
@@ -371,7 +382,7 @@ def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
 
 def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Path) -> None:
     gold = Gold.of([{"conversation": "c" * 40_000, "claim": "x"}], FECT, labelled=False)
-    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann").long == 1
+    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")[1] == 1
     nul = Gold.of([{"conversation": "c", "claim": "x", "group": "\0"}], FECT, labelled=False)
     with pytest.raises(GoldError, match="no CSV can hold this name"):
         write_sheet(open_lines(nul), nul, tmp_path / "b.csv", rater="ann")

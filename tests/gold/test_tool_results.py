@@ -18,20 +18,23 @@ FILES: dict[str, tuple[str, list[dict[str, Any]]]] = {
             "target": "yes", "output": {"completion": "c"}, "metadata": {"claim": "x"},
             "scores": {
                 "graded": {"value": "C", "history": []},
-                "ours": {"value": "I", "history": [{"value": "C"}, {"provenance": {"author": "ann"}}]},
+                "ours": {"value": "I", "history": [{"value": "C"}, {"provenance": {"author": "ann", "reason": "why"}}]},
                 "lost": {"value": NaN}}}]}""",
         [
             {"input": "user: q\nassistant: a", "output": "c", "expected": "yes"}
-            | {"claim": "x", "machine:graded": "C", "ours": "I"}
+            | {"claim": "x", "machine:graded": "C", "ours": "I", "reason:ours": "why"}
         ],
     ),
     "promptfoo": (
         """{"evalId": "e", "results": {"results": [
             {"vars": {"claim": "x"}, "response": {"output": "o"}, "success": false},
-            {"vars": {"claim": "y"}, "success": true, "gradingResult": {"componentResults": [
+            {"vars": {"claim": "y"}, "success": true, "gradingResult": {"comment": "why", "componentResults": [
                 {"pass": false, "assertion": {"type": "equals"}},
                 {"pass": true, "assertion": {"type": "human"}}]}}]}}""",
-        [{"output": "o", "claim": "x", "machine:pass": False}, {"claim": "y", "human": True}],
+        [
+            {"output": "o", "claim": "x", "machine:pass": False},
+            {"claim": "y", "human": True, "reason:human": "why"},
+        ],
     ),
     "deepeval": (
         """{"testCases": [{
@@ -42,17 +45,20 @@ FILES: dict[str, tuple[str, list[dict[str, Any]]]] = {
     ),
     "phoenix": (
         """[{"claim": "x",
-            "a_score": {"name": "a", "label": "yes", "score": 1.0, "kind": "human"},
-            "b_score": {"name": "b", "score": 3, "kind": "llm"},
+            "a_score": {"name": "a", "label": "yes", "score": 1.0, "kind": "human", "explanation": "why"},
+            "b_score": {"name": "b", "score": 3, "kind": "llm", "explanation": "no"},
             "b_execution_details": {"status": "COMPLETED"}}]""",
-        [{"claim": "x", "a": "yes", "machine:b": 3}],
+        [{"claim": "x", "a": "yes", "machine:b": 3, "reason:a": "why"}],
     ),
     "langfuse": (
         """{"data": [{
             "input": {"claim": "x"}, "output": "o", "sessionId": "s", "metadata": {"m": 1}, "scores": [
-                {"name": "label", "value": 1, "stringValue": "yes", "source": "ANNOTATION"},
+                {"name": "label", "value": 1, "stringValue": "yes", "source": "ANNOTATION", "comment": "why"},
                 {"name": "label", "value": 0, "stringValue": "no", "source": "EVAL"}]}]}""",
-        [{"output": "o", "group": "s", "m": 1, "claim": "x", "machine:label": "no", "label": "yes"}],
+        [
+            {"output": "o", "group": "s", "m": 1, "claim": "x", "machine:label": "no", "label": "yes"}
+            | {"reason:label": "why"}
+        ],
     ),
 }
 

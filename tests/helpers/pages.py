@@ -182,8 +182,7 @@ def _review(argv: list[str]) -> str:
     process = subprocess.Popen(
         [sys.executable, "-m", "jurist", *argv, "--port", str(port)], stderr=subprocess.PIPE, text=True
     )
-    page = _get(url, process)
-    choices = json.loads(re.search(r'id="about">(.*?)</script>', page)[1])["choices"]
+    choices = json.loads(_get(f"{url}work?rater=ann", process))["about"]["choices"]
     for place in range(_LABELLED):
         label = {"place": place, "rater": "ann", "label": choices[place % len(choices)], "category": ""}
         asked = urllib.request.Request(
