@@ -22,7 +22,7 @@ _FIELDS = {"case", "unit", "rater", "label"}
 _MORE = {AMBIGUITY, REASON, "skipped", "undo", "request", "group", "row"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Label:
     """What one rater said of one unit."""
 
@@ -48,15 +48,9 @@ def is_journal(row: Mapping[str, Any]) -> bool:
 def label_of(row: Any, place: Place) -> Label:
     """Return the label in a line of a journal."""
     try:
-        return Label(
-            case=str(row["case"]),
-            unit=row["unit"] - 1,
-            rater=str(row["rater"]),
-            label=str(row["label"]),
-            category=str(row.get(AMBIGUITY) or ""),
-            reason=str(row.get(REASON) or ""),
-            skipped=bool(row.get("skipped")),
-        )
+        case, rater, label = str(row["case"]), str(row["rater"]), str(row["label"])
+        category, reason = str(row.get(AMBIGUITY) or ""), str(row.get(REASON) or "")
+        return Label(case, row["unit"] - 1, rater, label, category, reason, bool(row.get("skipped")))
     except (KeyError, TypeError) as error:
         hint = "name a new file, or one that jurist review wrote"
         raise place.wrong("not a line of a review", hint=hint) from error
@@ -130,7 +124,7 @@ class LabelJournal:
             if self._histories[rater]:
                 *before, last = self._histories[rater]
                 same = (one for one in reversed(before) if one.key == last.key)
-                stands = next(same, Label(case=last.case, unit=last.unit, rater=rater))
+                stands = next(same, Label(last.case, last.unit, rater))
                 self.add(stands, {}, "", request=request, undo=True)
 
     def history(self, rater: str) -> Sequence[Label]:

@@ -137,15 +137,8 @@ class Review:
             raise GoldError(f"it is not {self.gold.judge.answer.scale.expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        one = Label(
-            case=line.case.id,
-            unit=line.unit,
-            rater=name,
-            label=label,
-            category=str(category),
-            reason=well_formed(str(reason or "").strip()),
-            skipped=bool(step.get("skipped")),
-        )
+        why, skipped = well_formed((reason or "").strip()), bool(step.get("skipped"))
+        one = Label(line.case.id, line.unit, name, label, category, why, skipped)
         return self.journal.add(one, sheet_row(self.gold, line.case), line.case.group, request=request)
 
     def agreement(self) -> str:
