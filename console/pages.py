@@ -85,8 +85,7 @@ def review(options: ReviewOptions) -> Result:
 
 def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
-    path, judge = Path(options.output), gold.judge
-    guideline = guideline_of(options.guideline, name, judge)
+    path, guideline = Path(options.output), guideline_of(options.guideline, name, gold.judge)
     raters = [name.strip() for name in options.rater.split(",") if name.strip()]
     review = served(
         gold, lines, path, guideline=guideline, raters=raters, host=options.host, port=options.port
@@ -95,7 +94,7 @@ def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: 
     named = sorted({one.rater for one in labels} - {RESOLVED})
     left = sum(all(one.rater != RESOLVED for one in said) for said in differing)
     differ = f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"
-    then = f"jurist gold import {judge.name} {name} {path} --merge reviewed --output NEW.jsonl"
+    then = f"jurist gold import {options.judge.partition('@')[0]} {name} {path} --merge reviewed --output NEW.jsonl"
     return Result(
         data={"labels": len(labels), "raters": named, "units": len(lines), "file": str(path)}
         | {"differing": len(differing), "unresolved": left},
@@ -174,7 +173,7 @@ def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name:
         f"{cut} cells are longer than Excel keeps, which cuts them: use another program, "
         "or write tasks for Label Studio: -o tasks.json"
     )
-    then = f"when it is filled in: jurist gold import {options.judge} {sources} --merge {merge} --output NEW.jsonl"
+    then = f"when it is filled in: jurist gold import {options.judge.partition('@')[0]} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
         data={"units": len(lines), "cases": cases, "files": files},
         body=[f"{len(lines)} units of {cases} cases written to {', '.join(files)}"],

@@ -21,7 +21,7 @@
     headers: { "content-type": "application/json", "x-jurist": "review", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
 
   let about, data, server = [], own = {}, past = [], told = {}, at = 0, filter = "all", shown = LISTED;
-  let queue = [], sending = false, busy = false, changes = 0, explaining = false;
+  let queue = [], sending = false, busy = false, refused = false, changes = 0, explaining = false;
   const key = (name) => `jurist review ${about.judge} ${about.file} ${resolving ? "resolve" : about.fixed ? about.rater : ""} ${name}`;
   const read = (name, otherwise) => JSON.parse(localStorage.getItem(key(name)) ?? "null") ?? otherwise;
   const write = (name, value) => localStorage.setItem(key(name), JSON.stringify(value));
@@ -58,8 +58,9 @@
       write("queue", queue);
       changes += 1;
       if (answer.status !== 200) {
-        say(`refused: ${(await answer.json()).error}`, true);
         await load();
+        say(`refused: ${(await answer.json()).error}`, true);
+        refused = true;
       } else {
         if (done.rater === rater.value) follow(server, done);
         if (!queue.length) say(done.undo ? "undone" : "saved");
@@ -82,11 +83,12 @@
 
   // Until a step is saved (or kept here) and what follows has been in sight for a moment, no key is taken.
   const hurried = () => { if (busy && !saved.classList.contains("not")) say("too fast: this key was not taken"); return busy; };
+  const wait = (on) => { busy = on; unit.setAttribute("aria-busy", String(on)); };
   const step = async (change, after = () => {}) => {
     if (hurried()) return;
     if (!rater.value.trim()) { say("who are you? write your name above", true); rater.focus(); return; }
-    busy = true;
-    unit.setAttribute("aria-busy", "true");
+    wait(true);
+    refused = false;
     const request = [...crypto.getRandomValues(new Uint8Array(9))].map((one) => one.toString(16).padStart(2, "0")).join("");
     const { label: now, category, reason: why, skipped } = label(at);
     queue.push({ request, place: at, rater: rater.value, label: now, category, reason: why, skipped, ...change });
@@ -97,11 +99,10 @@
     say("saving");
     await send();
     const before = at;
-    if (document.activeElement !== reason) after();  // else the reason would go to the next unit
+    if (document.activeElement !== reason && !refused) after();  // else the reason would go to the next unit
+    pressed();
     if (at !== before) await new Promise((done) => { setTimeout(done, LOOK); });
-    busy = false;
-    unit.setAttribute("aria-busy", "false");
-    listed();
+    wait(false);
   };
 
   const choose = (said, { explain = false } = {}) => {
@@ -229,12 +230,16 @@
     return true;
   };
   const visit = async () => {
+    wait(true);
     queue = read("queue", []);
     await send();
     try { await load(); } catch { say("the server does not answer", true); }
     if (resolving) filter = "disagreeing";
     const last = read("at", 0);
-    if (resolving && !filters.disagreeing(last)) { show(last); open(); } else show(last);
+    show(last);
+    if (resolving && !filters.disagreeing(last)) open();
+    rater.disabled = false;
+    wait(false);
   };
 
   if (!(await enter())) return;
@@ -259,7 +264,7 @@
   for (const [selector, act] of Object.entries(acts)) find(selector).addEventListener("click", () => { if (!hurried()) act(); });
   reason.addEventListener("input", () => write("draft", { place: at, text: reason.value }));
   reason.addEventListener("change", explain);
-  rater.addEventListener("change", async () => { write("rater", rater.value); if (await enter()) await visit(); });
+  rater.addEventListener("change", async () => { write("rater", rater.value); wait(true); if (await enter()) await visit(); });
 
   const keys = { j: () => move(1), ArrowRight: () => move(1), k: () => move(-1), ArrowLeft: () => move(-1), n: open, u: undo, x: skip, w: () => reason.focus(),
     0: () => choose(""), PageDown: () => unit.scrollBy(0, unit.clientHeight * .8), PageUp: () => unit.scrollBy(0, -unit.clientHeight * .8) };

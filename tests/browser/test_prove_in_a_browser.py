@@ -59,9 +59,10 @@ def test_labels_given_in_the_browser_decide(opened: Callable[..., Any]) -> None:
         port = free.getsockname()[1]
 
     def label(page: Any, first: int, last: int) -> None:
+        page.wait_for_selector(".unit[aria-busy=false]")
         page.keyboard.press("n")  # the first unit without a label
         for done in range(first, last):
-            page.wait_for_selector(".unit:not([aria-busy=true])")
+            page.wait_for_selector(".unit[aria-busy=false]")
             text = page.locator(".judged").inner_text()
             page.keyboard.press(KEYS[truth[text]])
             counted(page, done + 1)

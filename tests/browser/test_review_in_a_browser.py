@@ -91,16 +91,16 @@ def test_a_screen_reader_finds_its_way(
 
 def idle(page: Any) -> None:
     """Wait until the next key is taken."""
-    page.wait_for_selector(".unit:not([aria-busy=true])")
+    page.wait_for_selector(".unit[aria-busy=false] .judged")
 
 
 def named(page: Any, url: str, rater: str) -> Any:
     """Open the page, and write a name."""
     page.goto(url)
-    page.wait_for_selector(".judged")
+    idle(page)
     page.fill("#rater", rater)
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
+    idle(page)
     return page
 
 
@@ -119,7 +119,7 @@ def test_no_key_overtakes_a_label_and_u_takes_the_last_one_back(
     assert first["case"] != second["case"]
     for gone in (second, first):
         page.reload()
-        page.wait_for_function("() => document.querySelector('#count').textContent !== ''")
+        idle(page)
         page.keyboard.press("u")
         said(page, "undone")
         undone = read_jsonl(server.labels)[-1]
@@ -164,7 +164,7 @@ def test_a_link_names_its_rater_and_differences_are_settled(
     assert server.links.stat().st_mode & 0o077 == 0
     for rater, key in (("ann", "1"), ("bob", "2")):
         page = opened(f"{server.url}#{links[rater]}")
-        page.wait_for_selector(".judged")
+        idle(page)
         assert (page.input_value("#rater"), page.url) == (rater, server.url)
         page.keyboard.press(key)
         idle(page)
@@ -184,7 +184,7 @@ def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> Non
     said(page, "who are you")
     page.keyboard.type("ann")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
+    idle(page)
     first = page.locator(".judged").inner_text()
     page.keyboard.press("1")
     said(page, "saved")
