@@ -168,12 +168,12 @@ def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name:
     merge: Rule = "reviewed" if labelled else "unanimous"
     files, cases = list(map(str, paths)), len({line.case.id for line in lines})
     filled = files[0] if len(files) == 1 else "export.json"
-    sources = f"{name} {filled}" if labelled else filled
+    sources, named = f"{name} {filled}" if labelled else filled, options.judge.partition("@")[0]
     long = (
         f"{cut} cells are longer than Excel keeps, which cuts them: use another program, "
         "or write tasks for Label Studio: -o tasks.json"
     )
-    then = f"when it is filled in: jurist gold import {options.judge.partition('@')[0]} {sources} --merge {merge} --output NEW.jsonl"
+    then = f"when it is filled in: jurist gold import {named} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
         data={"units": len(lines), "cases": cases, "files": files},
         body=[f"{len(lines)} units of {cases} cases written to {', '.join(files)}"],

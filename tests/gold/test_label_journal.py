@@ -1,6 +1,7 @@
 """The journal of the review page: what was saved is there after any kill, and gold import reads it."""
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ STEPS = st.lists(
     st.tuples(
         st.integers(0, len(GOLD.cases) - 1),
         st.sampled_from(["ann", "bob"]),
-        st.sampled_from(["factual", "non_factual", ""]),
+        st.sampled_from(["factual", "non_factual", "", "undo"]),
         st.sampled_from(["", "sentiment"]),
     ),
     max_size=12,
@@ -39,20 +40,26 @@ def test_the_last_label_counts_after_any_kill(
 ) -> None:
     path = tmp_path_factory.mktemp("journal") / "labels.jsonl"
     journal = LabelJournal(path)
-    for step in steps:
-        added(journal, *step)
-    before = journal.labels()
+    histories: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for place, rater, label, category in steps:
+        if label == "undo":
+            journal.undo(rater)
+            histories[rater] = histories[rater][:-1]
+        else:
+            added(journal, place, rater, label, category)
+            histories[rater].append((place, label))
+    before = journal.labels(), journal.history("ann")
     added(journal, 0, "cid", "factual")
     whole = path.read_bytes()
     last = len(whole) - whole.rstrip(b"\n").rfind(b"\n") - 1
     path.write_bytes(whole[: len(whole) - min(torn + 1, last)])
     again = LabelJournal(path)
-    assert again.labels() == before
+    assert (again.labels(), again.history("ann")) == before
     added(again, 0, "cid", "factual")
-    wanted = {(place, rater): (label, why) for place, rater, label, why in steps}
-    said = Gold.load(path, FECT, labelled=False)
-    ratings = {(case.id, rater): values[0] for case in said.cases for rater, values in case.ratings.items()}
-    known = {(GOLD.cases[place].id, rater): label for (place, rater), (label, _) in wanted.items() if label}
+    wanted = {(place, rater): label for rater, said in histories.items() for place, label in said}
+    gold = Gold.load(path, FECT, labelled=False)
+    ratings = {(case.id, rater): values[0] for case in gold.cases for rater, values in case.ratings.items()}
+    known = {(GOLD.cases[place].id, rater): label for (place, rater), label in wanted.items() if label}
     assert ratings == {**known, (GOLD.cases[0].id, "cid"): "factual"}
 
 
