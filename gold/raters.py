@@ -17,7 +17,7 @@ from ..cases import Case, Value, text_hash
 from ..errors import GoldError
 from ..evaluation.rows import Row, majority
 from .files import Place
-from .rows import AMBIGUITY, RESOLVED, label_keys
+from .rows import AMBIGUITY, RESOLVED, explained, label_keys
 from .shared import GoldData
 from .sheets import CATEGORIES, Category
 
@@ -95,6 +95,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
     rows, labelled, ambiguous = dict(gold.rows), list[Case](), list[Case]()
     for before in gold.cases:
         case, row = merged(before, rule), dict(gold.rows[before.id])
+        case = explained(case, row) if case.reason else case
         units, why = unit_ratings(case), ambiguity(row, case)
         if row.get("ratings"):
             row = {key: value for key, value in row.items() if key not in keys}

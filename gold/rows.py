@@ -52,7 +52,7 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if REASON in row and REASON not in _infos(judge.row_model):
         rest = {key: value for key, value in row.items() if key != REASON}
-        return replace(make_case(judge, rest, place), reason=_reason_text(row[REASON]))
+        return explained(make_case(judge, rest, place), row)
     if not keys:
         return _case(judge, row, place)
     if not isinstance(ratings, Mapping):
@@ -173,12 +173,17 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     if any(told):
         each = {who: dict.fromkeys(one[who] for one in told if who in one) for who in {**told[0], **told[1]}}
         row[REASON] = {who: "\n".join(whys) for who, whys in each.items()}
-    return replace(case, ratings=ratings, reason=_reason_text(row.get(REASON))), row
+    return explained(replace(case, ratings=ratings), row), row
 
 
-def _reason_text(said: Any) -> str:
-    """Return all reasons as one text, with their raters' names where these are known."""
-    return "\n".join(f"{who}: {why}" if who else why for who, why in sorted(_by_rater(said).items()))
+def explained(case: Case, row: Mapping[str, Any]) -> Case:
+    """Return a case with all reasons of its row, by rater; a reason for another label than its own says so."""
+    lines = []
+    for who, why in sorted(_by_rater(row.get(REASON)).items()):
+        pairs = zip(case.ratings.get(who, ()), case.gold or (), strict=False)
+        against = any(None not in (its, label) and its != label for its, label in pairs)
+        lines.append(f"{who}{' (for another label)' if against else ''}: {why}" if who else why)
+    return replace(case, reason="\n".join(lines))
 
 
 def _by_rater(said: Any) -> dict[str, str]:

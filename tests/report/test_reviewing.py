@@ -160,7 +160,9 @@ def test_what_raters_differ_on_is_settled_on_a_page_of_its_own(
     for rule in RULES:
         first, second = merge_gold(Gold.load(sources, FECT, labelled=False), rule).cases
         assert (first.gold, second.gold) == (("factual",), ("factual",))
-        assert first.reason == "ann: ann thinks so\nbob: bob thinks so\nresolved: the rule"
+        assert (
+            first.reason == "ann: ann thinks so\nbob (for another label): bob thinks so\nresolved: the rule"
+        )
 
 
 def test_a_link_is_all_that_speaks_for_a_rater(opened: Callable[..., Client], tmp_path: Path) -> None:
