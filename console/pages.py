@@ -131,7 +131,7 @@ def served(
         if not free:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
         file, rater, journal = (
-            path.with_suffix(".links.json"),
+            path.with_suffix(".links"),
             "" if linked else "".join(raters),
             LabelJournal(path),
         )

@@ -9,7 +9,7 @@ import json
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,10 +87,11 @@ class LabelJournal:
 
     def _count(self, label: Label, request: str, *, undo: bool) -> None:
         history = self._histories[label.rater]
-        if not undo:
+        if undo:
+            for place in [place for place, one in enumerate(history) if one.key == label.key][-1:]:
+                del history[place]
+        else:
             history.append(label)
-        elif history:
-            history.pop()
         self._labels[label.key] = label
         self._cases.add(label.case)
         self._requests.add(request)
@@ -118,11 +119,12 @@ class LabelJournal:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
             self._count(label, request, undo=undo)
 
-    def undo(self, rater: str, request: str = "") -> None:
-        """Take a rater's last label back: what the rater had said of the unit before stands again."""
+    def undo(self, rater: str, request: str = "", among: Container[tuple[str, int]] | None = None) -> None:
+        """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
         with self._guard:
-            if self._histories[rater]:
-                *before, last = self._histories[rater]
+            mine = [one for one in self._histories[rater] if among is None or (one.case, one.unit) in among]
+            if mine:
+                *before, last = mine
                 same = (one for one in reversed(before) if one.key == last.key)
                 stands = next(same, Label(last.case, last.unit, rater))
                 self.add(stands, {}, "", request=request, undo=True)

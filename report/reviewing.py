@@ -128,7 +128,7 @@ class Review:
         if not (isinstance(request, str) and isinstance(reason or "", str)):
             raise GoldError("a reason is a text")
         if step.get("undo"):
-            return self.journal.undo(name, request)
+            return self.journal.undo(name, request, self._places)
         if not (isinstance(place, int) and 0 <= place < len(self.lines)):
             raise GoldError("there is no such unit")
         line = self.lines[place]

@@ -58,11 +58,12 @@
       write("queue", queue);
       changes += 1;
       if (answer.status !== 200) {
-        await load();
+        await load().catch(() => {});
         say(`refused: ${(await answer.json()).error}`, true);
         refused = true;
       } else {
         if (done.rater === rater.value) follow(server, done);
+        if (done.undo && !queue.length) await load().catch(() => {});  // another tab may have labelled in between
         if (!queue.length) say(done.undo ? "undone" : "saved");
       }
     }

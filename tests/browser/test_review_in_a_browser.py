@@ -23,7 +23,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.labels = folder, folder / "labels.jsonl"
-        self.links = folder / "labels.links.json"
+        self.links = folder / "labels.links"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/"

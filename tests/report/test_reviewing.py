@@ -79,11 +79,13 @@ def bearer(token: str) -> dict[str, str]:
 def opened(tmp_path: Path) -> Callable[..., Client]:
     """Return what opens a review of rows; the same journal every time."""
 
-    def start(rows: list[dict[str, Any]] = ROWS, judge: Judge = FECT, **more: Any) -> Client:
+    def start(
+        rows: list[dict[str, Any]] = ROWS, judge: Judge = FECT, top: int | None = None, **more: Any
+    ) -> Client:
         gold = Gold.of(rows, judge, labelled=False)
         journal = LabelJournal(tmp_path / "labels.jsonl")
         guideline = "# How\n<script>1</script>\n\n- look"
-        lines = open_lines(gold, every=True)
+        lines = open_lines(gold, every=True)[:top]
         return Client(
             application(Review(gold=gold, lines=lines, journal=journal, guideline=guideline, **more))
         )
@@ -135,7 +137,9 @@ def test_undo_goes_back_step_by_step_also_in_the_next_session(opened: Callable[.
     again.post({"undo": True, "rater": "ann", "request": "4"})
     assert own(again.state("ann")) == {0: "factual", 1: "factual"}
     assert again.state("ann")["history"][0]["reason"] == "it says so"
-    for request in "567":
+    opened(top=1).post({"undo": True, "rater": "ann", "request": "5"})  # of the units that are shown
+    assert own(opened().state("ann")) == {1: "factual"}
+    for request in "67":
         opened().post({"undo": True, "rater": "ann", "request": request})
     assert [own(opened().state(rater)) for rater in ("ann", "bob")] == [{}, {1: "factual"}]
 
