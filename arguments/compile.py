@@ -94,6 +94,9 @@ class CompileOptions(
     prompt_key_env: str | None = option(
         "--prompt-api-key-env NAME", "environment variable that holds the key of that model", rare=True
     )
+    prompt_max_tokens: int | None = option(
+        "N", "the most tokens of a proposal (default: --max-tokens)", type=whole, rare=True
+    )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
     force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)

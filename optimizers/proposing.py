@@ -23,6 +23,7 @@ from .base import Job
 from .board import Candidate
 
 Shown = TypeVar("Shown")
+_USELESS = 10  # proposals in a row that cannot be used, after which no more are asked for
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
 
@@ -39,7 +40,14 @@ class Writing:
 def propose(
     job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
-    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer."""
+    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer.
+
+    One that has given nothing that can be used ten times in a row is not asked in that way any more.
+    """
+    kind, unread = signature.__name__, job.context.unread
+    row = f"{kind} in a row"
+    if unread[row] >= _USELESS:
+        return []
     if note := job.judge.answer.proposer_note:
         signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
     predict = dspy.Predict(signature)
@@ -68,7 +76,13 @@ def propose(
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
-    return [answer for answer in answers if answer and any(answer.values())]
+    used = [answer for answer in answers if answer and any(answer.values())]
+    unread[kind] += len(answers) - len(used)
+    unread[row] = 0 if used else unread[row] + len(answers)
+    if unread[row] >= _USELESS:
+        said = f"{unread[row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
+        job.note(f"{said}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
+    return used
 
 
 def task(job: Job, *names: str) -> str:

@@ -343,7 +343,8 @@ class Raced(ABC):
         last, waited, of_dev = (start.id, start.id), 0, {case.id for case in job.dev}
         for step in range(1, self.steps + 1):
             track.step = step
-            late = waited >= self.patience or self.steps - step < bandit.untried
+            untried = bandit.untried
+            late = waited >= self.patience or self.steps - step < untried
             if not self._step(track, bandit, late) and self.whole:
                 break  # whoever leads has met all there is
             finalists.keep()
@@ -357,7 +358,8 @@ class Raced(ABC):
             board.score(board.basic, dev)  # in the end it is scored on all of dev anyway
             race.around(leader)
             best = board.best(job.dev) or start
-            waited = waited + 1 if (best.id, leader.id) == last else 0
+            new = (best.id, leader.id) != last or (late and bandit.untried < untried)
+            waited = 0 if new else waited + 1
             last = best.id, leader.id
             job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
             if waited >= self.patience and not bandit.untried:

@@ -52,7 +52,7 @@ class Race:
     def advance(self, count: int, reach: float) -> None:
         """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``.
 
-        A block of a prompt that takes more a row than the basic one counts as so much more.
+        A block of a prompt that takes more a row than another one that is open counts as so much more.
         """
         taken = 0.0
         while taken < count:
@@ -60,9 +60,10 @@ class Race:
             if not open_:
                 return
             chosen = max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id
-            before = self._spent[chosen]
+            rows = {found.id: self._spent[found.id] / max(1, self._at[found.id]) for found in open_}
+            least = min(filter(None, rows.values()), default=0.0)  # what the basic one said was known before
+            taken += max(1.0, rows[chosen] / least) if least else 1.0
             self._run(chosen)
-            taken += max(1.0, (self._spent[chosen] - before) / self.price)
 
     def complete(self, caution: float) -> None:
         """Let whoever leads meet all cases."""

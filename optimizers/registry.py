@@ -30,6 +30,8 @@ _ARMS = ("nearest", "guidelines", "history", "causes", "demonstrations", "crossi
 class AllArms(Opro):
     """``race``: whatever helps, in one search; the settings of the race, of ``opro``, and of the other arms."""
 
+    steps: int = 100  # at most this many rounds; a long prompt counts as several, so that rounds are short
+    patience: int = 24  # rounds without a new leader or another choice before it stops
     arm: tuple[str, ...] = _ARMS  # which arms take part; those that a judge has no use for stay out
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many

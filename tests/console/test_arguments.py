@@ -70,6 +70,7 @@ ELSEWHERE = {
     **{
         "prompt_api_base": "Model.api_base",
         "prompt_key_env": "Model.key_env",
+        "prompt_max_tokens": "Model.max_tokens",
         "judge_api_base": "Model.api_base",
     },
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},

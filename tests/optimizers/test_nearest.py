@@ -87,6 +87,35 @@ def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
         assert not any(topic in str(one["content"]) for one in shown)
 
 
+def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> None:
+    asked = []
+
+    def mute(messages: list[dict[str, Any]]) -> str:
+        if "`desk`" in str(messages[0]["content"]):
+            return most_like(messages)
+        asked.append(messages)
+        return "I would rather not."
+
+    with Loopback(mute) as server:
+        command = (
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            "opro",
+            "--set",
+            "steps=20",
+        )
+        limited = ("--max-calls", "900", "--prompt-max-tokens", "77", "--set", "patience=20")
+        done = ok(*command, *chat(server.url), *limited)
+        sent = [hit.body for hit in server.hits if "`desk`" not in str(hit.body["messages"][0]["content"])]
+    assert 10 <= len(asked) <= 12
+    assert "name a larger model with --prompt-model" in done.err
+    assert f"{len(asked)} proposals could not be read" in done.out
+    assert {body.get("max_tokens") or body.get("max_completion_tokens") for body in sent} == {77}
+
+
 def test_another_target_refuses_what_it_cannot_show(project: Path) -> None:
     with Loopback(most_like) as server:
         command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
