@@ -28,13 +28,14 @@ from ..jobs.given import GoldLike
 from ..jobs.plan import Plan, foresee_compilation
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import Card
+from ..keeping.card import Card as CardFields
 from ..optimizers.base import Sink
 from ..optimizers.board import Board, Candidate
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..report.differing import Succession, against_before, change_words
-from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table, spend_line
+from ..report.document import Tone
+from ..report.scores import OFFLINE, counts_line, spend_line, standing_table
 from ..report.table import table
 from .history import prompt_diff
 from .inputs import (
@@ -43,7 +44,7 @@ from .inputs import (
     verified,
     verifier_model,
 )
-from .printing import Part, Result, Verbatim, remark
+from .printing import Card, Part, Result, Verbatim, remark
 from .scoring import People
 from .terminal import Terminal, agree, human
 from .watching import Watch
@@ -150,18 +151,21 @@ def _proposer(options: CompileOptions) -> Model | None:
                 "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
                 hint="name the model that writes prompts",
             )
-        return None
+        if options.prompt_max_tokens is None:
+            return None
+        return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)
     near = options.prompt_model.partition("/")[0] == options.model.partition("/")[0]
     elsewhere = options.prompt_api_base is not None or not near
     endpoint = replace(
         options,
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
+        max_tokens=options.prompt_max_tokens or options.max_tokens,
     )
     return Model.of(endpoint, name=options.prompt_model)
 
 
-def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
+def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part | Card]:
     card, result = compiled.artifact.card, compiled.result
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
     artifact, sampling = compiled.artifact, compiled.artifact.about.thresholds.sampling
@@ -171,8 +175,9 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
         "labelled, show a gain with a fraction of the labels of a test)"
     )
     shown = (card.get("decision") or {}).get("verdict") == "better"
-    return [
-        *_proof_parts(card, compiled.proof.decision, *raters.lines()),
+    decision = compiled.proof.decision
+    said: list[Part] = [
+        *_proof_parts(card, decision, *raters.lines()),
         *([succession.words] if succession else []),
         *(
             [f"warning: {succession.warning}"]
@@ -187,6 +192,17 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
         f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}",
         *([OFFLINE] if plan.model.offline else []),
     ]
+    if unread := sum(n for kind, n in result.board.context.unread.items() if " " not in kind):
+        said.insert(
+            -1, f"{plural(unread, 'proposal')} could not be read: a larger --prompt-model writes better ones"
+        )
+    return [_card(artifact, decision, said)]
+
+
+def _card(artifact: Artifact, decision: Decision, parts: Sequence[Part]) -> Card:
+    tones: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
+    title = f"{artifact.ref}: compiled is {decision.verdict}"
+    return Card(title=title, tone=tones.get(decision.verdict, "open"), parts=parts)
 
 
 def _generator_parts(
@@ -259,23 +275,23 @@ def _asked(options: AgainOptions) -> dict[str, Any]:
 
 def _again(chosen: Concluded, about: Mapping[str, Any] | None = None, *words: str) -> Result:
     card = chosen.artifact.card
+    said: list[Part] = [
+        *words,
+        *_proof_parts(card, chosen.proof.decision),
+        spend_line(card["spend"]),
+        _kept_line(chosen.artifact, latest=chosen.latest),
+    ]
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **(about or {}), **card},
-        body=[
-            *words,
-            *_proof_parts(card, chosen.proof.decision),
-            spend_line(card["spend"]),
-            _kept_line(chosen.artifact, latest=chosen.latest),
-        ],
+        body=[_card(chosen.artifact, chosen.proof.decision, said)],
     )
 
 
 def _proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
-    """Return the metric that was compiled for, references, what was not answered, ``notes``, and the decision."""
+    """Return by the metric that was compiled for all scores and references, what was not answered, and the decision."""
     metric = decision.metric
-    scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
-    found: list[Part] = [scores_table(f"sealed test, {decision.counts.cases.labelled} cases", scores, metric)]
-    found += reference_tables(card.get("references"), metric, " on the same cases")
+    title = f"sealed test, {decision.counts.cases.labelled} cases"
+    found: list[Part] = [standing_table(title, card["scores"], card.get("references"), metric)]
     found += [
         counts_line(name, counts)
         for name, counts in card["counts"].items()
@@ -285,7 +301,7 @@ def _proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> li
         both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
         found.append(f"answers that contradicted themselves: {both}")
     found += [*notes, f"decision: {decision.words}"]
-    if price := Card.model_validate(card).price_words:
+    if price := CardFields.model_validate(card).price_words:
         found.append(price)
     return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
 

@@ -8,11 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
-from ..report.document import Plot
+from ..report.document import Plot, Tone
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
+
+_COLOURS: Mapping[Tone, str] = {"good": "green", "bad": "red", "open": "yellow"}
+_FRAME = 4  # columns that a frame takes
 
 
 class Verbatim(str):
@@ -27,18 +34,36 @@ Part: TypeAlias = Table | Plot | Verbatim | str
 
 
 @dataclass(frozen=True, kw_only=True)
+class Card:
+    """What a command has decided: on a terminal a frame in the colour of the outcome, elsewhere its parts alone."""
+
+    title: str  # the outcome in a few words
+    tone: Tone
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """What a command found."""
 
     data: Mapping[str, Any]  # for ``--json``; empty if standard output has what the command wrote there
-    body: Sequence[Part] = ()  # for people, in the order in which it is read
+    body: Sequence[Part | Card] = ()  # for people, in the order in which it is read
     notes: Sequence[str] = ()  # what is said about it afterwards, on standard error
     code: int = 0  # the exit code
 
 
 def show(result: Result, form: Form) -> None:
     """Print a result on standard output, and its notes on standard error."""
-    sys.stdout.write(rendered(result, form))
+    if sys.stdout.isatty() and not (form.json or form.markdown or form.html):
+        console = Console(highlight=False)
+        for part in result.body:
+            if isinstance(part, Card):
+                console.print(_framed(part, console.width))
+            else:
+                sys.stdout.write(rendered(Result(data={}, body=[part]), form))
+                sys.stdout.flush()
+    else:
+        sys.stdout.write(rendered(result, form))
     sys.stdout.flush()
     remark(*result.notes)
 
@@ -48,8 +73,34 @@ def rendered(result: Result, form: Form) -> str:
     if form.json:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
     write = _markdown if form.markdown else _html if form.html else _text
+    flat = [part for one in result.body for part in (one.parts if isinstance(one, Card) else [one])]
     # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
-    return printable("".join(write(part) for part in result.body if part and not isinstance(part, Plot)))
+    return printable("".join(write(part) for part in flat if part and not isinstance(part, Plot)))
+
+
+def _framed(card: Card, width: int) -> Panel:
+    """Return a card for a terminal: the names of lines stand out, evidence and warnings have their colours."""
+    text, colour = Text(), _COLOURS[card.tone]
+    for part in card.parts:
+        if isinstance(part, Table):
+            text.append(printable(as_text(part, width - _FRAME)) + "\n")
+        elif part and not isinstance(part, Plot):
+            name, colon, rest = printable(part).partition(": ")
+            decides = name == "decision"
+            style = {"decision": f"bold {colour}", "warning": "yellow"}.get(name, "bold")
+            # a decision rests on several facts: each has a line of its own
+            for number, fact in enumerate(
+                (rest if colon else name).split("; ") if decides else [rest or name]
+            ):
+                lead = "  " if number else f"{name}{colon}" if colon else ""
+                lines = folded(f"{lead}{fact}", width - _FRAME, "  ")
+                for place, line in enumerate(lines):
+                    head = len(lead) if not place and not number else 0
+                    text.append(line[:head], style=style)
+                    text.append(line[head:] + "\n", style="dim" if decides and number else "")
+    text.rstrip()
+    title = Text(printable(card.title), style=f"bold {colour}")
+    return Panel(text, title=title, title_align="left", border_style=colour, padding=(1, 1))
 
 
 def remark(*texts: str) -> None:

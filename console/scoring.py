@@ -21,7 +21,8 @@ from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import load
-from ..report.document import flat
+from ..report.document import Tone, flat
+from ..report.history import ERRORS
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
 from ..report.raters import ceiling_card, ceiling_line, strata_lines
@@ -30,10 +31,12 @@ from ..report.table import table
 from ..report.views import comparison_sections, evaluation_sections
 from ..text.attacks import suite
 from .inputs import judge_of, loaded_of, models_of
-from .printing import Part, Result, remark, write_json, write_text
+from .printing import Card, Part, Result, remark, write_json, write_text
 from .terminal import Terminal
 
 _DEVIATION = "mean_deviation"
+_ENOUGH = 0.5
+"""The share of the labelled units that must be answered for scores to say something."""
 
 
 class _Scoring(Terminal):
@@ -90,7 +93,30 @@ def evaluate(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
     evaluate_judge(loaded_of(options.judge, options, terminal.store, load), **_on_gold(options, terminal))
-    return Result(data=terminal.data, body=flat(evaluation_sections(terminal.data, options.worst)))
+    data = terminal.data
+    *sections, answers, cost = evaluation_sections(data, options.worst)
+    score, constant = data["scores"][data["metric"]], (data["references"] or {}).get("constant")
+    said, above = f"{data['judge']}: {data['metric']} {score['value']:.3f}", True
+    if constant:
+        said += f"; {constant['answer']}: {constant['score']:.3f}"
+        above = (
+            score["high"] < constant["score"]
+            if data["metric"] in ERRORS
+            else score["low"] > constant["score"]
+        )
+    counts = data["counts"]
+    enough = counts["coverage"] >= _ENOUGH
+    tone: Tone = "bad" if not enough else "good" if above else "open"
+    card = Card(title=said, tone=tone, parts=flat([answers, cost]))
+    units = counts["units"]
+    few = f"{units['answered']} of {units['total'] - units['unlabelled']} labelled units have an answer, and the "
+    hint = f"{few}scores are of those alone; see with jurist run what is answered, and try --adapter json"
+    return Result(
+        data=data,
+        body=[*flat(sections), card],
+        notes=[] if enough else [hint],
+        code=0 if enough else 3,
+    )
 
 
 def compare(options: CompareOptions) -> Result:
@@ -186,7 +212,13 @@ def gate(options: GateOptions) -> Result:
         write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
     rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
     offline = [OFFLINE] if all(one.model.offline for one in judges) else []
-    body: list[Part] = [table("", ["", "check", "found"], rows), found.words, *offline]
+    body = [
+        Card(
+            title=f"{found.judge} {'passes' if found.passed else 'fails'}",
+            tone="good" if found.passed else "bad",
+            parts=[table("", ["", "check", "found"], rows), found.words, *offline],
+        )
+    ]
     return Result(data=terminal.data, body=body, code=0 if found.passed else 3)
 
 

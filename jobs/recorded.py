@@ -141,8 +141,8 @@ def _says(rows: Sequence[Row], name: str) -> bool:
 
 
 def _is_label(rows: Sequence[Row], name: str) -> bool:
-    values = Counter(_text(row.get(name)) for row in rows)
-    return len(values) <= min(_FEW, max(2, len(rows) // 2)) and max(map(len, values)) <= _LONGEST
+    values = Counter(_text(row.get(name)).casefold() for row in rows)
+    return len(values) <= min(_FEW, max(4, len(rows) // 2)) and max(map(len, values)) <= _LONGEST
 
 
 def _text(value: Any) -> str:

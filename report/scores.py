@@ -107,6 +107,15 @@ def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 
+def standing_table(title: str, parts: Scores, references: Mapping[str, Any] | None, metric: str) -> Table:
+    """Return one row for each program, for what needs no language model, and for people, by one metric."""
+    answers = {"basic": "the prompt you started with", "compiled": "the prompt of this version"}
+    rows = [[name, metric_cell(scores[metric]), answers.get(name, "")] for name, scores in parts.items()]
+    for one in reference_tables(references, metric):
+        rows += [[name, cell, answer] for name, answer, cell in one.rows]
+    return table(title, ["", f"{metric} [95 % interval]", "answers"], rows)
+
+
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
     """Return the counts of units in words."""
     units = counts["units"]
