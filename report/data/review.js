@@ -92,6 +92,7 @@
     refused = false;
     const request = [...crypto.getRandomValues(new Uint8Array(9))].map((one) => one.toString(16).padStart(2, "0")).join("");
     const { label: now, category, reason: why, skipped } = label(at);
+    write("rater", rater.value);
     queue.push({ request, place: at, rater: rater.value, label: now, category, reason: why, skipped, ...change });
     write("queue", queue);
     changes += 1;
@@ -240,6 +241,7 @@
     show(last);
     if (resolving && !filters.disagreeing(last)) open();
     rater.disabled = false;
+    if (!rater.readOnly && server.length && read("rater", null) === null) say(`somebody labelled as ${rater.value}: if it was not you, write your name above`, true);
     wait(false);
   };
 
