@@ -86,10 +86,8 @@ def review(options: ReviewOptions) -> Result:
 def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
     path, guideline = Path(options.output), guideline_of(options.guideline, name, gold.judge)
-    raters = [name.strip() for name in options.rater.split(",") if name.strip()]
-    review = served(
-        gold, lines, path, guideline=guideline, raters=raters, host=options.host, port=options.port
-    )
+    rater, host, port = options.rater, options.host, options.port
+    review = served(gold, lines, path, guideline=guideline, rater=rater, host=host, port=port)
     labels, differing = review.journal.labels(), review.differing().values()
     named = sorted({one.rater for one in labels} - {RESOLVED})
     left = sum(all(one.rater != RESOLVED for one in said) for said in differing)
@@ -113,7 +111,7 @@ def served(
     path: Path,
     *,
     guideline: str,
-    raters: Sequence[str],
+    rater: str,
     port: int,
     host: str = "127.0.0.1",
 ) -> Review:
@@ -121,6 +119,7 @@ def served(
 
     Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
     """
+    raters = [name.strip() for name in rater.split(",") if name.strip()]
     wrong = [name for name in raters if not RATER_NAME.fullmatch(name) or name == RESOLVED]
     linked = len(raters) > 1 or host not in ("127.0.0.1", "localhost")
     if wrong or (linked and not raters):
@@ -130,12 +129,8 @@ def served(
     with alone(path) as free:
         if not free:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
-        file, rater, journal = (
-            path.with_suffix(".links"),
-            "" if linked else "".join(raters),
-            LabelJournal(path),
-        )
-        tokens = _tokens(file, raters, host, port) if linked else {}
+        file, journal = path.with_suffix(".links"), LabelJournal(path)
+        tokens, rater = (_tokens(file, raters, host, port), "") if linked else ({}, rater.strip())
         review = Review(
             gold=gold, lines=lines, journal=journal, guideline=guideline, rater=rater, tokens=tokens
         )

@@ -91,7 +91,7 @@ def _reviewed(
         plan.lines(gold),
         path,
         guideline=guideline_of(None, plan.rows["name"], judge),
-        raters=[] if options.rater == "annotator" else [options.rater],
+        rater="" if options.rater == "annotator" else options.rater,
         port=options.port,
     )
     labels = labels_in(plan, Gold.load(path, judge, labelled=False)) if path.exists() else {}

@@ -74,7 +74,7 @@ class Review:
             units.append(unit)
         about = {
             "judge": self.gold.judge.name,
-            "file": str(self.journal.path),
+            "file": text_hash(str(self.journal.path)),  # what is kept in a browser goes by it
             "rater": rater or self.rater,
             "fixed": bool(self.tokens),
             "choices": ["A", "B", *choices[2:]] if pair else choices,

@@ -218,7 +218,14 @@ def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path) -> None:
     assert "jurist review JUDGE ROWS" in gone.err
     ok(*command, "--gold", "moved.jsonl", "--output", "b.json")
     assert {path.name for path in tmp_path.glob("b.*")} == {"b.json", "b.xml"}
-    assert cli(*command, "--gold", "moved.jsonl", "--output", "c.csv", "--top", 0).code == 2
+    for wrong in (
+        ("c.csv", "--top", 0),
+        ("tasks.txt",),
+        ("a.csv",),
+        ("c.jsonl", "--host", "0.0.0.0"),
+        ("c.jsonl", "--rater", "a,resolved"),
+    ):
+        assert cli(*command, "--gold", "moved.jsonl", "--output", *wrong).code == 2
 
 
 def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
@@ -238,20 +245,6 @@ def test_a_real_run_is_read(tmp_path: Path) -> None:
     ok(*argv, "--output", "run.jsonl")
     judged = read_judged("run.jsonl", FECT)
     assert [(line.between, sum(line.votes[0].values())) for line in judged] == [(0.5, 3)] * 4
-
-
-def test_the_sheet_command_from_rows_to_gold(tmp_path: Path) -> None:
-    write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
-    done = ok("review", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
-    assert "2 units of 2 cases written to ann.csv" in done.out
-    assert "jurist gold import fect rows.jsonl ann.csv --merge reviewed" in done.err
-    again = cli("review", "fect", "rows.jsonl", "--output", "ann.csv")
-    assert (again.code, "may hold labels" in again.err) == (2, True)
-    ok("review", "fect", "rows.jsonl", "--output", "all.csv", "--all")
-    assert len(lines_of(tmp_path / "all.csv")) == 3
-    assert cli("review", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
-    ok("review", "fect", "rows.jsonl", "--output", "t.json")
-    assert (tmp_path / "t.xml").is_file()
 
 
 def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
