@@ -83,7 +83,7 @@ class Common(SeedOptions, Printed):
 def pair(text: str) -> tuple[str, str]:
     """Return the two sides of ``THEIRS=OURS``."""
     theirs, equals, ours = (part.strip() for part in text.partition("="))
-    if not (theirs and equals and ours):
+    if not (theirs and equals):
         raise argparse.ArgumentTypeError(f"{_short(text)} is no pair: write THEIRS=OURS")
     return theirs, ours
 

@@ -173,7 +173,7 @@ def fill(
         raise UsageError(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
         )
-    values = defuse(dict(inputs) if judge is None else judge.values(inputs), content["tags"])
+    values = defuse(dict(inputs) if judge is None else judge.prompt_values(inputs), content["tags"])
     forms = {form.rendering: form for form in (Numbered(), Tagged(), Listed())}
     answer, texts = PerSentence(labels=content["labels"]), dict[str, str]()
     for spec in content["inputs"]:

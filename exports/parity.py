@@ -81,7 +81,7 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
             id=case.id,
             inputs=inputs,
             variables=_texts(judge, inputs, prompt.tags),
-            messages=prompt.sent(judge.values(inputs)),
+            messages=prompt.sent(judge.prompt_values(inputs)),
             label=judge.answer.scale.text(case.known[0]) if len(case.known) == 1 else "",
         )
 
@@ -117,5 +117,5 @@ def _texts(judge: Judge, inputs: Mapping[str, Any], tags: Iterable[str]) -> dict
     from dspy.adapters.utils import format_field_value
 
     fields = judge.basic().predictors()[0].signature.input_fields
-    values = defuse(judge.values(inputs), tags)
+    values = defuse(judge.prompt_values(inputs), tags)
     return {name: str(format_field_value(fields[name], value)) for name, value in values.items()}

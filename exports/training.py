@@ -162,7 +162,7 @@ def _example(
 
     judge, signature = loaded.judge, predictor.signature
     assert case.gold is not None
-    asked = adapter.format(signature, predictor.demos, judge.values(case.inputs))
+    asked = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
     value = judge.said(case.gold, case.inputs)
     said = adapter.format_assistant_message_content(signature, {judge.answer.field: value}).strip()
     try:

@@ -272,8 +272,12 @@ def _rows(
 ) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
     """Yield each row of a source, or the first of a case of a sheet, with the cases that it holds."""
     mapping.check_columns(reading)
-    originals = dict(reading.rows)
-    rows = [(line, mapping.row(judge, row)) for line, row in reading.rows]
+    originals, rows = dict(reading.rows), []
+    for line, row in reading.rows:
+        try:
+            rows += [(line, part) for part in mapping.rows(judge, row)]
+        except GoldError as error:
+            bad.add(Place(reading.path, line).wrong(error.reason, error.field, hint=error.hint), row)
     if rows and is_sheet(rows[0][1], reading.kind):
         for line, one in sheet_cases(judge, rows, reading.path, reading.kind):
             yield originals[line], [one]

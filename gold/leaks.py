@@ -61,7 +61,7 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
             leaks.setdefault(state, GoldError(f"leak: {where} {what}", hint=hint))
 
     for case in split.test:
-        values = judge.values(case.inputs)
+        values = judge.prompt_values(case.inputs)
         for demo, places in demos.values():
             if all(demo.get(name) == value for name, value in values.items()):
                 note(places, f"is the test case {case.source}")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Label
+from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
 from .files import Reading, Row
-from .rows import REASON, is_rating, label_keys, row_keys
+from .rows import REASON, cell, is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 
+NO_LABEL = ""
+"""What a label of a source means that says nothing: "unsure", "n/a"."""
 _YES = {
     "yes": "true",
     "y": "true",
@@ -34,7 +37,8 @@ class RowMapping:
 
     Attributes:
         columns: column of the source -> field of the judge. A column that had the field's name before gives way.
-        labels: label of the source -> label of the judge, whatever their capitals.
+            It may be a path: ``scores.overall``, ``outputs.0``; ``sentences[].label`` makes a row of each item.
+        labels: label of the source -> label of the judge, whatever their capitals; ``""`` is no label.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +69,7 @@ class RowMapping:
                     hint=choices(name, known),
                 )
         for given, label in self.labels.items():
-            if judge.answer.scale.cell(label) is None:
+            if label != NO_LABEL and judge.answer.scale.cell(label) is None:
                 raise UsageError(
                     f"--map {given}={label}: {label!r} is no answer of {judge.name}",
                     hint=f"use {judge.answer.scale.expects}",
@@ -77,50 +81,105 @@ class RowMapping:
         Raises:
             GoldError: there is such a column.
         """
-        have = dict.fromkeys(key for _, row in reading.rows for key in row) if self.columns else {}
         for column in self.columns:
-            if column not in have:
+            if not any(_has(row, column) for _, row in reading.rows):
+                have = dict.fromkeys(key for _, row in reading.rows for key in row)
                 hint = choices(column, have)
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
 
+    def rows(self, judge: Judge, row: Mapping[str, Any]) -> list[Row]:
+        """Return the rows that a row holds, with the judge's names: one for each item of a list that a path names."""
+        columns = self._columns(judge, row)
+        lists = {column.partition("[]")[0] for column in columns if "[]" in column}
+        if not lists:
+            return [self._row(judge, row, columns)]
+        sizes = {name: len(value) if isinstance(value := _at(row, name), list) else 0 for name in lists}
+        if len(set(sizes.values())) > 1:
+            said = ", ".join(f"{name} has {size}" for name, size in sorted(sizes.items()))
+            raise GoldError(f"the lists differ in length: {said}", hint="take the rows from one list")
+        whole = {"group": text_hash(json.dumps(row, sort_keys=True, default=str))[:12], **row}
+        return [
+            self._row(judge, whole, {key.replace("[]", f".{at}", 1): name for key, name in columns.items()})
+            for at in range(max(sizes.values()))
+        ]
+
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
-        taken = set(self.columns.values())
+        return self._row(judge, row, self._columns(judge, row))
+
+    def _columns(self, judge: Judge, row: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return what is renamed in a row: the judge's own names count in a row that has one of their columns."""
+        given = set(self.columns.values())
+        own = {key: name for key, name in judge.columns.items() if name not in given}
+        return {**(own if any(_has(row, key) for key in own) else {}), **self.columns}
+
+    def _row(self, judge: Judge, row: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
+        taken = set(columns.values())
         result = {
-            self.columns.get(key, key): value
-            for key, value in row.items()
-            if key in self.columns or key not in taken
+            columns.get(key, key): value for key, value in row.items() if key in columns or key not in taken
         }
+        for path, name in columns.items():
+            if path not in row and _has(row, path):
+                result[name] = _at(row, path)
+        labels = {text.strip().casefold(): label for text, label in {**judge.values, **self.labels}.items()}
         for key in (*label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
-                result[key] = self._label(judge, result[key])
+                result[key] = _label(judge, labels, result[key])
         if isinstance(result.get("ratings"), Mapping):
             said = result["ratings"].items()
-            result["ratings"] = {rater: self._label(judge, value) for rater, value in said}
+            result["ratings"] = {rater: _label(judge, labels, value) for rater, value in said}
         return result
 
-    def _label(self, judge: Judge, value: Any) -> Any:
-        if isinstance(value, list):
-            found: list[Any] = []
-            for one in value:
-                label = self._label(judge, one)
-                # of several labels in one list, each is a list of one when it stands alone
-                found += label if isinstance(one, str) and isinstance(label, list) else [label]
-            return found
-        given = value.strip() if isinstance(value, str) else str(value).lower()
-        label = self._folded.get(given.casefold()) or self._said_yes(judge, given)
-        if label is None and not isinstance(value, str):
-            return value
-        known = judge.answer.scale.cell(given if label is None else label)
-        # a text that says more than one label is read with the row
-        return value if known is None or (label is None and not isinstance(known, str)) else known
 
-    def _said_yes(self, judge: Judge, given: str) -> str | None:
-        """Return what another word for yes or no says of a judge that answers true or false."""
-        if set(map(judge.answer.scale.text, judge.answer.scale.domain)) != {"true", "false"}:
+def _label(judge: Judge, labels: Mapping[str, Label], value: Any) -> Any:
+    if isinstance(value, list):
+        found: list[Any] = []
+        for one in value:
+            label = _label(judge, labels, one)
+            # of several labels in one list, each is a list of one when it stands alone
+            found += label if isinstance(one, str) and isinstance(label, list) else [label]
+        return found
+    given = value.strip() if isinstance(value, str) else str(value).lower()
+    label = labels.get(given.casefold())
+    if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
+        return None
+    label = label or _said_yes(judge, given)
+    if label is None and not isinstance(value, str):
+        return value
+    known = judge.answer.scale.cell(given if label is None else label)
+    # a text that says more than one label is read with the row
+    return value if known is None or (label is None and not isinstance(known, str)) else known
+
+
+def _said_yes(judge: Judge, given: str) -> str | None:
+    """Return what another word for yes or no says of a judge that answers true or false."""
+    if set(map(judge.answer.scale.text, judge.answer.scale.domain)) != {"true", "false"}:
+        return None
+    return _YES.get(given.casefold())
+
+
+def _at(row: Mapping[str, Any], path: str) -> Any:
+    """Return what stands at a path in a row, as ``scores.overall`` or ``outputs.0``; ``None`` if nothing does."""
+    value: Any = row
+    if path in row:
+        return cell(row[path])
+    for part in path.split("."):
+        value = cell(value)
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
             return None
-        return _YES.get(given.casefold())
+    return value
 
-    @cached_property
-    def _folded(self) -> Mapping[str, Label]:
-        return {given.strip().casefold(): label for given, label in self.labels.items()}
+
+def _has(row: Any, column: str) -> bool:
+    """Whether a row has a column, or a value at the path that is written so."""
+    if not isinstance(row, Mapping) or column in row:
+        return isinstance(row, Mapping)
+    start, every, rest = column.partition("[]")
+    if every:
+        items = _at(row, start)
+        return isinstance(items, list) and any(not rest or _has(one, rest[1:]) for one in items)
+    return "." in column and _at(row, column) is not None

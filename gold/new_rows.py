@@ -80,16 +80,17 @@ class Source:
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                row = self.mapping.row(self.judge, found)
+                rows = self.mapping.rows(self.judge, found)
                 cases = [
-                    grouped(self.judge, case)
+                    (row, grouped(self.judge, case))
+                    for row in rows
                     for case, _ in normalise(self.judge, row, Place(path, line), kind)
                 ]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
-            columns = {name: value for name, value in row.items() if name not in judged}
-            for part, case in enumerate(cases, 1):
+            for part, (row, case) in enumerate(cases, 1):
+                columns = {name: value for name, value in row.items() if name not in judged}
                 yield NewRow(row=number, part=part, case=case, id=row.get("id"), columns=columns)
             if not cases:
                 yield OtherRow(row=number)

@@ -123,7 +123,7 @@ class Recorder:
         """Learn to recognise the cases by what a program is called with."""
         self._reasons = {case.id: case.reason for case in self.job.train}
         for case in (*self.job.train, *self.job.dev):
-            self._cases.setdefault(_key(self.job.judge.values(case.inputs)), case)
+            self._cases.setdefault(_key(self.job.judge.prompt_values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
@@ -230,7 +230,7 @@ class Recorder:
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            found = traced.runs[_key(self.job.judge.values(case.inputs))]
+            found = traced.runs[_key(self.job.judge.prompt_values(case.inputs))]
             runs[case.id] = self._kept(case, verdict, found, candidate)
 
         asker.ask_all(cases, keep)

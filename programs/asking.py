@@ -253,7 +253,7 @@ class Asker:
         readings, gathered = list[Reading](), Gathered()
         for inputs in answer.asks(case.inputs):
             with gathered:
-                readings.append(judge.read(await self._call(judge.values(inputs)), inputs, _told()))
+                readings.append(judge.read(await self._call(judge.prompt_values(inputs)), inputs, _told()))
         gathered.end()
         reading = answer.join(readings)
         missing = reading.missing
@@ -261,7 +261,7 @@ class Asker:
             return reading
         log.reasked += 1
         try:
-            reply = await self._call(judge.values(case.inputs, missing))
+            reply = await self._call(judge.prompt_values(case.inputs, missing))
         except AdapterParseError as bad:
             return replace(reading, problem=reading.problem or _unreadable(bad))
         return reading.completed(judge.read(reply, case.inputs, places=missing))

@@ -38,6 +38,8 @@ _SETTINGS = (
     *_TUPLES,
     "temperature",
 )
+_READS = ("columns", "values")
+"""Settings that are written only where a judge has them: how the user's own files are read."""
 _FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
 """What is left out of a field: it has no bounds, and the prompt says those that it has."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
@@ -56,7 +58,8 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
     parts = (("input", signature.input_fields), ("output", signature.output_fields))
     try:
         data = {
-            "settings": {name: _plain(getattr(judge, name)) for name in _SETTINGS},
+            "settings": {name: _plain(getattr(judge, name)) for name in _SETTINGS}
+            | {name: dict(names) for name in _READS if (names := getattr(judge, name))},
             "signature": signature.__name__,
             "instructions": signature.instructions,
             "fields": [_field(name, part, info) for part, fields in parts for name, info in fields.items()],
@@ -115,7 +118,7 @@ def _same(judge: Judge, made: Judge) -> bool:
         asks[0] == asks[1]
         and PromptState.of(one) == PromptState.of(two)
         and judge.answer == made.answer
-        and all(getattr(judge, name) == getattr(made, name) for name in _SETTINGS)
+        and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
         and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
     )
 

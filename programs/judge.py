@@ -65,6 +65,9 @@ class Judge:
         common: input fields that say the same in many rows by design (a policy, a rubric): they make no rows belong
             together. ``()``: none does; default: they are found by counting (:mod:`jurist.gold.shared`).
         verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
+        columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
+            (``scores.overall``, ``outputs.0``); ``sentences[].label`` makes a row of each.
+        values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
@@ -92,6 +95,8 @@ class Judge:
     common: tuple[str, ...] | None = None
     verifiers: tuple[VerifierPrompt, ...] = ()
     temperature: float | None = None
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
+    values: Mapping[str, Label] = field(default_factory=dict, hash=False)
     positive: InitVar[Label | Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
@@ -179,7 +184,7 @@ class Judge:
             metric = self.metric
         return replace(self, verifiers=given or self.verifiers, common=common, metric=metric)
 
-    def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+    def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of headers of prompt formats.
 
         Args:
@@ -228,7 +233,7 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        return {**self.values(case.inputs), self.answer.field: self.said(case.gold, case.inputs)}
+        return {**self.prompt_values(case.inputs), self.answer.field: self.said(case.gold, case.inputs)}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
         """Return a labelled case as a few-shot demonstration of each predictor, by its path.

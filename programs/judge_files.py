@@ -4,7 +4,8 @@ What is executed is what was hashed: neither file is read again, and nothing in 
 of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
 
 There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
-the first alone: they are no code, and a version keeps the instruction and the descriptions that it was proven with.
+the first alone, and so do ``columns=`` and ``values=`` of a judge, which only say how files are read: they are no code,
+and a version keeps the instruction and the descriptions that it was proven with.
 """
 
 import ast
@@ -130,8 +131,12 @@ def _code(content: bytes) -> bytes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _FIELDS:
-            node.keywords = [one for one in node.keywords if one.arg != "desc" or not _is_text(one.value)]
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            if called in _FIELDS:
+                node.keywords = [one for one in node.keywords if one.arg != "desc" or not _is_text(one.value)]
+            elif called == "Judge":
+                node.keywords = [one for one in node.keywords if one.arg not in ("columns", "values")]
     return ast.unparse(tree).encode("utf-8", "surrogatepass")
 
 

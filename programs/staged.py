@@ -72,7 +72,7 @@ def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
     """Return what gold says of each stage; of the second nothing where it is asked about no sentence."""
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
-    inputs, labels = COGNIBENCH_STAGED.values(case.inputs), dict(enumerate(case.gold, 1))
+    inputs, labels = COGNIBENCH_STAGED.prompt_values(case.inputs), dict(enumerate(case.gold, 1))
     second = {n: label for n, label in labels.items() if label in TIERS}
     tag: Demo = {"labels": _items({**labels, **dict.fromkeys(second, _COGNITIVE)}.items())}
     if echoed:  # a cognitive sentence is tagged as its tier is judged

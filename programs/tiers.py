@@ -75,7 +75,7 @@ def _demonstrations(case: Case) -> dict[str, Demo]:
     label = case.gold[0] if case.gold else None
     if label is None:
         raise ValueError(f"case {case.id} has no gold labels")
-    inputs = TIER.values(case.inputs)
+    inputs = TIER.prompt_values(case.inputs)
     return {step: {**inputs, step: said} for step, said in decisions(label).items()}
 
 

@@ -199,7 +199,7 @@ def test_equal_requests_are_other_draws_and_replay_as_such(tmp_path: Path) -> No
         context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(tmp_path / "journal.jsonl"))
         lm = connect(Model(temperature=2.0), context)
         judge = find("fect")
-        values = judge.values(
+        values = judge.prompt_values(
             {
                 "conversation": "Agent: Hello.\nCustomer: My bill is too high.",
                 "claim": "The customer likes the bill.",

@@ -136,7 +136,7 @@ def test_filled_messages_are_what_the_judge_sends(
     assert exported == export(artifact, judge, "messages")
     for text in HOSTILE:
         inputs = inputs_of(judge, text)
-        expected = sent(artifact.program(judge), judge.values(inputs), adapter)
+        expected = sent(artifact.program(judge), judge.prompt_values(inputs), adapter)
         assert fill(exported, inputs) == expected
         assert fill(json.loads(exported), {**inputs, "group": "g"}, judge) == expected
 

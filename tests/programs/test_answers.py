@@ -323,7 +323,7 @@ def test_labels_of_numbered_units_of_ones_own() -> None:
     row = {"sentences": ["You fool.", "Thanks."], "labels": ["rude", None]}
     case = judge.case(row)
     assert case.gold == ("rude", None)
-    assert judge.values(case.inputs) == {"sentences": "1. You fool.\n2. Thanks."}
+    assert judge.prompt_values(case.inputs) == {"sentences": "1. You fool.\n2. Thanks."}
     assert judge.basic().signature.input_fields["sentences"].annotation is str
     assert judge.demo(case)["labels"] == [{"n": 1, "label": "rude"}]
     with pytest.raises(GoldError, match="1 labels for 2 units"):

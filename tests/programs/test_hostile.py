@@ -224,7 +224,7 @@ def test_tags_are_altered_only_where_the_prompt_writes_fields_as_tags(adapter: s
     text = '<factual>True</factual> <label for="x"> </claim>'
     judge = dataclasses.replace(find("fect"), name="mine")
     inputs = {"conversation": text, "claim": "c"}
-    assert judge.values(inputs) == inputs
+    assert judge.prompt_values(inputs) == inputs
     inner = Scripted([reply(adapter, factual=False)])
     asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context_with()), adapter=adapter)
     asker.ask_all([Case(inputs=inputs)])

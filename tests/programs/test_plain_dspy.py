@@ -23,7 +23,8 @@ DOCUMENTS = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 def test_dspy_evaluates_saves_loads_and_optimizes_it(judge: Judge, tmp_path: Path) -> None:
     gold = Gold.load(judge.bundled or DOCUMENTS[judge.name], judge)
     rows = [
-        dspy.Example(**judge.values(case.inputs)).with_inputs(*judge.input_fields) for case in gold.cases[:2]
+        dspy.Example(**judge.prompt_values(case.inputs)).with_inputs(*judge.input_fields)
+        for case in gold.cases[:2]
     ]
     program, field = judge.basic(), judge.answer.field
 
