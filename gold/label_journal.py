@@ -35,6 +35,11 @@ class Label:
     skipped: bool = False  # the rater left it for later
 
     @property
+    def place(self) -> str:
+        """The unit, by its case and its number."""
+        return f"{self.case}:{self.unit + 1}"
+
+    @property
     def key(self) -> tuple[str, int, str]:
         """Of the labels with the same one the last counts."""
         return self.case, self.unit, self.rater
@@ -119,10 +124,10 @@ class LabelJournal:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
             self._count(label, request, undo=undo)
 
-    def undo(self, rater: str, request: str = "", among: Container[tuple[str, int]] | None = None) -> None:
+    def undo(self, rater: str, request: str = "", among: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
         with self._guard:
-            mine = [one for one in self._histories[rater] if among is None or (one.case, one.unit) in among]
+            mine = [one for one in self._histories[rater] if among is None or one.place in among]
             if mine:
                 *before, last = mine
                 same = (one for one in reversed(before) if one.key == last.key)

@@ -45,8 +45,9 @@ class Review:
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _places(self) -> dict[tuple[str, int], int]:
-        return {(line.case.id, line.unit): place for place, line in enumerate(self.lines)}
+    def _units(self) -> dict[str, SheetLine]:
+        # by names that stay: a page may be older than the order of the units
+        return {f"{line.case.id}:{line.unit + 1}": line for line in self.lines}
 
     def _names(self, line: SheetLine, rater: str) -> dict[str, str]:
         """Return the labels of a pair as the page calls them: which of the two is A is drawn for each rater and row."""
@@ -61,16 +62,17 @@ class Review:
 
         answer, units = self.gold.judge.answer, []
         pair, choices = answer.unit_fields[1:] and answer.unit_fields, list(answer.scale.choices)
-        for line in self.lines:
+        for name, line in self._units.items():
             inputs, texts = line.case.inputs, answer.units(line.case.inputs)
             unit = {
+                "unit": name,
                 "text": "" if pair else texts[line.unit],
                 "of": [line.unit + 1, len(texts)],
-                "inputs": [[name, text_of(value)] for name, value in inputs.items() if name not in pair],
+                "inputs": [[key, text_of(value)] for key, value in inputs.items() if key not in pair],
             }
             if pair:
                 sides = zip(self._names(line, rater).values(), pair, strict=True)
-                unit["pair"] = [text_of(inputs[name]) for _, name in sorted(sides)]
+                unit["pair"] = [text_of(inputs[key]) for _, key in sorted(sides)]
             units.append(unit)
         about = {
             "judge": self.gold.judge.name,
@@ -89,28 +91,27 @@ class Review:
         """Return what a rater said, in order, and how far all agree; who settles differences sees who said what."""
 
         def step(one: Label) -> dict[str, Any]:
-            place = self._places[one.case, one.unit]
-            label = self._names(self.lines[place], rater).get(one.label, one.label)
+            label = self._names(self._units[one.place], rater).get(one.label, one.label)
             more = {"category": one.category, "reason": one.reason, "skipped": one.skipped}
-            return {"rater": one.rater, "place": place, "label": label, **more}
+            return {"rater": one.rater, "unit": one.place, "label": label, **more}
 
-        history = [step(one) for one in self.journal.history(rater) if (one.case, one.unit) in self._places]
-        differing: dict[int, Any] = {}
-        for labels in self.differing().values() if rater == RESOLVED else ():
+        history = [step(one) for one in self.journal.history(rater) if one.place in self._units]
+        differing: dict[str, Any] = {}
+        for unit, labels in self.differing().items() if rater == RESOLVED else ():
             said = [step(one) for one in labels if one.rater != RESOLVED]
-            place = said[0]["place"]
-            case, unit, gold = self.lines[place].case, self.lines[place].unit, ""
-            if len(said) < len(labels) and case.gold and case.gold[unit] is not None:  # it is resolved
-                gold = self.gold.judge.answer.scale.text(case.gold[unit])
-            differing[place] = {"labels": said, "gold": self._names(self.lines[place], rater).get(gold, gold)}
+            line, gold = self._units[unit], ""
+            own = line.case.gold[line.unit] if line.case.gold else None
+            if len(said) < len(labels) and own is not None:  # it is resolved
+                gold = self.gold.judge.answer.scale.text(own)
+            differing[unit] = {"labels": said, "gold": self._names(line, rater).get(gold, gold)}
         return {"history": history, "agreement": self.agreement(), "differing": differing}
 
-    def differing(self) -> dict[tuple[str, int], list[Label]]:
+    def differing(self) -> dict[str, list[Label]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
-        every: dict[tuple[str, int], list[Label]] = {unit: [] for unit in self._places}
+        every: dict[str, list[Label]] = {unit: [] for unit in self._units}
         for one in self.journal.labels():
-            if one.label and (one.case, one.unit) in every:
-                every[one.case, one.unit].append(one)
+            if one.label and one.place in every:
+                every[one.place].append(one)
         value = self.gold.judge.answer.scale.cell
         values = {
             unit: {str(value(one.label)) for one in labels if one.rater != RESOLVED}
@@ -121,17 +122,17 @@ class Review:
     def save(self, sent: Any, rater: str | None = None) -> None:
         """Keep one label, or undo one; ``rater`` is whose token was shown."""
         step = sent if isinstance(sent, Mapping) else {}
-        place, label, category, reason = (step.get(key) for key in ("place", "label", "category", "reason"))
+        unit, label, category, reason = (step.get(key) for key in ("unit", "label", "category", "reason"))
         name, request = step.get("rater") if rater is None else rater, step.get("request", "")
         if not (isinstance(name, str) and RATER_NAME.fullmatch(name)):
             raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
         if not (isinstance(request, str) and isinstance(reason or "", str)):
             raise GoldError("a reason is a text")
         if step.get("undo"):
-            return self.journal.undo(name, request, self._places)
-        if not (isinstance(place, int) and 0 <= place < len(self.lines)):
+            return self.journal.undo(name, request, self._units)
+        line = self._units.get(str(unit))
+        if line is None:
             raise GoldError("there is no such unit")
-        line = self.lines[place]
         label = {shown: label for label, shown in self._names(line, name).items()}.get(str(label), label)
         if not isinstance(label, str) or (label and self.gold.judge.answer.scale.cell(label) is None):
             raise GoldError(f"it is not {self.gold.judge.answer.scale.expects}")

@@ -20,7 +20,7 @@
   const ask = (path, more = {}) => fetch(path, { ...more,
     headers: { "content-type": "application/json", "x-jurist": "review", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
 
-  let about, data, server = [], own = {}, past = [], told = {}, at = 0, filter = "all", shown = LISTED;
+  let about, data, places, server = [], own = {}, past = [], told = {}, at = 0, filter = "all", shown = LISTED;
   let queue = [], sending = false, busy = false, refused = false, changes = 0, explaining = false;
   const key = (name) => `jurist review ${about.judge} ${about.file} ${resolving ? "resolve" : about.fixed ? about.rater : ""} ${name}`;
   const read = (name, otherwise) => JSON.parse(localStorage.getItem(key(name)) ?? "null") ?? otherwise;
@@ -36,9 +36,9 @@
   const follow = (steps, step) => { if (step.undo) steps.pop(); else steps.push(step); };
   const rebuild = () => {
     past = [...server];
-    for (const step of queue) if (step.rater === rater.value) follow(past, step);
+    for (const step of queue) if (step.rater === rater.value && (step.undo || places.has(step.unit))) follow(past, step);
     own = {};
-    for (const step of past) own[step.place] = step;
+    for (const step of past) own[places.get(step.unit)] = step;
   };
 
   // One after the other, in order; what the server cannot take now is sent again, also by the next visit.
@@ -77,7 +77,7 @@
     const found = await answer.json();
     if (changes !== before) return;
     server = found.history;
-    told = found.differing;
+    told = Object.fromEntries(Object.entries(found.differing).map(([one, said]) => [places.get(one), said]));
     rebuild();
     find("#agreement").textContent = found.agreement;
   };
@@ -93,7 +93,7 @@
     const request = [...crypto.getRandomValues(new Uint8Array(9))].map((one) => one.toString(16).padStart(2, "0")).join("");
     const { label: now, category, reason: why, skipped } = label(at);
     write("rater", rater.value);
-    queue.push({ request, place: at, rater: rater.value, label: now, category, reason: why, skipped, ...change });
+    queue.push({ request, unit: data.units[at].unit, rater: rater.value, label: now, category, reason: why, skipped, ...change });
     write("queue", queue);
     changes += 1;
     rebuild();
@@ -128,7 +128,7 @@
 
   const undo = () => {
     if (!past.length) { say("there is nothing to undo"); return; }
-    show(past[past.length - 1].place);
+    show(places.get(past[past.length - 1].unit));
     step({ undo: true });
   };
 
@@ -153,7 +153,7 @@
     find("#skip").setAttribute("aria-pressed", String(skipped));
     const field = find(".choices input"), draft = read("draft", {});
     if (field && document.activeElement !== field) field.value = said;
-    if (document.activeElement !== reason) reason.value = draft.place === at ? draft.text : why;
+    if (document.activeElement !== reason) reason.value = draft.unit === data.units[at].unit ? draft.text : why;
     const places = data.units.map((_, place) => place), all = resolving ? Object.keys(told).length : data.units.length;
     const done = places.filter((place) => has(place) && (!resolving || place in told)).length;
     find("#progress").max = Math.max(1, all);
@@ -210,7 +210,7 @@
       ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
     unit.scrollTop = 0;
     find("#now").textContent = `${at + 1} of ${data.units.length}: ${text(one.text || one.pair[0]).slice(0, SPOKEN)}`;
-    write("at", at);
+    write("at", one.unit);
     pressed();
   };
 
@@ -228,6 +228,7 @@
     about = work.about;
     const bytes = Uint8Array.from(atob(work.units), (letter) => letter.charCodeAt(0));
     data = JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+    places = new Map(data.units.map((one, place) => [one.unit, place]));
     find(".guideline").innerHTML = work.guideline;  // rendered from Markdown without HTML; the page's policy lets no script in
     return true;
   };
@@ -237,7 +238,7 @@
     await send();
     try { await load(); } catch { say("the server does not answer", true); }
     if (resolving) filter = "disagreeing";
-    const last = read("at", 0);
+    const last = places.get(read("at", "")) ?? 0;
     show(last);
     if (resolving && !filters.disagreeing(last)) open();
     rater.disabled = false;
@@ -265,7 +266,7 @@
   const acts = { "#undo": undo, "#clear": () => choose(""), "#skip": skip, "#back": () => move(-1), "#next": () => move(1), "#open": open, "#all": () => list(),
     "#longer": () => { shown += LISTED; listed(); } };
   for (const [selector, act] of Object.entries(acts)) find(selector).addEventListener("click", () => { if (!hurried()) act(); });
-  reason.addEventListener("input", () => write("draft", { place: at, text: reason.value }));
+  reason.addEventListener("input", () => write("draft", { unit: data.units[at].unit, text: reason.value }));
   reason.addEventListener("change", explain);
   rater.addEventListener("change", async () => { write("rater", rater.value); wait(true); if (await enter()) await visit(); });
 

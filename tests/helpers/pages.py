@@ -8,7 +8,9 @@ the block out.
 
 import ast
 import asyncio
+import base64
 import csv
+import gzip
 import inspect
 import json
 import os
@@ -182,9 +184,12 @@ def _review(argv: list[str]) -> str:
     process = subprocess.Popen(
         [sys.executable, "-m", "jurist", *argv, "--port", str(port)], stderr=subprocess.PIPE, text=True
     )
-    choices = json.loads(_get(f"{url}work?rater=ann", process))["about"]["choices"]
+    work = json.loads(_get(f"{url}work?rater=ann", process))
+    units = json.loads(gzip.decompress(base64.b64decode(work["units"])))["units"]
+    choices = work["about"]["choices"]
     for place in range(_LABELLED):
-        label = {"place": place, "rater": "ann", "label": choices[place % len(choices)], "category": ""}
+        unit, said = units[place]["unit"], choices[place % len(choices)]
+        label = {"unit": unit, "rater": "ann", "label": said, "category": ""}
         asked = urllib.request.Request(
             f"{url}labels", json.dumps(label).encode(), {"x-jurist": "review"}, method="POST"
         )
