@@ -67,7 +67,6 @@ class LabelJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._guard = threading.RLock()
-        self._labels: dict[tuple[str, int, str], Label] = {}  # what counts
         self._histories: defaultdict[str, list[Label]] = defaultdict(list)  # by rater, what was not undone
         self._cases: set[str] = set()
         self._requests: set[str] = set()
@@ -97,7 +96,6 @@ class LabelJournal:
                 del history[place]
         else:
             history.append(label)
-        self._labels[label.key] = label
         self._cases.add(label.case)
         self._requests.add(request)
 
@@ -142,4 +140,5 @@ class LabelJournal:
     def labels(self) -> Sequence[Label]:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""
         with self._guard:
-            return [one for one in self._labels.values() if one.label or one.category]
+            last = {one.key: one for history in self._histories.values() for one in history}
+        return [one for one in last.values() if one.label or one.category]

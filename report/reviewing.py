@@ -109,14 +109,12 @@ class Review:
     def differing(self) -> dict[str, list[Label]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
         every: dict[str, list[Label]] = {unit: [] for unit in self._units}
+        values: dict[str, set[str]] = {unit: set() for unit in self._units}
         for one in self.journal.labels():
             if one.label and one.place in every:
                 every[one.place].append(one)
-        value = self.gold.judge.answer.scale.cell
-        values = {
-            unit: {str(value(one.label)) for one in labels if one.rater != RESOLVED}
-            for unit, labels in every.items()
-        }
+                value = str(self.gold.judge.answer.scale.cell(one.label))
+                values[one.place] |= {value} if one.rater != RESOLVED else set()
         return {unit: labels for unit, labels in every.items() if len(values[unit]) > 1}
 
     def save(self, sent: Any, rater: str | None = None) -> None:
