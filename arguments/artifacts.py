@@ -1,11 +1,13 @@
 """What ``artifacts`` with its actions and ``report`` take."""
 
-from .groups import Limits, Printed, Resume, Transport, name, some_gold
+from .groups import Details, Limits, Printed, Resume, Transport, name, some_gold
 from .options import flag, option, positional
 
 
 class ListOptions(Printed, command="artifacts list", does="artifacts.list_"):
-    """All artifacts."""
+    """All artifacts, or the versions of a judge: what each came from, how, and what was decided."""
+
+    judge: str | None = positional("JUDGE", "default: all of them", nargs="?")
 
 
 class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
@@ -19,10 +21,9 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
     """
 
     artifact: str = positional("JUDGE[@VERSION]")
-    history: bool = flag("every candidate that was tried, and score against calls")
+    history: bool = flag("every candidate that was tried, and the front of cost and score")
     prompt: bool = flag("the prompt alone")
     diff: bool = flag("what compiling changed in the basic prompt")
-    confusion: bool = flag("what people said against what both prompts said, on the sealed test")
     plot: str | None = option("F.svg|F.png", "write a plot of score against calls")
 
 
@@ -58,12 +59,6 @@ class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"
     artifact: str | None = positional("JUDGE[@VERSION]", "default: all of them", nargs="?")
 
 
-class LineageOptions(Printed, command="artifacts lineage", does="artifacts.lineage"):
-    """The versions of a judge: what each came from, how, and what was decided."""
-
-    judge: str = positional("JUDGE")
-
-
 class PackOptions(Printed, command="artifacts pack", does="artifacts.pack_"):
     """Write one artifact as one file."""
 
@@ -79,7 +74,7 @@ class UnpackOptions(Printed, command="artifacts unpack", does="artifacts.unpack_
     file: str = positional("FILE")
 
 
-class AgainOptions(Transport, Limits, Resume, Printed):
+class AgainOptions(Transport, Limits, Resume, Printed, Details):
     """What a new version without a search takes, beside the version."""
 
     gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")

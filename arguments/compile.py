@@ -5,6 +5,7 @@ from .groups import (
     AllLimits,
     Common,
     Concurrency,
+    Details,
     Endpoint,
     Limits,
     ModelOptions,
@@ -52,6 +53,7 @@ class CompileOptions(
     SplitOptions,
     StrictnessOptions,
     Common,
+    Details,
     command="compile",
     does="compile.run",
     helps={"calls": "hard limit on calls, the proof included (default: 4000)"},
@@ -62,15 +64,11 @@ class CompileOptions(
 
     examples:
       jurist compile cognibench --gold cognibench-mini
-      jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
       jurist compile judge.py:judge --gold support-desk
       jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
       jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
-    The default model, "offline", is a text-overlap scorer, not an LLM, and needs no key and no network.
-    A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
-    and more than 1000 calls or 1 USD, you are asked, or pass --yes. After Ctrl-C or a crash, --resume continues
-    and pays for no answer twice that had arrived.
+    A limit holds for the whole job, the proof included.
     """
 
     judge: str = positional("JUDGE", "a built-in judge, or path/to/file.py:judge")

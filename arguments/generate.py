@@ -70,15 +70,10 @@ class DialogueOptions(GenerateOptions, command="generate dialogue", does="genera
 
     examples:
       jurist generate dialogue --input cognibench-mini --output dialogues.jsonl
-      jurist generate dialogue --input docs/ --output dialogues.jsonl
       jurist generate dialogue --input docs.jsonl --output d.jsonl --turns 2-5 --words 60-150 --topics history,economy
-      jurist generate dialogue --input docs/ --output d.jsonl --model openai/gpt-4.1-mini --max-cost 2
 
-    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files, or
-    the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder. With a real
-    model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked. The
-    default model, "offline", copies sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a
-    crash, --resume continues, pays nothing twice, and ends in the same file.
+    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files,
+    or the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder.
     """
 
 
@@ -91,7 +86,6 @@ class DatasetOptions(
 
     examples:
       jurist generate cognibench-l --input cognibench-mini --output dataset/ --samples 1
-      jurist generate cognibench-l --input docs/ --output dataset/
       jurist generate cognibench-l --input docs/ --output dataset/ --judge cognibench@2 --samples 5 --plots
       jurist generate cognibench-l --input docs.jsonl --output dataset/ --model openai/gpt-4.1-mini \\
         --judge-model openai/gpt-4.1 --max-cost 10
@@ -124,9 +118,6 @@ class ItemsOptions(
       jurist generate quiz.py:generator:basic --input docs/ --output quiz.jsonl --model openai/gpt-4.1-mini
       jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model openai/gpt-4.1-mini \\
         --judge-model openai/gpt-4.1 --max-cost 5
-
-    With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are
-    asked. After Ctrl-C, a limit or a crash, --resume continues, pays nothing twice, and ends in the same file.
     """
 
     input: str = option(
@@ -161,14 +152,12 @@ class AssessOptions(
         --judge-model openai/gpt-4.1 --calibration labels.jsonl --max-cost 5
       jurist assess openai/my-model --api-base http://localhost:8000/v1 --benchmark dialogues.jsonl --json
 
-    With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are
-    asked. A benchmark of jurist generate haluagent, or of C-FAITH's authors, is asked in its formats instead,
-    zero-shot, and gives hallucination rates (C-FAITH, Tables 5 and 6, Figure 5); the judge is then qa-conflict, the
-    calibration its own gold. One of jurist generate faithqa gives the rates of perfect responses and Constraint Scores
-    (FAITHQA, Tables 3, 4 and 9 to 11, Figure 4); the judge is then satisfaction, and nothing is calibrated. --benchmark
-    dialogues are the prompts of the bundled cognibench-mini; a file has rows with "turns" (as jurist generate dialogue
-    writes them) or rows of the cognibench judge. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
-    twice.
+    A benchmark of jurist generate haluagent, or of C-FAITH's authors, is asked in its formats instead, zero-shot,
+    and gives hallucination rates (C-FAITH, Tables 5 and 6, Figure 5); the judge is then qa-conflict, the
+    calibration its own gold. One of jurist generate faithqa gives the rates of perfect responses and Constraint
+    Scores (FAITHQA, Tables 3, 4 and 9 to 11, Figure 4); the judge is then satisfaction, and nothing is calibrated.
+    --benchmark dialogues are the prompts of the bundled cognibench-mini; a file has rows with "turns" (as jurist
+    generate dialogue writes them) or rows of the cognibench judge.
     """
 
     models: tuple[str, ...] = positional(
@@ -227,10 +216,6 @@ class BenchmarkOptions(
       jurist generate faithqa --input docs.jsonl --output benchmark.jsonl --size 20000 --tasks fact,poem
       jurist generate faithqa --input docs/ --output b.jsonl --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1 \\
         --max-cost 5
-
-    With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are
-    asked. The default model, "offline", fills set phrases. It is a text-overlap scorer, not an LLM. After Ctrl-C, a
-    limit or a crash, --resume continues, pays nothing twice, and ends in the same file.
     """
 
     size: int = option("N", "how many queries", 40, type=whole)
@@ -261,10 +246,9 @@ class HaluAgentOptions(
       jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --sample 20
       jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
 
-    FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and single_choice_qa.jsonl in
-    the authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default
-    model, "offline", leaves figures out of sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or
-    a crash, --resume continues, pays nothing twice, and ends in the same files.
+    FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and
+    single_choice_qa.jsonl in the authors' format, verified.jsonl, rejects with their reasons, and CARD.json with
+    acceptance rates.
     """
 
     output: str = option("FOLDER", "the folder to write")

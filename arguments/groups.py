@@ -72,6 +72,17 @@ class SeedOptions(Options):
     seed: int = option("N", "of every random choice", 0, type=_seed)
 
 
+class Details(Form):
+    """How much of a result is printed."""
+
+    verbose: bool = flag("print all tables above the verdict: references, classes, errors, what was spent")
+
+    @property
+    def whole(self) -> bool:
+        """Whether all tables are printed; they always are as Markdown and HTML."""
+        return self.verbose or self.markdown or self.html
+
+
 class Printed(StoreOptions, Form):
     """What every command has that prints what it finds in a store."""
 
@@ -183,7 +194,9 @@ class VerifierOptions(Options):
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for them")
 
 
-_MODEL = '"offline" (default), or a DSPy model string such as openai/gpt-4.1-mini'
+_MODEL = (
+    '"offline" (default; a text-overlap scorer, not an LLM), or a DSPy model string as openai/gpt-4.1-mini'
+)
 
 
 class ModelOptions(Endpoint, Transport):
@@ -238,13 +251,17 @@ class AllLimits(HardLimits):
 class Limits(HardLimits):
     """The same, and whether to ask before much is spent."""
 
-    yes: bool = flag("do not ask before more than 1000 calls to a real model or more than 1 USD")
+    yes: bool = flag(
+        "do not ask, after the estimate, before more than 1000 calls to a real model or more than 1 USD"
+    )
 
 
 class Resume(Options):
     """What becomes of an unfinished run."""
 
-    resume: bool = flag("continue an unfinished run of the same job", exclusive="unfinished")
+    resume: bool = flag(
+        "after Ctrl-C, a limit or a crash: continue, and pay for nothing twice", exclusive="unfinished"
+    )
     fresh: bool = flag("forget an unfinished run of the same job", exclusive="unfinished")
 
 

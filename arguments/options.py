@@ -79,7 +79,7 @@ class Options:
 
 
 _EVERYDAY = frozenset(
-    "help gold model models api_base input output calls cost yes resume columns labels".split()  # noqa: SIM905
+    "help gold model models api_base input output calls cost yes resume columns labels verbose".split()  # noqa: SIM905
 )
 
 

@@ -74,14 +74,9 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
 
     examples:
       jurist run fect --input claims.jsonl --output verdicts.jsonl
-      jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
       cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
       jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
       jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
-      jurist run fect --input claims.csv --output out.jsonl --canary --on-drift stop
-
-    With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
-    said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
     """
 
     shard: tuple[int, int] | None = option(

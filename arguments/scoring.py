@@ -8,6 +8,7 @@ from .groups import (
     AttackedField,
     Checkpoints,
     Common,
+    Details,
     GoldOptions,
     Limits,
     ModelsOptions,
@@ -25,6 +26,7 @@ from .options import choice, flag, option, positional, repeated
 class CompareOptions(
     ModelsOptions,
     ScoringOptions,
+    Details,
     command="compare",
     does="scoring.compare",
     helps={"calls": "hard limit on calls, over all judges and models"},
@@ -38,10 +40,8 @@ class CompareOptions(
       jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
         --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
 
-    Rows that one of the artifacts was compiled on are left out, and counted. With one repeat the test is exact McNemar
-    on units; with several, a permutation test of the mean metric that exchanges whole conversations. Calls, tokens and
-    cost are estimated before anything is sent. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
-    twice.
+    Rows that one of the artifacts was compiled on are left out, and counted. The tests are permutations that exchange
+    whole groups, such as conversations.
     """
 
     judges: tuple[str, ...] = positional(
@@ -54,21 +54,20 @@ class CompareOptions(
     plot: str | None = option("F.svg", "draw how far scores are from gold (judges of scores)")
 
 
-class EvaluateOptions(AskedOptions, ScoringOptions, command="evaluate JUDGE", does="scoring.evaluate"):
-    """Score one judge on labelled rows: every metric with its 95 % interval, what was not answered, and the worst
-    disagreements to read. Rows that the judge was compiled on are left out, and counted.
+class EvaluateOptions(
+    AskedOptions, ScoringOptions, Details, command="evaluate JUDGE", does="scoring.evaluate"
+):
+    """Score one judge on labelled rows: every metric with its 95 % interval and what was not answered; with --verbose,
+    each class and the worst disagreements. Rows that the judge was compiled on are left out, and counted.
 
     examples:
       jurist evaluate fect:basic --gold fect-mini
       jurist evaluate fect@2 --gold labels.csv --worst 20
       jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
-
-    Calls, tokens and cost are estimated before anything is sent to a real model. After Ctrl-C, a limit or a crash,
-    --resume continues and pays nothing twice.
     """
 
     judge: str = asked_judge()
-    worst: int = option("N", "how many disagreements to print", 5)
+    worst: int = option("N", "how many disagreements --verbose prints", 5)
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -94,14 +93,15 @@ class CriteriaOptions(AttackedField):
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
 
 
-class GateOptions(CriteriaOptions, AskedOptions, ScoringOptions, command="gate", does="scoring.gate"):
+class GateOptions(
+    CriteriaOptions, AskedOptions, ScoringOptions, Details, command="gate", does="scoring.gate"
+):
     """Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and
     not moved by attacks.
 
     examples:
       jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
-      jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
       jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
 
     Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
@@ -133,12 +133,9 @@ class HardenOptions(
     examples:
       jurist evaluate harden fect:basic --gold fect-mini
       jurist evaluate harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
-      jurist evaluate harden satisfaction:basic --gold faithqa-mini --field response
-      jurist evaluate harden fect@2 --gold labels.csv --model openai/gpt-4.1-mini --cases 40 --max-cost 1
 
-    Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on are
-    left out. No label is compared with, so no sealed test is opened. After Ctrl-C, a limit or a crash, --resume
-    continues.
+    Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on
+    are left out. No label is compared with, so no sealed test is opened.
     """
 
     judge: str = asked_judge("judge to attack")
@@ -170,8 +167,7 @@ class DetectorOptions(
       jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model openai/gpt-4.1 --samples 5 --yes
 
     A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on
-    which an artifact was compiled are left out for all. After Ctrl-C, a limit or a crash, --resume continues and pays
-    nothing twice.
+    which an artifact was compiled are left out for all.
     """
 
     detectors: tuple[str, ...] = repeated(

@@ -8,7 +8,7 @@ from typing import Any
 from ..arguments.artifacts import (
     DiffOptions,
     ForgetOptions,
-    LineageOptions,
+    ListOptions,
     PackOptions,
     ReportOptions,
     ShowOptions,
@@ -16,14 +16,13 @@ from ..arguments.artifacts import (
     UnpackOptions,
     VerifyOptions,
 )
-from ..arguments.groups import Printed, StoreOptions
+from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
-from ..evaluation.classes import confused
 from ..exports import export
 from ..gold.goldset import Gold
 from ..gold.writing import write_whole
 from ..jobs.forgetting import forget
-from ..keeping.artifact_card import Artifact, prompt_text, rows_of
+from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Problem, Store
 from ..keeping.loading import load_judge
 from ..keeping.moving import pack, unpack
@@ -38,7 +37,6 @@ from ..report.page import as_page
 from ..report.plotting import draw
 from ..report.saved import saved_report
 from ..report.scores import (
-    confusion_table,
     disagreement_cell,
     disagreement_words,
     metric_cell,
@@ -46,7 +44,7 @@ from ..report.scores import (
     robustness_table,
 )
 from ..report.table import table
-from .history import candidate_names_of, chart, history_table, pareto_parts, prompt_diff
+from .history import candidate_names_of, history_table, pareto_parts, prompt_diff
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
@@ -59,23 +57,38 @@ def store_named(options: StoreOptions) -> Store:
     return store_of(options)
 
 
-def list_(options: Printed) -> Result:
-    """List all artifacts, one's own first."""
-    found = store_named(options).list()
+def list_(options: ListOptions) -> Result:
+    """List artifacts, one's own first, with what each came from."""
+    found = store_named(options).list(options.judge)
+    if options.judge is not None and not found:
+        hint = "jurist artifacts list has all; --store names another folder"
+        raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
     rows = [
         [
             one.ref,
             " ".join(one.names),
+            _origin(one),
             (one.card.get("optimizer") or {}).get("name", "-"),
             one.model or "-",
             _scored(one),
             one.about.tokens_words or "-",
             one.problem
-            or "; ".join(filter(None, (str(_decision(one).get("verdict", "-")), _by_labels(one)))),
+            or "; ".join(
+                filter(None, (str(_decision(one).get("verdict", "-")), disagreement_cell(_labelled(one))))
+            ),
         ]
         for one in found
     ]
-    columns = ["artifact", "names", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
+    columns = [
+        "artifact",
+        "names",
+        "from",
+        "optimizer",
+        "proven with",
+        "metric on test",
+        "tokens a row",
+        "decision",
+    ]
     entries = [
         {
             "artifact": one.ref,
@@ -84,7 +97,7 @@ def list_(options: Printed) -> Result:
             "tags": list(one.tags),
             "shipped": one.shipped,
             "problem": one.problem,
-            "disagreements": list(one.added.get(DISAGREEMENTS, {}).get("measured", ())),
+            "disagreements": _labelled(one),
             "card": one.card,
         }
         for one in found
@@ -92,13 +105,20 @@ def list_(options: Printed) -> Result:
     return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
 
 
+def _origin(one: Artifact) -> str:
+    """Return the version that it was made from, and the one that it arrived as."""
+    parent, origin = one.card.get("parent"), one.card.get("origin")
+    arrived = f", arrived as {one.judge}@{origin['version']}" if origin else ""
+    return f"{one.judge}@{parent}{arrived}" if parent else f"basic{arrived}"
+
+
 def _decision(one: Artifact) -> Mapping[str, Any]:
     return one.card.get("decision") or {}
 
 
-def _by_labels(one: Artifact) -> str:
+def _labelled(one: Artifact) -> Sequence[Any]:
     """Return what labels where the prompts differ have shown."""
-    return disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
+    return list(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
 
 def show(options: ShowOptions) -> Result:
@@ -119,29 +139,13 @@ def show(options: ShowOptions) -> Result:
             {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
             for row in artifact.history
         ]
-        if any(row["dev"]["value"] is not None for row in artifact.history):
-            drawn = [Verbatim("\n".join(chart(curve(artifact))))]
-        else:
-            drawn = []
-        body += [history_table(artifact), *drawn, *pareto_parts(artifact)]
+        body += [history_table(artifact), *pareto_parts(artifact)]
     if options.prompt:
         data["prompt"] = artifact.state.to_json()
         body.append(Verbatim(prompt_text(artifact.state)))
     if options.diff:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
-    if options.confusion:
-        answer, proof = judge_of(artifact, store).answer, artifact.proof()
-        counted = {
-            name: confused(answer.scale, rows_of(answer, proof, name)) for name in ("basic", "compiled")
-        }
-        data["confusion"] = counts = {name: one for name, one in counted.items() if one}
-        body += [
-            part
-            for name, one in counts.items()
-            for part in confusion_table(f"{name} on the sealed test", one)
-        ]
-        body += [] if counts else [f"{artifact.ref} keeps no classes that could be taken for each other"]
     if not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
@@ -291,27 +295,6 @@ def unpack_(options: UnpackOptions) -> Result:
         "new": received.new,
     }
     return Result(data=about, body=[words], notes=_file_beside(artifact.card))
-
-
-def lineage(options: LineageOptions) -> Result:
-    """Return the versions of a judge with what each came from."""
-    rows, versions = [], []
-    for one in store_named(options).list(options.judge):
-        parent, origin, made = one.card.get("parent"), one.card.get("origin"), one.card.get("created", "-")
-        came = [f"{one.judge}@{parent}" if parent else "basic"]
-        came += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
-        by = (one.card.get("optimizer") or {}).get("name") or "-"
-        decided, names = _decision(one).get("verdict") or "-", " ".join(one.names)
-        rows.append([one.ref, ", ".join(came), made, by, decided, _scored(one), names])
-        about = {key: one.card.get(key) for key in ("parent", "origin", "created", "sha256")}
-        versions.append({"version": one.version, "names": list(one.names), **about})
-    if not rows:
-        raise ArtifactError(
-            f"no artifact of {options.judge!r}",
-            hint="jurist artifacts list has all; --store names another folder",
-        )
-    columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
-    return Result(data={"judge": options.judge, "versions": versions}, body=[table("", columns, rows)])
 
 
 def _file_beside(card: dict[str, Any]) -> list[str]:

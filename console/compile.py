@@ -16,7 +16,6 @@ from ..engines.models import Model
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
 from ..evaluation.measured import objective_score
-from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import strata
@@ -28,15 +27,15 @@ from ..jobs.given import GoldLike
 from ..jobs.plan import Plan, foresee_compilation
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import Card as CardFields
+from ..keeping.card import Card
 from ..optimizers.base import Sink
 from ..optimizers.board import Board, Candidate
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..report.differing import Succession, against_before, change_words
-from ..report.document import Tone
-from ..report.scores import OFFLINE, counts_line, spend_line, standing_table
+from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table, spend_line
 from ..report.table import table
+from ..report.verdict import VerdictCard, proof_table, tone_of
 from .history import prompt_diff
 from .inputs import (
     settings_of,
@@ -44,7 +43,7 @@ from .inputs import (
     verified,
     verifier_model,
 )
-from .printing import Card, Part, Result, Verbatim, remark
+from .printing import Part, Result, Verbatim, remark
 from .scoring import People
 from .terminal import Terminal, agree, human
 from .watching import Watch
@@ -76,7 +75,7 @@ def run(options: CompileOptions) -> Result:
     return Result(
         data={**about, **compiled.artifact.card, **raters.to_json(), **told, **forecast}
         | ({"against_before": succession.to_json()} if succession else {}),
-        body=[*written, *_body(compiled, plan, raters, succession)],
+        body=[*written, *_body(options, compiled, plan, raters, succession)],
     )
 
 
@@ -165,44 +164,37 @@ def _proposer(options: CompileOptions) -> Model | None:
     return Model.of(endpoint, name=options.prompt_model)
 
 
-def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part | Card]:
-    card, result = compiled.artifact.card, compiled.result
-    ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
-    artifact, sampling = compiled.artifact, compiled.artifact.about.thresholds.sampling
+def _body(
+    options: CompileOptions, compiled: Compiled, plan: Plan, raters: People, succession: Succession | None
+) -> list[Part]:
+    artifact, result = compiled.artifact, compiled.result
+    sampling = artifact.about.thresholds.sampling
     cut = f"; {sampling.rule}" if sampling.by_probability else ""
+    details = [
+        *raters.lines(),
+        f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
+        f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
+    ]
+    unread = sum(n for kind, n in result.board.context.unread.items() if " " not in kind)
+    warned = succession.warning if succession and compiled.latest else ""
     fewer = (
-        f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
+        f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"
     )
-    shown = (card.get("decision") or {}).get("verdict") == "better"
-    decision = compiled.proof.decision
-    said: list[Part] = [
-        *_proof_parts(card, decision, *raters.lines()),
-        *([succession.words] if succession else []),
-        *(
-            [f"warning: {succession.warning}"]
-            if succession and succession.warning and compiled.latest
-            else []
-        ),
+    shown = compiled.proof.decision.verdict == "better"
+    return _proof_parts(
+        compiled,
+        details if options.whole else (),
+        succession.words if succession else "",
+        f"warning: {warned}" if warned else "",
+        "" if result.ending == "finished" else f"warning: the search ended early: {result.reason}",
+        f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one" if unread else "",
         *artifact.about.cheaper_words,
-        f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
-        f"{spend_line(card['spend'])}; {plural(len(result.board.candidates), 'candidate')}{ended}",
         _kept_line(artifact, latest=compiled.latest),
-        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
-        f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}",
-        *([OFFLINE] if plan.model.offline else []),
-    ]
-    if unread := sum(n for kind, n in result.board.context.unread.items() if " " not in kind):
-        said.insert(
-            -1, f"{plural(unread, 'proposal')} could not be read: a larger --prompt-model writes better ones"
-        )
-    return [_card(artifact, decision, said)]
-
-
-def _card(artifact: Artifact, decision: Decision, parts: Sequence[Part]) -> Card:
-    tones: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
-    title = f"{artifact.ref}: compiled is {decision.verdict}"
-    return Card(title=title, tone=tones.get(decision.verdict, "open"), parts=parts)
+        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",
+        "" if shown else fewer,
+        OFFLINE if plan.model.offline else "",
+    )
 
 
 def _generator_parts(
@@ -251,7 +243,7 @@ def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str,
 
 def choose_candidate(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    return _again(choose(options.artifact, options.candidate, Terminal(options), **_asked(options)))
+    return _again(options, choose(options.artifact, options.candidate, Terminal(options), **_asked(options)))
 
 
 def remember_rows(options: RememberOptions) -> Result:
@@ -259,7 +251,7 @@ def remember_rows(options: RememberOptions) -> Result:
     made = remember(options.artifact, options.labels, Terminal(options), **_asked(options))
     words = f"{plural(made.rows, 'row')} of {options.labels} remembered"
     words += f"; {made.apart} left out, which are in the sealed test or near it" if made.apart else ""
-    return _again(made.concluded, {"remembered": made.rows, "left_out": made.apart}, words)
+    return _again(options, made.concluded, {"remembered": made.rows, "left_out": made.apart}, words)
 
 
 def _asked(options: AgainOptions) -> dict[str, Any]:
@@ -273,37 +265,52 @@ def _asked(options: AgainOptions) -> dict[str, Any]:
     }
 
 
-def _again(chosen: Concluded, about: Mapping[str, Any] | None = None, *words: str) -> Result:
+def _again(
+    options: AgainOptions, chosen: Concluded, about: Mapping[str, Any] | None = None, *words: str
+) -> Result:
     card = chosen.artifact.card
-    said: list[Part] = [
-        *words,
-        *_proof_parts(card, chosen.proof.decision),
-        spend_line(card["spend"]),
-        _kept_line(chosen.artifact, latest=chosen.latest),
-    ]
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **(about or {}), **card},
-        body=[_card(chosen.artifact, chosen.proof.decision, said)],
+        body=[
+            *words,
+            *_proof_parts(
+                chosen,
+                [spend_line(card["spend"])] if options.whole else (),
+                _kept_line(chosen.artifact, latest=chosen.latest),
+            ),
+        ],
     )
 
 
-def _proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
-    """Return by the metric that was compiled for all scores and references, what was not answered, and the decision."""
-    metric = decision.metric
-    title = f"sealed test, {decision.counts.cases.labelled} cases"
-    found: list[Part] = [standing_table(title, card["scores"], card.get("references"), metric)]
-    found += [
+def _proof_parts(made: Concluded, details: Sequence[str], *then: str) -> list[Part]:
+    """Return the verdict card that ends in ``then``, below the whole evidence where there are ``details``."""
+    card, decision = made.artifact.card, made.proof.decision
+    metric, cases = decision.metric, decision.counts.cases.labelled
+    found: list[Part] = []
+    if details:
+        found += [scores_table(f"sealed test, {cases} cases", card["scores"], metric)]
+        found += reference_tables(card.get("references"), metric, " on the same cases")
+        found += [f"decision: {decision.words}", Card.model_validate(card).price_words, *details]
+    answered = [
         counts_line(name, counts)
         for name, counts in card["counts"].items()
         if counts["units"]["answered"] < counts["units"]["total"]
     ]
-    if any(card["inconsistent"].values()):
-        both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
-        found.append(f"answers that contradicted themselves: {both}")
-    found += [*notes, f"decision: {decision.words}"]
-    if price := CardFields.model_validate(card).price_words:
-        found.append(price)
-    return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
+    both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
+    warnings = (*decision.warnings, *(card.get("warnings") or ()))
+    verdict = VerdictCard(
+        tone=tone_of(decision.verdict),
+        decision=f"decision: {'; '.join(decision.sentences[:2])}",
+        parts=[
+            proof_table(card, metric),
+            f"on the sealed test: {decision.sentences[-1]}",
+            *answered,
+            f"answers that contradicted themselves: {both}" if any(card["inconsistent"].values()) else "",
+            *(f"warning: {warning}" for warning in warnings),
+            *then,
+        ],
+    )
+    return [*found, verdict]
 
 
 def _kept_line(artifact: Artifact, *, latest: bool) -> str:

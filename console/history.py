@@ -1,17 +1,15 @@
-"""The history of a search, as an artifact keeps it: a table, a chart in text, a plot, and the prompt's changes."""
+"""The history of a search, as an artifact keeps it: a table, the front of cost and score, the prompt's changes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..optimizers.candidate import candidate_names
 from ..report.differing import Side, prompt_difference
-from ..report.history import Curve, basic_state, chosen_candidate, metric_of, sign_of
+from ..report.history import basic_state, chosen_candidate, metric_of, sign_of
 from ..report.scores import number_cell
 from ..report.table import Table, records, table
 from .printing import Part
-
-_WIDE, _HIGH = 64, 10
 
 
 def history_table(artifact: Artifact) -> Table:
@@ -48,39 +46,6 @@ def _value(part: Mapping[str, float | None], sign: float) -> str:
     return "-" if part["value"] is None else f"{sign * part['value']:.3f} on {part['cases']}"
 
 
-def chart(found: Curve) -> Iterator[str]:
-    """Yield the lines of a small chart: ``=`` best on dev so far, ``o`` candidates, ``-`` basic, ``X`` chosen."""
-    values = [value for _, value in found.tried]
-    low, high = min(values), max(values)
-    low, high = (low, high) if high > low else (low - 0.05, high + 0.05)
-    last = max(1.0, found.best[-1][0])
-    cells = [[" "] * _WIDE for _ in range(_HIGH)]
-
-    def put(calls: float, value: float, mark: str) -> None:
-        across = round((_WIDE - 1) * min(calls, last) / last)
-        cells[round((_HIGH - 1) * (high - value) / (high - low))][across] = mark
-
-    for at in range(_WIDE):
-        calls = last * at / (_WIDE - 1)
-        put(calls, found.basic, "-")
-    for at in range(_WIDE):
-        calls = last * at / (_WIDE - 1)
-        reached = [value for since, value in found.best if since <= calls]
-        if reached:
-            put(calls, reached[-1], "=")
-    for calls, value in found.tried:
-        put(calls, value, "o")
-    if found.chosen:
-        put(*found.chosen, "X")
-    marks = "= best so far  o candidate  - basic  X became the artifact"
-    yield f"{found.metric} by all that is known, against calls:  {marks}"
-    for number, line in enumerate(cells):
-        mark = {0: high, _HIGH - 1: low}.get(number)
-        yield f"{'' if mark is None else f'{mark:.3f}':>7} |{''.join(line).rstrip()}"
-    yield f"{'':>7} +{'-' * _WIDE}"
-    yield f"{'':>8}0{last:>{_WIDE}.0f} calls"
-
-
 def prompt_diff(artifact: Artifact, store: Store) -> str:
     """Return what compiling changed in the prompt, by word; empty if nothing.
 
@@ -94,8 +59,7 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
 def pareto_parts(artifact: Artifact) -> list[Part]:
     """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
 
-    A star marks the one that became the artifact, and a line says so if it is not there. Without any, one line that
-    says why.
+    A star marks the one that became the artifact. Without any, one line that says why.
     """
     front = artifact.card.get("pareto")
     if not front:
@@ -112,10 +76,4 @@ def pareto_parts(artifact: Artifact) -> list[Part]:
         for point in front
     ]
     how = f"jurist artifacts choose {artifact.ref} CANDIDATE makes a point the artifact"
-    found: list[Part] = [records(f"front of cost and score on dev ({how})", rows)]
-    if chosen not in [point["candidate"] for point in front]:
-        found.append(
-            f"{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "
-            "others have a better score or a lower cost here"
-        )
-    return found
+    return [records(f"front of cost and score on dev ({how})", rows)]

@@ -37,7 +37,6 @@ from .printing import remark
 
 Load = Callable[..., LoadedJudge]
 """What loads a judge by its name, for a store."""
-_WIDE = 200
 _ROUNDED = 0.005
 """How far the parts of a split may be from their whole: 33.3/33.3/33.3 is a third each."""
 

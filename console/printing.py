@@ -5,21 +5,21 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.panel import Panel
 from rich.text import Text
 
+from ..arguments.command import page
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
-from ..report.document import Plot, Tone
+from ..report.document import Plot
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
-
-_COLOURS: Mapping[Tone, str] = {"good": "green", "bad": "red", "open": "yellow"}
-_FRAME = 4  # columns that a frame takes
+from ..report.verdict import VerdictCard
 
 
 class Verbatim(str):
@@ -29,17 +29,11 @@ class Verbatim(str):
 
 
 _Printed: TypeAlias = Table | Verbatim | str
-Part: TypeAlias = Table | Plot | Verbatim | str
-"""A table, text as it is, a paragraph whose lines may break at words, or a plot, which no command prints."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What a command has decided: on a terminal a frame in the colour of the outcome, elsewhere its parts alone."""
-
-    title: str  # the outcome in a few words
-    tone: Tone
-    parts: Sequence[Part]
+Part: TypeAlias = Table | Plot | Verbatim | VerdictCard | str
+"""A table, text as it is, a paragraph whose lines may break at words, a card, or a plot, which no command prints."""
+_WIDEST = 110
+"""Columns of a card at most."""
+_COLOURS = {"good": "green", "bad": "red", "open": "yellow"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +41,14 @@ class Result:
     """What a command found."""
 
     data: Mapping[str, Any]  # for ``--json``; empty if standard output has what the command wrote there
-    body: Sequence[Part | Card] = ()  # for people, in the order in which it is read
+    body: Sequence[Part] = ()  # for people, in the order in which it is read
     notes: Sequence[str] = ()  # what is said about it afterwards, on standard error
     code: int = 0  # the exit code
 
 
 def show(result: Result, form: Form) -> None:
     """Print a result on standard output, and its notes on standard error."""
-    if sys.stdout.isatty() and not (form.json or form.markdown or form.html):
-        console = Console(highlight=False)
-        for part in result.body:
-            if isinstance(part, Card):
-                console.print(_framed(part, console.width))
-            else:
-                sys.stdout.write(rendered(Result(data={}, body=[part]), form))
-                sys.stdout.flush()
-    else:
-        sys.stdout.write(rendered(result, form))
-    sys.stdout.flush()
+    page(rendered(result, form))
     remark(*result.notes)
 
 
@@ -73,34 +57,31 @@ def rendered(result: Result, form: Form) -> str:
     if form.json:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
     write = _markdown if form.markdown else _html if form.html else _text
-    flat = [part for one in result.body for part in (one.parts if isinstance(one, Card) else [one])]
+    framed = write is _text and sys.stdout.isatty()
+    split = (part.plain if isinstance(part, VerdictCard) and not framed else [part] for part in result.body)
     # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
-    return printable("".join(write(part) for part in flat if part and not isinstance(part, Plot)))
+    return "".join(
+        _frame(part) if isinstance(part, VerdictCard) else printable(write(part))
+        for part in chain.from_iterable(split)
+        if part and not isinstance(part, Plot)
+    )
 
 
-def _framed(card: Card, width: int) -> Panel:
-    """Return a card for a terminal: the names of lines stand out, evidence and warnings have their colours."""
-    text, colour = Text(), _COLOURS[card.tone]
-    for part in card.parts:
-        if isinstance(part, Table):
-            text.append(printable(as_text(part, width - _FRAME)) + "\n")
-        elif part and not isinstance(part, Plot):
-            name, colon, rest = printable(part).partition(": ")
-            decides = name == "decision"
-            style = {"decision": f"bold {colour}", "warning": "yellow"}.get(name, "bold")
-            # a decision rests on several facts: each has a line of its own
-            for number, fact in enumerate(
-                (rest if colon else name).split("; ") if decides else [rest or name]
-            ):
-                lead = "  " if number else f"{name}{colon}" if colon else ""
-                lines = folded(f"{lead}{fact}", width - _FRAME, "  ")
-                for place, line in enumerate(lines):
-                    head = len(lead) if not place and not number else 0
-                    text.append(line[:head], style=style)
-                    text.append(line[head:] + "\n", style="dim" if decides and number else "")
-    text.rstrip()
-    title = Text(printable(card.title), style=f"bold {colour}")
-    return Panel(text, title=title, title_align="left", border_style=colour, padding=(1, 1))
+def _frame(card: VerdictCard) -> str:
+    """Return a card in a frame of the colour of its tone, as wide as the terminal and no wider than it can be read."""
+    width, colour = min(shutil.get_terminal_size().columns, _WIDEST), _COLOURS[card.tone]
+    lines = []
+    for part in card.plain:
+        text = (
+            f"\n{as_text(part, width - 4)}" if isinstance(part, Table) else "\n".join(folded(part, width - 4))
+        )
+        warns = isinstance(part, str) and part.startswith("warning:")
+        style = f"bold {colour}" if part is card.decision else "yellow" if warns else ""
+        lines.append(Text(printable(text), style=style))
+    console = Console(file=sys.stdout, width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(Panel(Group(*lines), border_style=colour))
+    return captured.get()
 
 
 def remark(*texts: str) -> None:

@@ -1,6 +1,5 @@
 """``jurist prove``."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,10 @@ from ..keeping.card import ModelCard
 from ..keeping.loading import load_judge
 from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
+from ..report.verdict import VerdictCard, tone_of
 from .inputs import gold_of, store_of, verifier_model
 from .pages import guideline_of, served
-from .printing import Part, Result
+from .printing import Result
 from .terminal import Terminal
 
 
@@ -57,7 +57,9 @@ def run(options: ProveOptions) -> Result:
         f"to label them: jurist prove {ref} --sheet labels.csv, and --answers labels.csv when it is filled in; or "
         f"jurist prove {ref} --review, a page on this machine"
     )
-    return Result(data=plan.to_json(), body=[*plan.words, *_offline(plan)], notes=[then])
+    return Result(
+        data=plan.to_json(), body=[*plan.words, OFFLINE if plan.model == OFFLINE_MODEL else ""], notes=[then]
+    )
 
 
 def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
@@ -112,9 +114,11 @@ def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, la
 
 def _shown(plan: LabelPlan, decision: Any, note: str) -> Result:
     data = {**plan.to_json(), "decision": dict(decision)}
-    body: Sequence[Part] = [*disagreement_words(decision), *_offline(plan)]
-    return Result(data=data, body=body, notes=[note])
-
-
-def _offline(plan: LabelPlan) -> list[str]:
-    return [OFFLINE] if plan.model == OFFLINE_MODEL else []
+    first, *others = disagreement_words(decision)
+    then = f"next: jurist artifacts show {plan.version}"
+    card = VerdictCard(
+        tone=tone_of(decision["verdict"]),
+        decision=first,
+        parts=[*others, then, OFFLINE if plan.model == OFFLINE_MODEL else ""],
+    )
+    return Result(data=data, body=[card], notes=[note])

@@ -1,7 +1,9 @@
 """``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..api import compare as compare_judges
@@ -21,22 +23,20 @@ from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import load
-from ..report.document import Tone, flat
-from ..report.history import ERRORS
+from ..report.document import flat
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
 from ..report.raters import ceiling_card, ceiling_line, strata_lines
 from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
-from ..report.table import table
+from ..report.table import Table, table
+from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import comparison_sections, evaluation_sections
 from ..text.attacks import suite
 from .inputs import judge_of, loaded_of, models_of
-from .printing import Card, Part, Result, remark, write_json, write_text
+from .printing import Part, Result, remark, write_json, write_text
 from .terminal import Terminal
 
 _DEVIATION = "mean_deviation"
-_ENOUGH = 0.5
-"""The share of the labelled units that must be answered for scores to say something."""
 
 
 class _Scoring(Terminal):
@@ -51,6 +51,7 @@ class _Scoring(Terminal):
     ) -> None:
         super().__init__(options)
         self.data: dict[str, Any] = {}
+        self.rises: bool | None = None  # whether more of the first judge's metric is better
         self._scoring, self._beside, self._before, self._pairs = options, beside, before, all_pairs
 
     def note(self, *notes: str) -> None:
@@ -77,6 +78,8 @@ class _Scoring(Terminal):
     def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
         self.data = {**found.to_json(), **self._beside(job, work, answers)}
+        metric = answers[0].judge.judge.comparison.metrics.get(self.data.get("metric", ""))
+        self.rises = metric.higher_is_better if metric else None
         write_json(self.data, self._scoring.output)
 
 
@@ -94,38 +97,32 @@ def evaluate(options: EvaluateOptions) -> Result:
     terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
     evaluate_judge(loaded_of(options.judge, options, terminal.store, load), **_on_gold(options, terminal))
     data = terminal.data
-    *sections, answers, cost = evaluation_sections(data, options.worst)
-    score, constant = data["scores"][data["metric"]], (data["references"] or {}).get("constant")
-    said, above = f"{data['judge']}: {data['metric']} {score['value']:.3f}", True
-    if constant:
-        said += f"; {constant['answer']}: {constant['score']:.3f}"
-        above = (
-            score["high"] < constant["score"]
-            if data["metric"] in ERRORS
-            else score["low"] > constant["score"]
-        )
-    counts = data["counts"]
-    enough = counts["coverage"] >= _ENOUGH
-    tone: Tone = "bad" if not enough else "good" if above else "open"
-    card = Card(title=said, tone=tone, parts=flat([answers, cost]))
-    units = counts["units"]
-    few = f"{units['answered']} of {units['total'] - units['unlabelled']} labelled units have an answer, and the "
-    hint = f"{few}scores are of those alone; see with jurist run what is answered, and try --adapter json"
+    detailed = flat(evaluation_sections(data, options.worst))
+    short = [] if too_few(data) else [part for part in detailed if isinstance(part, Table)][:1]
+    card = evaluation_card(data, rises=terminal.rises, then=_after(options, data, terminal.rises))
     return Result(
         data=data,
-        body=[*flat(sections), card],
-        notes=[] if enough else [hint],
-        code=0 if enough else 3,
+        body=[*(detailed if options.whole else short), card],
+        notes=[card.decision] if too_few(data) else [],
+        code=3 if too_few(data) else 0,
     )
+
+
+def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None) -> str:
+    """Return the command that is mostly next: compile what is a basic prompt, and gate what is not."""
+    if too_few(data):
+        return "next: try --adapter json or a larger --model; --json has what each reply said"
+    names = [shlex.quote(part) for part in (options.judge.removesuffix(":basic"), options.gold)]
+    if data["judge"].endswith(":basic"):
+        model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
+        return f"next: jurist compile {names[0]} --gold {names[1]}{model}"
+    least = "min" if rises else "max"
+    return f"next: jurist gate {names[0]} --gold {names[1]} --{least} {data['metric']}=LIMIT"
 
 
 def compare(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     people: list[People] = []
-
-    def check(work: Experiment) -> None:
-        if options.plot:
-            _check_plot(work, options.plot)
 
     def beside(job: PaidJob, work: Experiment, answers: Sequence[Answers]) -> Mapping[str, Any]:
         people.append(People.of(work, answers))
@@ -134,7 +131,8 @@ def compare(options: CompareOptions) -> Result:
             remark(f"drew {options.plot}")
         return {**people[0].to_json(), "forecast": terminal.forecast}
 
-    terminal = _Scoring(options, beside, check, all_pairs=options.pairs == "all")
+    before = partial(_check_plot, path=options.plot)
+    terminal = _Scoring(options, beside, before, all_pairs=options.pairs == "all")
     judges = [
         one
         for reference in options.judges
@@ -148,11 +146,18 @@ def compare(options: CompareOptions) -> Result:
         seed=options.seed,
         **_on_gold(options, terminal),
     )
-    return Result(data=terminal.data, body=flat(comparison_sections(terminal.data, *people[0].lines())))
+    notes = people[0].lines()
+    kept = shlex.quote(options.output or "comparison.json")
+    then = f"next: {'' if options.output else f'--output {kept} keeps it; '}jurist report {kept} shows it as a page"
+    card = comparison_card(terminal.data, [] if options.whole else notes, then)
+    detailed = flat(comparison_sections(terminal.data, *notes)) if options.whole else []
+    return Result(data=terminal.data, body=[*detailed, card])
 
 
-def _check_plot(experiment: Experiment, path: str) -> None:
+def _check_plot(experiment: Experiment, path: str | None) -> None:
     judge = experiment.contenders[0].judge
+    if path is None:
+        return
     if _DEVIATION not in judge.comparison.metrics:
         raise UsageError(
             f"--plot draws how far scores are from gold, and {judge.name} gives no scores",
@@ -211,15 +216,18 @@ def gate(options: GateOptions) -> Result:
         checks = [(one.name, one.passed, one.words) for one in found.checks]
         write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
     rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
-    offline = [OFFLINE] if all(one.model.offline for one in judges) else []
-    body = [
-        Card(
-            title=f"{found.judge} {'passes' if found.passed else 'fails'}",
-            tone="good" if found.passed else "bad",
-            parts=[table("", ["", "check", "found"], rows), found.words, *offline],
-        )
-    ]
-    return Result(data=terminal.data, body=body, code=0 if found.passed else 3)
+    then = f"next: jurist evaluate {shlex.quote(options.judge)} --gold {shlex.quote(options.gold)} --verbose"
+    card = VerdictCard(
+        tone="good" if found.passed else "bad",
+        decision=found.decision,
+        parts=[
+            table("", ["", "check", "found"], rows),
+            "" if found.passed else f"{then} (what it gets wrong)",
+            OFFLINE if all(one.model.offline for one in judges) else "",
+        ],
+    )
+    detailed = flat(comparison_sections(terminal.data["comparison"])) if options.whole else []
+    return Result(data=terminal.data, body=[*detailed, card], code=0 if found.passed else 3)
 
 
 def harden(options: HardenOptions) -> Result:

@@ -1,8 +1,8 @@
-"""What a person sees while a judge is compiled: a live table on a terminal, plain lines in a pipe or a file.
+"""What a person sees while a judge is compiled: a bar and the best so far on a terminal, plain lines elsewhere.
 
 All drawing happens in one thread of its own, which takes the events from a queue. Whatever goes wrong in it ends the
-drawing and not the work. It costs little: the table's figures are computed anew at most once a second, and never
-for more than a twentieth of the time.
+drawing and not the work. It costs little: the best is looked for at most once a second, and never for more than a
+twentieth of the time.
 """
 
 import re
@@ -18,16 +18,18 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
 from ..engines.meter import Meter
-from ..errors import printable
+from ..errors import plural, printable
+from ..evaluation.comparisons import resolve
+from ..evaluation.intervals import metric_interval
+from ..evaluation.units import encode
 from ..optimizers.base import Event, Job
 from ..optimizers.board import Board
 from ..optimizers.candidate import candidate_names, source_words
-from ..optimizers.progress import Part, Snapshot, Standings
-from ..report.render import as_text
-from ..report.table import table
 
 _WINDOW = 120.0
 """Seconds that a pace remembers."""
@@ -36,13 +38,13 @@ _LEAST = 2.0
 _REFRESH = 0.25
 """Seconds between two drawings."""
 _LOOK = 1.0
-"""Seconds between two computations of the table, at least."""
+"""Seconds between two looks for the best, at least."""
 _SHARE = 20
-"""The table is computed for at most one part in this many of the time."""
+"""The best is looked for in at most one part in this many of the time."""
 _QUIET = 30.0
 """Seconds without a line in a pipe after which one says how far the work is."""
-_NARROW = 110
-"""Columns of a terminal below which the table leaves things out."""
+_BAR = 30
+"""Columns of the bar."""
 _ID = re.compile(r"\b[0-9a-f]{12}\b")
 """What a candidate's id looks like."""
 _BETWEEN = 1.0
@@ -187,8 +189,45 @@ class _Lines:
         return self._clock() - self._spoke >= seconds
 
 
+class Best:
+    """The candidate that a board would choose now, in words. Other threads write to the board meanwhile."""
+
+    def __init__(self, job: Job, board: Board) -> None:
+        self._job, self._board = job, board
+        self.metric = resolve(job.judge.metric, job.judge.comparison)
+        self._words: dict[
+            tuple[str, int], str
+        ] = {}  # by candidate and cases: its name, its value on dev, its interval
+        self._high: tuple[float, str] | None = None  # the highest value that was shown, and its words
+
+    def look(self) -> str:
+        """Return the best so far; why another that had more on dev is not it."""
+        tried = list(self._board.candidates.copy().values())
+        best, dev = self._board.best(self._job.dev) if tried else None, self._job.dev
+        known = self._board.outcomes(best) if best else {}
+        met = [case for case in dev if case.id in known]
+        if best is None or not met:
+            return "best so far: none scored on dev yet"
+        value = self._board.value(best, met)
+        key = best.id, len(met)
+        if key not in self._words:
+            rows = [known[case.id].row for case in met if known[case.id].labelled]
+            ends = metric_interval(encode(self._job.judge.comparison, rows), self.metric) if rows else None
+            within = f" [{ends.low:.3f}, {ends.high:.3f}]" if ends else ""
+            name = candidate_names((one.id, one.source) for one in tried)[best.id]
+            part = "dev" if len(met) == len(dev) else f"{len(met)} of {len(dev)} dev cases"
+            said = f"{name}, {self.metric.name} on {part} {self.metric.oriented(value):.3f}{within}"
+            self._words[key] = said
+        words, why = self._words[key], ""
+        if self._high is None or value >= self._high[0]:
+            self._high = value, words
+        elif self._high[1] != words:
+            why = f"; it is surer by all that is known than {self._high[1]} was"
+        return one_line(f"best so far: {words}; {plural(len(tried), 'candidate')}{why}")
+
+
 class _View:
-    """What the table shows."""
+    """What is shown of a job."""
 
     def __init__(self, title: str, clock: Callable[[], float]) -> None:
         self._title, self._clock = title, clock
@@ -196,9 +235,8 @@ class _View:
         self._phase, self._now = "starting", ""
         self._expected: tuple[int, int] | None = None
         self._pace = Pace()
-        self._standings: Standings | None = None
-        self._snapshot = Snapshot(tried=0, best=None, interval=None, shown=())
-        self._next = 0.0
+        self.best: Best | None = None
+        self._said, self._next = "", 0.0
         self.job: Job | None = None
         self._board: Board | None = None
 
@@ -209,7 +247,7 @@ class _View:
         self._now = event.text
         if event.job is not None and event.board is not None:
             self.job, self._board = event.job, event.board
-            self._standings = Standings(event.job, event.board)
+            self.best = Best(event.job, event.board)
 
     def named(self, event: Event) -> Event:
         """Return an event that calls candidates by their names, and says of a new one what it tries."""
@@ -225,9 +263,9 @@ class _View:
 
     def signed(self, event: Event) -> Event:
         """Return an event whose value is that of the metric: what optimizers maximise of an error is its negative."""
-        if self._standings is None or event.best is None:
+        if self.best is None or event.best is None:
             return event
-        return replace(event, best=self._standings.metric.oriented(event.best))
+        return replace(event, best=self.best.metric.oriented(event.best))
 
     def pace(self) -> None:
         if self.job is not None:
@@ -235,46 +273,36 @@ class _View:
             self._pace.see(self._clock(), _answered(meter), meter.cost, meter.tokens)
 
     def drawn(self, width: int) -> RenderableType:
-        """Return the table with the lines below it."""
+        """Return the bar with calls, money and time, and the lines below it."""
         self.pace()
-        self._look()
         head = Text(
             one_line(f"{self._title}: {self._phase}"), style="bold", no_wrap=True, overflow="ellipsis"
         )
         now = Text(one_line(self._now), style="dim", no_wrap=True, overflow="ellipsis")
         if self.job is None:
             return Group(head, now)
-        return Group(head, _table(self._snapshot, self._metric(), width), Text(self.status()), now)
+        meter = self.job.context.meter
+        begun, total = self._expected or (0, meter.budget.calls)
+        bar = ProgressBar(total=total, completed=_answered(meter) - begun, width=min(_BAR, width // 3))
+        line = Table.grid(padding=(0, 1))
+        line.add_row(bar, Text(_spent(meter, total and begun + total)))
+        return Group(head, line, *(Text(one) for one in (self._time(meter), *self._state()) if one), now)
 
     def status(self) -> str:
         """Return best so far, spend against budget, and time, in words."""
         if self.job is None:
             return self._phase
-        self._look()
-        meter = self.job.context.meter
-        lines = [self._best(), _spent(meter), one_line(self.job.context.trouble), self._time(meter)]
-        return "\n".join(line for line in lines if line)
+        meter, (best, trouble) = self.job.context.meter, self._state()
+        spent = f"spent: {_spent(meter, meter.budget.calls)}"
+        return "\n".join(line for line in (best, spent, trouble, self._time(meter)) if line)
 
-    def _look(self) -> None:
-        if self._standings is None or self._clock() < self._next:
-            return
-        begun = time.perf_counter()
-        self._snapshot = self._standings.look()
-        self._next = self._clock() + max(_LOOK, _SHARE * (time.perf_counter() - begun))
-
-    def _metric(self) -> str:
-        return self._standings.metric.name if self._standings else ""
-
-    def _best(self) -> str:
-        best, ends = self._snapshot.best, self._snapshot.interval
-        if best is None or best.dev.value is None:
-            return "best so far: none scored on the whole of dev yet"
-        within = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
-        name = self._snapshot.names[best.candidate.id]
-        return one_line(
-            f"best so far: {name}, {self._metric()} on dev {best.dev.value:.3f}{within}; "
-            f"{self._snapshot.tried} candidates"
-        )
+    def _state(self) -> tuple[str, str]:
+        """Return the best so far, which is looked for now and then, and what goes wrong."""
+        if self.best is not None and self._clock() >= self._next:
+            begun = time.perf_counter()
+            self._said = self.best.look()
+            self._next = self._clock() + max(_LOOK, _SHARE * (time.perf_counter() - begun))
+        return self._said, one_line(self.job.context.trouble) if self.job else ""
 
     def _time(self, meter: Meter) -> str:
         budget, passed = meter.budget, self._clock() - self._begun
@@ -291,42 +319,15 @@ class _View:
         return f"elapsed {clock(passed)}, left {said}"
 
 
-def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
-    """Return the standings; on a narrow terminal without sources and parents, so that each stays on its line."""
-    narrow = width < _NARROW
-    train = "train" if narrow else f"train {metric}"
-    wide = () if narrow else ("source", "parent")
-    columns = ["candidate", *wide, train, f"dev {metric}", "gain [95 %]"]
-    rows = []
-    for one in snapshot.shown:
-        tried, names = one.candidate, snapshot.names
-        chosen = snapshot.best is not None and tried.id == snapshot.best.candidate.id
-        name = f"* {names[tried.id]}" if chosen else names[tried.id]
-        origin = () if narrow else (tried.source, names.get(tried.parent or "", "-"))
-        seen = f"{one.train.cases}/{one.train.of}" if narrow else _part(one.train)
-        gain = (
-            "-"
-            if one.gain is None
-            else "{:+.3f} [{:+.3f}, {:+.3f}]".format(one.gain.gain, *one.gain.interval)
-        )
-        rows.append([name, *origin, seen, _part(one.dev), gain])
-    return Text(as_text(table("", columns, rows), width).rstrip("\n"))
-
-
-def _part(part: Part) -> str:
-    value = "-" if part.value is None else f"{part.value:.3f}"
-    return f"{value} {part.cases}/{part.of}"
-
-
-def _spent(meter: Meter) -> str:
+def _spent(meter: Meter, most: int | None) -> str:
     budget = meter.budget
     amounts = (
-        (f"{meter.calls}", budget.calls),
+        (f"{meter.calls}", most),
         (f"{meter.tokens}", budget.tokens),
         (f"{meter.cost:.4f}", budget.cost and f"{budget.cost:g}"),
     )
     calls, tokens, cost = (said if limit is None else f"{said} of {limit}" for said, limit in amounts)
-    return f"spent: {calls} calls, {tokens} tokens, {cost} USD"
+    return f"{calls} calls, {tokens} tokens, {cost} USD"
 
 
 def _answered(meter: Meter) -> int:

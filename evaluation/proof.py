@@ -90,12 +90,17 @@ class Decision(Paired):
     @property
     def words(self) -> str:
         """One sentence for people: the verdict, the metric, and every number it rests on."""
+        return "; ".join(filter(None, self.sentences))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict with the metric; luck; the constant answer; units; how many there are."""
         hollow = self.direction == "better" and self.verdict != "better"
         shown = (
             "better than basic, but not shown to be better than a constant answer" if hollow else self.verdict
         )
         opening = f", opening {self.openings} of this test" if self.openings > 1 else ""
-        sentences = (
+        return (
             f"compiled is {shown}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
             f"({self.difference:+.3f}, {self.interval_words})",
             f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
@@ -104,7 +109,6 @@ class Decision(Paired):
             f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
             f"{plural(self.groups, 'group')}",
         )
-        return "; ".join(filter(None, sentences))
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""

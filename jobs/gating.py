@@ -224,12 +224,17 @@ class Gate:
         return all(one.passed for one in self.checks)
 
     @property
+    def decision(self) -> str:
+        """The decision, without what decides it."""
+        failing = sum(not one.passed for one in self.checks)
+        decided = f"fails {failing} of {len(self.checks)} checks" if failing else "passes"
+        return f"{self.judge} on {self.gold}, {plural(self.cases, 'case')}, {decided}"
+
+    @property
     def words(self) -> str:
         """One line: the decision, and what decides it."""
-        failing = [one for one in self.checks if not one.passed]
-        said = "; ".join(f"{one.name} ({one.words})" for one in failing or self.checks)
-        decision = "passes" if self.passed else f"fails {len(failing)} of {len(self.checks)} checks"
-        return f"{self.judge} on {self.gold}, {plural(self.cases, 'case')}, {decision}: {said}"
+        said = [f"{one.name} ({one.words})" for one in self.checks if one.passed == self.passed]
+        return f"{self.decision}: {'; '.join(said)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

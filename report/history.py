@@ -13,7 +13,7 @@ from ..programs.state import PromptState
 from .document import Plot
 from .plotting import Series
 
-ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
+_ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
 """The metrics of which less is better, for cards that do not say which end is."""
 
 
@@ -87,7 +87,7 @@ def metric_of(artifact: Artifact) -> str:
 def sign_of(artifact: Artifact) -> float:
     """Return -1 if the metric is an error, of which less is better, else 1: what was maximised, times this, is it."""
     told = artifact.about.decision.higher_is_better
-    return 1.0 if (metric_of(artifact) not in ERRORS if told is None else told) else -1.0
+    return 1.0 if (metric_of(artifact) not in _ERRORS if told is None else told) else -1.0
 
 
 def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:

@@ -107,15 +107,6 @@ def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 
-def standing_table(title: str, parts: Scores, references: Mapping[str, Any] | None, metric: str) -> Table:
-    """Return one row for each program, for what needs no language model, and for people, by one metric."""
-    answers = {"basic": "the prompt you started with", "compiled": "the prompt of this version"}
-    rows = [[name, metric_cell(scores[metric]), answers.get(name, "")] for name, scores in parts.items()]
-    for one in reference_tables(references, metric):
-        rows += [[name, cell, answer] for name, answer, cell in one.rows]
-    return table(title, ["", f"{metric} [95 % interval]", "answers"], rows)
-
-
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
     """Return the counts of units in words."""
     units = counts["units"]
@@ -123,6 +114,15 @@ def counts_line(name: str, counts: Mapping[str, Any]) -> str:
         f"{name}: {units['answered']} units answered, {units['abstained']} abstained, {units['failed']} failed, "
         f"{units['unlabelled']} unlabelled (coverage {counts['coverage']:.1%})"
     )
+
+
+def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
+    """Return which gold a result is of, how many cases, and how many were left out."""
+    why = f"left out because {whose} was compiled on them or on near copies of them"
+    left = f", {data['left_out']} {why}" if data["left_out"] else ""
+    differ = f", on {data['ambiguous']} of which raters differ" if data.get("ambiguous") else ""
+    left += f", {data['skipped']} without a label{differ}" if data.get("skipped") else ""
+    return f"{data['gold']}: {plural(data['cases'], 'case')}{left}"
 
 
 def taken_words(spend: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from .scores import (
     joint_spend_line,
     number_cell,
     reference_tables,
+    rows_words,
     score_parts,
     spend_line,
 )
@@ -43,11 +44,7 @@ _STYLE = ";".join(
 def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Section, ...]:
     """Return what one judge on gold shows, with so many of the worst disagreements."""
     judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
-    why = "left out because the judge was compiled on them or on near copies of them"
-    left = f", {data['left_out']} {why}" if data["left_out"] else ""
-    differ = f", on {data['ambiguous']} of which raters differ" if data.get("ambiguous") else ""
-    left += f", {data['skipped']} without a label{differ}" if data.get("skipped") else ""
-    title = f"{judge} on {data['gold']}: {plural(data['cases'], 'case')}{left}"
+    title = f"{judge} on {rows_words(data)}"
     lines = (
         counts_line(judge, data["counts"]),
         f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
@@ -141,9 +138,7 @@ def _score_table(data: Mapping[str, Any], metric: str) -> Table:
         cells.setdefault((one["model"], one["judge"]), []).append(mean)
     rows = [[model, *("; ".join(cells.get((model, judge), ["-"])) for judge in judges)] for model in models]
     over = f" (mean ± sd over {data['repeats']} repeats)" if data["repeats"] > 1 else ""
-    why = "left out because a judge was compiled on them or on near copies of them"
-    left = f", {data['left_out']} {why}" if data["left_out"] else ""
-    return table(f"{metric}{over}; {data['gold']}: {data['cases']} cases{left}", ["model", *judges], rows)
+    return table(f"{metric}{over}; {rows_words(data, 'a judge')}", ["model", *judges], rows)
 
 
 def _interval_table(data: Mapping[str, Any], metrics: Sequence[str]) -> Table:

@@ -64,7 +64,19 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
     assert callable(getattr(import_module(f"jurist.console.{module}"), function))
 
 
-PRINTED = {"json", "markdown", "html", "yes", "output", "checkpoint", "junit", "plot", "worst", "rejects"}
+PRINTED = {
+    "json",
+    "markdown",
+    "html",
+    "yes",
+    "output",
+    "checkpoint",
+    "junit",
+    "plot",
+    "worst",
+    "rejects",
+    "verbose",
+}
 """Options about what a terminal shows, asks and writes."""
 ELSEWHERE = {
     **{

@@ -165,7 +165,7 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
 def test_scores_are_compared_by_their_deviation_and_drawn() -> None:
     write_jsonl(Path("scored.jsonl"), [row for _, row in read("faithqa-mini").rows[:3]])
     asked = ("compare", "constraint-score:basic", "intent-baseline:basic", "--gold", "scored.jsonl")
-    done = ok(*asked, "--plot", "deviations.svg")
+    done = ok(*asked, "--plot", "deviations.svg", "--verbose")
     for name in ("mse;", "mean_deviation;", "within_one;"):
         assert name in done.out
     assert "intent-baseline:basic" in Path("deviations.svg").read_text()

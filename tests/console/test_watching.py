@@ -16,13 +16,12 @@ import pytest
 from rich.console import Console
 from small import claims, cli, ok, write_jsonl
 
-from jurist.console.watching import Pace, Watch
+from jurist.console.watching import Best, Pace, Watch
 from jurist.engines.channel import CallContext
 from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
-from jurist.optimizers.progress import Standings
 from jurist.programs.fect import FECT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,49 +47,46 @@ def finished() -> tuple[Any, Any]:
     return begun.job, begun.board
 
 
-def test_the_standings_are_those_of_the_board() -> None:
+def test_the_best_is_the_one_that_the_board_would_choose_and_falls_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     job, board = finished()
-    standings = Standings(job, board)
-    snapshot = standings.look(most=100)
-    assert snapshot.tried == len(board.candidates) == len(snapshot.shown) > 2
-    assert snapshot.best is not None
-    assert snapshot.shown[0] is snapshot.best
-    assert snapshot.best.candidate.id == board.best(job.dev).id
-    assert snapshot.interval is not None
-    assert snapshot.interval[0] <= (snapshot.best.dev.value or 0) <= snapshot.interval[1]
-    for one in snapshot.shown:
-        for part, cases in ((one.train, job.train), (one.dev, job.dev)):
-            assert part.cases == sum(board.outcome(one.candidate, case) is not None for case in cases)
-            assert part.value == (board.value(one.candidate, cases) if part.cases else None)
-        assert (one.gain is not None) == board.scored(one.candidate, job.dev)
-        if one.gain is not None:
-            assert one.gain in board.standings(snapshot.best.candidate)
-    few = standings.look(most=1)
-    assert [one.candidate.id for one in few.shown] == list(
-        dict.fromkeys([snapshot.best.candidate.id, board.basic.id])
-    )
-
-
-def test_the_best_is_the_one_that_the_board_would_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    job, board = finished()
-    for chosen in board.candidates.values():
+    best, shown = Best(job, board), []
+    tried = [one for one in board.candidates.values() if any(board.outcome(one, case) for case in job.dev)]
+    values = {one.id: 0.9 - number / 10 for number, one in enumerate(tried)}
+    monkeypatch.setattr(board, "value", lambda one, cases: values[one.id])
+    for chosen in tried:
         monkeypatch.setattr(board, "best", lambda cases, chosen=chosen: chosen)
-        snapshot = Standings(job, board).look()
-        assert snapshot.best is not None
-        assert (snapshot.best.candidate, snapshot.shown[0]) == (chosen, snapshot.best)
+        shown.append(best.look())
+    assert len(shown) > 1
+    for number, said in enumerate(shown):
+        assert f" {0.9 - number / 10:.3f} [" in said
+        assert f"{len(board.candidates)} candidates" in said
+        assert ("it is surer by all that is known than basic" in said) == (number > 0)
 
 
 def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
     job, board = finished()
     view = Watch(Console(file=io.StringIO()), "fect")._view
     view.take(Event(kind="phase", text="optimizing", phase="optimizing", job=job, board=board))
-    before = Standings(job, board).look()
-    assert view._standings is not None
-    view._standings.metric = replace(view._standings.metric, higher_is_better=False)
-    after = view._standings.look()
-    assert [one.candidate for one in after.shown] == [one.candidate for one in before.shown]
-    assert [one.train.value for one in after.shown] == [-(one.train.value or 0) for one in before.shown]
+    assert view.best is not None
+    view.best.metric = replace(view.best.metric, higher_is_better=False)
+    assert "on dev -" in view.best.look()
     assert view.signed(Event(kind="step", text="", best=-2.0)).best == 2.0
+
+
+def test_the_bar_fits_a_narrow_terminal() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system=None)
+    job, board = finished()
+    view = Watch(console, "fect on gold")._view
+    view.take(Event(kind="phase", text="step 3", phase="optimizing", job=job, board=board, expected=900))
+    console.print(view.drawn(80))
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("fect on gold: optimizing")
+    assert re.search(r"\d+ of 900 calls, \d+ tokens, 0\.0000 USD", lines[1])
+    assert any(line.startswith("best so far: ") for line in lines)
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
@@ -104,7 +100,7 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     assert event.text.endswith(", an instruction written from the scored ones and their errors")
     judge, limits = ROOT / "docs" / "may_send.py", ("--max-calls", 700)
     done = cli("compile", f"{judge}:judge", "--gold", "house-rule", "--optimizer", "fewshot", *limits)
-    assert re.search(r"best fewshot-\d+ ", done.err)
+    assert re.search(r"best (basic|fewshot-\d+) ", done.err)
     assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
 
 
@@ -195,7 +191,7 @@ def test_calls_that_fail_are_said() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-@pytest.mark.parametrize("where", ["optimizers.progress.Standings.look", "console.watching.Pace.see"])
+@pytest.mark.parametrize("where", ["console.watching.Best.look", "console.watching.Pace.see"])
 def test_a_fault_in_the_display_does_not_touch_the_work(
     where: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,9 +148,12 @@ def test_the_commands(tmp_path: Path) -> None:
     ok("artifacts", "pack", "polite@2", "--output", file, "--store", folder)
     got = cli("artifacts", "unpack", file, "--store", str(tmp_path / "b"), "--json").json
     assert (got["artifact"], got["new"]) == ("polite@2", True)
-    seen = json.loads(cli("artifacts", "lineage", "polite", "--store", folder, "--json").out)
-    assert [(one["version"], one["names"]) for one in seen["versions"]] == [(1, ["prod"]), (2, ["latest"])]
-    for arguments in (("unpack", str(tmp_path / "none.zip")), ("lineage", "polit")):
+    seen = json.loads(cli("artifacts", "list", "polite", "--store", folder, "--json").out)["artifacts"]
+    assert {(one["artifact"], *one["tags"], one["latest"]) for one in seen} == {
+        ("polite@1", "prod", False),
+        ("polite@2", True),
+    }
+    for arguments in (("unpack", str(tmp_path / "none.zip")), ("list", "polit")):
         done = cli("artifacts", *arguments, "--store", folder)
         assert (done.code, done.out) == (1, "")
         assert done.err.startswith("error: ")

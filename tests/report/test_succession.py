@@ -1,13 +1,12 @@
 """A new version against the one before it: on what was sealed for both, with today's labels, and at no call more."""
 
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from judges import save
-from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
+from small import FAST, Done, claims, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -77,14 +76,3 @@ def test_nothing_in_common(tmp_path: Path) -> None:
     store = Store(tmp_path / "compiled")
     assert against_before(store.load("fect@1"), FECT, store) is None
     assert read_jsonl(tmp_path / "compiled/fect/2/proof.jsonl")
-
-
-def test_what_was_taken_for_what_is_counted_from_the_proof(tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "one.jsonl", claims())
-    compiled(tmp_path, "one.jsonl", "--force")
-    done = cli("artifacts", "show", "fect@1", "--confusion", "--store", tmp_path / "compiled", "--json")
-    proof = read_jsonl(tmp_path / "compiled/fect/1/proof.jsonl")
-    for system, counts in done.json["confusion"].items():
-        pairs = Counter((row["gold"][0], row[system]["values"][0]) for row in proof)
-        assert {(gold, said): n for gold, row in counts.items() for said, n in row.items() if n} == pairs
-    assert "compiled on the sealed test: what people said (rows)" in done.people

@@ -1,0 +1,136 @@
+"""The card that ends a command on gold: the decision, who reaches what at which price, warnings, what to do next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..keeping.card import Card
+from .document import Tone
+from .scores import OFFLINE, Scores, metric_cell, rows_words
+from .table import Table, table
+
+Price = tuple[float | None, float | None]
+"""Tokens a row, and US dollars per 1,000 rows; ``None`` where it is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictCard:
+    """What is read last: on a terminal in a frame of the colour of its tone, elsewhere as plain parts."""
+
+    tone: Tone
+    decision: str  # one sentence
+    parts: Sequence[Table | str] = ()  # empty ones are left out
+
+    @property
+    def plain(self) -> tuple[Table | str, ...]:
+        """All of it, in the order in which it is read."""
+        return tuple(part for part in (self.decision, *self.parts) if part)
+
+
+def tone_of(verdict: str) -> Tone:
+    """Return what kind of outcome a verdict is."""
+    return "good" if verdict == "better" else "bad" if verdict == "worse" else "open"
+
+
+def standing_table(
+    metric: str, scores: Scores, prices: Mapping[str, Price], references: Mapping[str, Any] | None
+) -> Table:
+    """Return a row for each that was scored, with its price, and one for the best constant answer after the first."""
+    rows = []
+    for name, own in scores.items():
+        tokens, dollars = prices.get(name, (None, None))
+        price = [f"{tokens:,.0f}" if tokens else "-", f"{dollars:.3g}" if dollars else "-"]
+        rows.append([name, metric_cell(own[metric]), *price])
+    if constant := (references or {}).get("constant"):
+        score = metric_cell({**constant, "value": constant["score"]})
+        rows.insert(1, [f"constant: {constant['answer']}", score, "-", "-"])
+    columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows"]
+    shown = [place for place in range(4) if place < 2 or any(row[place] != "-" for row in rows)]
+    return table("", [columns[place] for place in shown], [[row[place] for place in shown] for row in rows])
+
+
+def proof_table(content: Mapping[str, Any], metric: str) -> Table:
+    """Return basic, the constant answer and compiled of an artifact's card."""
+    card = Card.model_validate(content)
+    dollars = card.dollars_per_1000_rows or {}
+    prices = {
+        name: (sum((card.tokens_per_row.get(name) or {}).values()), dollars.get(name))
+        for name in content["scores"]
+    }
+    return standing_table(metric, content["scores"], prices, content.get("references"))
+
+
+def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
+    """Return what a row took; not known where answers were paid before, or nothing was asked."""
+    if spend.get("replayed") or not rows:
+        return None, None
+    return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows
+
+
+def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -> VerdictCard:
+    """Return how one judge stands beside the constant answer; ``rises`` says whether more of its metric is better."""
+    judge, metric, units = data["judge"], data["metric"], data["counts"]["units"]
+    score, constant = data["scores"][metric], (data["references"] or {}).get("constant")
+    labelled = units["total"] - units["unlabelled"]
+    missing = f"{units['abstained']} units abstained, {units['failed']} failed of {labelled}"
+    scores, tone = {judge: data["scores"]}, tone_of("")
+    said = f"{judge} on {data['gold']}: {metric} {metric_cell(score)}"
+    if too_few(data):
+        scores, tone = {}, "bad"
+        few = f"{units['answered']} of {labelled} labelled units have an answer"
+        said = f"{judge} on {data['gold']} is not scored: {few}"
+    elif constant:
+        above, below = score["low"] > constant["score"], score["high"] < constant["score"]
+        tone = tone_of(
+            "better" if (above and rises) or (below and not rises) else "worse" if above or below else ""
+        )
+        than = {"good": "better than", "bad": "worse than", "open": "not told apart from"}[tone]
+        said += f", {than} the constant answer's {constant['score']:.3f}"
+    shown = standing_table(
+        metric, scores, {judge: spent_price(data["spend"], data["cases"])}, data["references"]
+    )
+    wrong = len(data["disagreements"])
+    return VerdictCard(
+        tone=tone,
+        decision=said,
+        parts=[
+            shown if scores else "",
+            missing if units["answered"] < labelled else "",
+            f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
+            *(f"warning: {text}" for text in data.get("warnings") or ()),
+            then,
+            OFFLINE if data["model"] == "offline" else "",
+        ],
+    )
+
+
+def too_few(data: Mapping[str, Any]) -> bool:
+    """Whether less than half of what is labelled was answered, so that scores say little of the judge."""
+    units = data["counts"]["units"]
+    return bool(2 * units["answered"] < units["total"] - units["unlabelled"])
+
+
+def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) -> VerdictCard:
+    """Return what was decided between judges, and all of them with the constant answer."""
+    judges, metric, tests = data["judges"], data["metric"], data["tests"]
+    rows = data["cases"] * data["repeats"]
+    said = [one["words"] for one in tests] or [f"{len(judges)} judges on {data['gold']}, nothing was tested"]
+    return VerdictCard(
+        tone="good" if any(one["verdict"] in ("better", "worse") for one in tests) else "open",
+        decision=said[0],
+        parts=[
+            *said[1:],
+            standing_table(
+                metric,
+                {one["name"]: one["scores"] for one in judges},
+                {one["name"]: spent_price(one["spend"], rows) for one in judges},
+                data["references"],
+            ),
+            rows_words(data, "a judge")
+            + (f", over {data['repeats']} repeats" if data["repeats"] > 1 else ""),
+            *dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"]),
+            *notes,
+            then,
+            OFFLINE if all(one["model"] == "offline" for one in judges) else "",
+        ],
+    )
