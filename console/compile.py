@@ -188,7 +188,9 @@ def _body(
         succession.words if succession else "",
         f"warning: {warned}" if warned else "",
         "" if result.ending == "finished" else f"warning: the search ended early: {result.reason}",
-        f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one" if unread else "",
+        f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one"
+        if unread
+        else "",
         *artifact.about.cheaper_words,
         _kept_line(artifact, latest=compiled.latest),
         f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",

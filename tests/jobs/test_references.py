@@ -236,7 +236,7 @@ class TestCommands:
         assert found["constant"]["answer"] == done.json["decision"]["constant"]["answer"]
         assert found["constant"]["score"] == done.json["decision"]["constant"]["value"]
         assert set(found["words"]) == {"answer", "score", "low", "high"}
-        assert "logistic regression on words and overlap" in done.people
+        assert "constant: always" in done.people
         assert isinstance(done.json["warnings"], list)
         ok("report", "may-go@1", "--output", "report.html")
         assert "nearest labelled rows" in Path("report.html").read_text(encoding="utf-8")
