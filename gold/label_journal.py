@@ -125,7 +125,7 @@ class LabelJournal:
     def undo(self, rater: str, request: str = "", among: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
         with self._guard:
-            mine = [one for one in self._histories[rater] if among is None or one.place in among]
+            mine = [one for one in self._histories.get(rater, ()) if among is None or one.place in among]
             if mine:
                 *before, last = mine
                 same = (one for one in reversed(before) if one.key == last.key)
@@ -135,7 +135,7 @@ class LabelJournal:
     def history(self, rater: str) -> Sequence[Label]:
         """Return what a rater said and did not undo, in order; the last of each unit counts."""
         with self._guard:
-            return list(self._histories[rater])
+            return list(self._histories.get(rater, ()))
 
     def labels(self) -> Sequence[Label]:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""
