@@ -3,6 +3,7 @@
 from typing import Literal
 
 from .groups import (
+    Adapter,
     Endpoint,
     ModelOptions,
     PaidOptions,
@@ -99,6 +100,7 @@ class DatasetOptions(
 
 
 class ItemsOptions(
+    Adapter,
     ModelOptions,
     VerifierPromptOptions,
     PaidOptions,

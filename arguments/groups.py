@@ -286,12 +286,18 @@ class Checkpoints(Resume):
     output: str | None = option("FILE.json", "write the JSON object to a file too")
 
 
-class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, HardLimits, Common):
-    """How judges are asked, but for who answers."""
+class Adapter(Options):
+    """How prompts are written."""
 
     adapter: Literal["chat", "json", "xml"] | None = choice(
         "DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)"
     )
+
+
+class JudgingOptions(
+    Adapter, VerifierOptions, SamplingOptions, StrictnessOptions, Transport, HardLimits, Common
+):
+    """How judges are asked, but for who answers."""
 
 
 class AskedOptions(ModelOptions, JudgingOptions):

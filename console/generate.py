@@ -74,6 +74,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
             concurrency=options.concurrency,
             verifier=verifier_model(options, options.timeout, options.seed),
         ).with_model(Model.of(options, name=options.model))
+        loaded = loaded.with_adapter(options.adapter)
     except UnknownJudgeError as error:
         hint = choices(name, GENERATORS, "or path/to/file.py:generator")
         raise JudgeError(f"no generator is called {name!r}", hint=hint) from error

@@ -1,6 +1,7 @@
 """``jurist evaluate`` and ``jurist.evaluate``: one judge of any kind of answer, scored and explained."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,10 @@ import pytest
 from small import claims, cli, ok, write_jsonl
 
 import jurist
+from jurist.arguments.groups import Form
+from jurist.console.printing import Result, rendered
+from jurist.report.table import table
+from jurist.report.verdict import VerdictCard
 
 SCORES = '''
 from typing import Literal
@@ -116,3 +121,23 @@ def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
     scores = [one["score"] for one in found["disagreements"]]
     assert scores == sorted(scores)
     ok("evaluate", "helpful.py:judge:basic", "--gold", "scores.jsonl")
+
+
+def test_a_card_is_framed_on_a_terminal_and_plain_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words in both; what a judge is called cannot steer a terminal."""
+    card = VerdictCard(
+        tone="good",
+        decision="x\x1b[2J is better " * 9,
+        parts=[table("", ["a", "b"], [["one", 0.5]]), "next: run"],
+    )
+    result = Result(data={}, body=[card])
+    plain = rendered(result, Form())
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    framed = rendered(result, Form())
+    assert "\x1b[2J" not in plain + framed
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", framed).splitlines()
+    assert (lines[0][0], lines[-1][0]) == ("╭", "╰")
+    assert {len(line) for line in lines} == {60}
+    assert " ".join(plain.split()) == " ".join(" ".join(line[1:-1] for line in lines[1:-1]).split())
