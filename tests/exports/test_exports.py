@@ -150,7 +150,7 @@ def test_filled_messages_are_what_the_judge_sends(
 )
 def test_filling_is_single_pass(claim: str, conversation: str) -> None:
     state, inputs = prompt(FECT, demos=False), {"conversation": conversation, "claim": claim}
-    values = FECT.values(inputs)
+    values = FECT.prompt_values(inputs)
     program = state.apply(FECT.basic())
     expected = dspy.ChatAdapter().format(program.signature, program.demos, values)
     assert fill(export(state, FECT, "messages"), inputs) == expected

@@ -69,13 +69,16 @@ EDITS: Mapping[str, Edit] = {
     "docstring": lambda text: text.replace("may be sent.", "may go out.").replace(
         "number twice", "doubled number"
     ),
+    "how files are read": lambda text: text.replace(
+        'positive=', 'columns={"answer": "reply"}, values={"unsure": ""}, positive='
+    ),
     "label renamed": lambda text: text.replace('"hold"', '"stop"'),
     "input added": lambda text: text.replace(
         "    reply: str", "    tone: str = dspy.InputField()\n    reply: str"
     ),
     "function body": lambda text: text.replace("number * 2", "number + number"),
 }
-SILENT = ("comment", "formatting", "desc word", "docstring")
+SILENT = ("comment", "formatting", "desc word", "docstring", "how files are read")
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "may-go@1", "--input", "new.jsonl", "--output", "out.jsonl"),
     "gate": ("gate", "may-go@1", "--gold", "new.jsonl", "--min", "accuracy=0", "--fresh"),

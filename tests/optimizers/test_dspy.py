@@ -93,7 +93,7 @@ def test_a_demonstration_is_the_answer_that_was_scored(
     options = {**ACCEPTED, **({"num_candidates": 1} if name == "infer-rules" else {})}
     run = tagged(name, options, answers, sampling=Sampling(samples=samples))
     gold = {
-        COGNIBENCH.values(case.inputs)["sentences"]: [
+        COGNIBENCH.prompt_values(case.inputs)["sentences"]: [
             {"n": n, "label": label} for n, label in enumerate(case.gold or (), 1)
         ]
         for case in responses()[0]

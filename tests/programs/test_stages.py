@@ -290,7 +290,7 @@ def test_three_tags_then_tiers_of_all_that_says_something(
     lm = lm_of(Scripted(answer), context_with())
     program = TAGS_STAGED.basic()
     with asking_of(lm, "chat"):
-        said = program(**TAGS_STAGED.values(case.inputs))
+        said = program(**TAGS_STAGED.prompt_values(case.inputs))
     assert list(TAGS_STAGED.read(said, case.inputs).values) == labels
     kept = [
         f"{n}. {text}"
