@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, whole
-from .options import choice, flag, option, positional
+from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, pair, whole
+from .options import choice, flag, option, positional, repeated
 
 
 def _wholes(text: str) -> tuple[int, ...]:
@@ -51,9 +51,12 @@ class JudgesOptions(Form, command="judges", does="catalogue.judges"):
 class NewOptions(Form, command="new", does="catalogue.new"):
     """Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt
     (its rubricPrompt, if it has one).
-    Its variables become the inputs, its text the instruction; the file is yours to read and change.
+    Its variables become the inputs, its text the instruction; the file is yours to read and change. With --gold it also
+    says how that file is read: what column is which input, the label and the group, and what the labels are.
 
     examples:
+      jurist new may-answer --from prompt.md --gold labels.csv
+      jurist new may-answer --from prompt.md --gold labels.csv --column Verdict=label --column Chat=group
       jurist new may-answer --from prompt.md --labels yes,no --positive no
       jurist new helpful --from prompt.md --score 1-5
       jurist new better --from pair.md --prefer reply_a,reply_b
@@ -71,6 +74,17 @@ class NewOptions(Form, command="new", does="catalogue.new"):
     prefer: str | None = option("A,B", "it says which of these two inputs is better", exclusive="asked")
     positive: str = option(
         "B", "the positive class (default: the last of two labels; with three or more there is none)", ""
+    )
+    gold: str | None = option(
+        "LABELLED", "labelled rows that the judge is made for: a file, a folder, hf:..."
+    )
+    columns: tuple[tuple[str, str], ...] = repeated(
+        "--column THEIRS=OURS",
+        "a column of --gold is this input, the label or the group, as answer=reply or Verdict=label",
+        type=pair,
+    )
+    names: tuple[tuple[str, str], ...] = repeated(
+        "--map THEIRS=OURS", "a label of --gold means this label; nothing after =: it says nothing", type=pair
     )
     unit: str = option("INPUT", "the input that is judged (default: the last one)", "")
     output: str | None = option("F.py", "the file to write (default: NAME.py)")

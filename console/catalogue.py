@@ -1,7 +1,9 @@
 """``jurist judges``, ``new``, ``export``, ``training`` and ``completion``: judges and their prompts as text."""
 
 import random
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,8 +25,10 @@ from ..exports.incoming import (
 )
 from ..exports.parity import nasty_cases, parity, rows_of
 from ..exports.training import LEAST_EXAMPLES, Selection, make_training
-from ..gold.goldset import Gold
+from ..gold.goldset import Gold, describe
 from ..gold.new_rows import read_rows
+from ..gold.rejects import Rejects
+from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
 from ..keeping.loading import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
@@ -145,8 +149,10 @@ def _subject(options: ExportOptions) -> tuple[Subject, str]:
 def new(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
     prompt = read_prompt(Path(options.source))
-    asked = _asked(options, prompt)
-    text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit)
+    shape = _shape(options, prompt)
+    asked, values = _asked(options, prompt, shape)
+    columns = shape.columns if shape else None
+    text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit, columns, values)
     output = Path(options.output or f"{options.name.replace('-', '_')}.py")
     if output.exists():
         raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
@@ -154,6 +160,8 @@ def new(options: NewOptions) -> Result:
         draft = Path(folder) / "judge.py"
         draft.write_text(text, "utf-8")
         judge = find(f"{draft}:judge")
+    aside = Rejects()
+    gold = Gold.load(options.gold, judge, rejects=aside) if options.gold else None
     write_text(text, str(output))
     inputs = list(prompt.inputs)
     about = {
@@ -164,29 +172,81 @@ def new(options: NewOptions) -> Result:
     }
     return Result(
         data={**about, "answers": asked.words},
-        body=[f"{judge.name} written to {output}: inputs {', '.join(inputs)}; {asked.words}"],
+        body=[
+            f"{judge.name} written to {output}: inputs {', '.join(inputs)}; {asked.words}",
+            *_gold_lines(gold, aside.count),
+        ],
         notes=[
-            f"next: jurist compile {output}:judge --gold GOLD, with a column for each input and "
+            f"next: jurist evaluate {output}:judge:basic --gold {shlex.quote(options.gold)}"
+            f"{' --rejects aside.jsonl' if aside.count else ''}"
+            if options.gold
+            else f"next: jurist compile {output}:judge --gold GOLD, with a column for each input and "
             f"one for {judge.answer.field}"
         ],
     )
 
 
-def _asked(options: NewOptions, prompt: IncomingPrompt) -> Asked:
+def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
+    """Return what the columns of the gold are; a person at a terminal is asked for what is not clear."""
+    if options.gold is None:
+        if options.columns or options.names:
+            raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
+        return None
+
+    def ask(name: str, columns: Sequence[str]) -> str:
+        while True:
+            sys.stderr.write(f"which column is the {name}? ({', '.join(columns)}) ")
+            sys.stderr.flush()
+            line = sys.stdin.readline()
+            if line.strip() in columns:
+                return line.strip()
+            if not line:
+                raise UsageError(f"no column is the {name}", hint=f"say which: --column COLUMN={name}")
+
+    person = sys.stdin is not None and sys.stdin.isatty()
+    return shape_of(options.gold, prompt.inputs, dict(options.columns), ask if person else None)
+
+
+def _gold_lines(gold: Gold | None, aside: int) -> list[str]:
+    if gold is None:
+        return []
+    about = describe(gold)
+    counts = f"{about['cases']} labelled rows in {about['groups']} groups"
+    left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
+    bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
+    read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
+    return [f"{gold.source}: {counts}{left}{bad}", *([f"columns: {read}"] if read else [])]
+
+
+def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
+    """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
+    values = dict.fromkeys(shape.silent, "") if shape else {}
+    values |= dict(options.names)
+
     def listed(text: str) -> list[str]:
         return [part.strip() for part in text.split(",") if part.strip()]
 
-    if options.labels is None and options.positive:
+    if options.labels is None and options.positive and options.gold is None:
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
-        return preference_asked(listed(options.prefer), prompt.inputs)
+        asked = preference_asked(listed(options.prefer), prompt.inputs)
+        return asked, sides(shape, listed(options.prefer)) | values if shape else values
     if options.score is not None:
-        return score_asked(options.score)
+        return score_asked(options.score), values
+    known = {theirs.casefold() for theirs in values}
+    own = [one for one in shape.labels if one.casefold() not in known] if shape else []
     if options.labels is not None:
-        return labels_asked(listed(options.labels), listed(options.positive))
+        labels = listed(options.labels)
+    elif shape and (scale := scale_of(own)):
+        return score_asked(scale), values
+    else:
+        labels = list(dict.fromkeys([*own, *filter(None, dict(options.names).values())]))
+    if labels:
+        values |= {one: one for one in own if one in labels and not one.isalpha()}
+        return labels_asked(labels, listed(options.positive)), values
     raise UsageError(
         "nothing says what it answers",
-        hint="give --labels yes,no, --score 1-5, or --prefer with the two inputs that are compared",
+        hint="give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold",
     )
 
 

@@ -209,7 +209,11 @@ class {name}(dspy.Signature):
     {output}: {annotation}
 
 
-judge = jurist.Judge(name="{judge}", signature={name}, {arguments})
+judge = jurist.Judge(
+    name="{judge}",
+    signature={name},
+    {arguments},
+)
 '''
 
 
@@ -239,7 +243,7 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
         arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}",
-        words=f"labels {', '.join(labels)}; found is {', '.join(chosen)}; compiled for balanced_accuracy",
+        words=f"labels {', '.join(labels)}; the positive class is {', '.join(chosen)}; compiled for balanced_accuracy",
     )
 
 
@@ -274,8 +278,22 @@ def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
     )
 
 
-def judge_source(name: str, source: str, prompt: IncomingPrompt, asked: Asked, unit: str = "") -> str:
-    """Return the text of the file."""
+def judge_source(
+    name: str,
+    source: str,
+    prompt: IncomingPrompt,
+    asked: Asked,
+    unit: str = "",
+    columns: Mapping[str, str] | None = None,
+    values: Mapping[str, str] | None = None,
+) -> str:
+    """Return the text of the file; a column that is the ``label`` goes to the output field."""
+    output = next(one for one in asked.names if one not in prompt.inputs)
+    fields = {column: output if ours == "label" else ours for column, ours in (columns or {}).items()}
+    renamed = {column: ours for column, ours in fields.items() if column != ours}
+    reads = [
+        f"{key}={_quoted(dict(names))}" for key, names in (("columns", renamed), ("values", values)) if names
+    ]
     judged = unit or prompt.inputs[-1]
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")
@@ -290,14 +308,14 @@ def judge_source(name: str, source: str, prompt: IncomingPrompt, asked: Asked, u
         name="".join(part.capitalize() for part in name.split("-")),
         instruction=_docstring(prompt.instruction),
         inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
-        output=next(one for one in asked.names if one not in prompt.inputs),
+        output=output,
         annotation=asked.annotation,
         judge=name,
-        arguments=asked.arguments.replace("{unit}", _quoted(judged)),
+        arguments=",\n    ".join([asked.arguments.replace("{unit}", _quoted(judged)), *reads]),
     )
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: Any) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -70,7 +70,7 @@ EDITS: Mapping[str, Edit] = {
         "number twice", "doubled number"
     ),
     "how files are read": lambda text: text.replace(
-        'positive=', 'columns={"answer": "reply"}, values={"unsure": ""}, positive='
+        "positive=", 'columns={"answer": "reply"}, values={"unsure": ""}, positive='
     ),
     "label renamed": lambda text: text.replace('"hold"', '"stop"'),
     "input added": lambda text: text.replace(

@@ -1,0 +1,145 @@
+"""What the columns of somebody's file are to a judge that is made for it: its inputs, the label, the group.
+
+What a person says goes first, then names that are alike; a person at a terminal is asked for the rest. It only guesses
+what is written into the judge's file, where it can be read and changed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import GoldError, UsageError, choices
+from .sources import read
+
+_ALIKE = (
+    {"reply", "response", "answer", "output", "completion", "generated", "candidate", "prediction"},
+    {"message", "question", "query", "prompt", "input", "request", "instruction", "user"},
+    {"context", "reference", "document", "source", "article", "passage", "evidence", "policy", "facts"},
+)
+"""Names of inputs that mean the same in files of others."""
+_LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
+_GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
+_SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
+_MOST = 12
+"""Different values that a column of labels has at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How a file is read: its columns by what they are to the judge, and the labels in it, the rarest last."""
+
+    columns: Mapping[str, str]  # column -> input, ``label`` or ``group``
+    labels: Sequence[str]  # as most rows spell each
+    silent: Sequence[str]  # labels that say nothing
+
+
+def shape_of(
+    source: str | Path,
+    inputs: Sequence[str],
+    given: Mapping[str, str],
+    ask: Callable[[str, Sequence[str]], str] | None = None,
+) -> Shape:
+    """Find what each column of a file is; ``given`` is column -> input, ``label`` or ``group``."""
+    reading = read(source)
+    rows = [dict(_flat(row)) for _, row in reading.rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for column, name in given.items():
+        if column not in names and "[]" not in column:
+            raise GoldError(
+                "no row has this column", path=reading.path, field=column, hint=choices(column, names)
+            )
+        if name not in (*inputs, "label", "group"):
+            raise UsageError(
+                f"--column {column}={name}: {name!r} is nothing of this judge",
+                hint=choices(name, (*inputs, "label", "group")),
+            )
+    counts = {name: Counter(_text(row.get(name)) for row in rows) for name in names}
+    found = {name: column for column, name in given.items()}
+    for name in (*inputs, "label", "group"):
+        free = [column for column in names if column not in found.values()]
+        if name in found:
+            continue
+        if name == "group":
+            fits = [one for one in free if _GROUP.fullmatch(_plain(one)) and len(counts[one]) < len(rows)]
+        elif name == "label":
+            few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
+            named = [one for wanted in _LABEL for one in few if wanted in _plain(one)]
+            fits = named or (few if len(few) == 1 else [])
+        else:
+            own = [one for one in free if _plain(one) == _plain(name)]
+            kin = next((kind for kind in _ALIKE if _plain(name) in kind), set())
+            fits = own or [one for one in free if _words(one)[-1] in kin]
+        if fits:
+            found[name] = fits[0]
+        elif name != "group":
+            if ask is None:
+                hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
+                raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
+            found[name] = ask(name, free)
+    values = counts.get(found["label"], Counter())
+    spelled = _spelled(values)
+    silent = sorted({text for text in values if text and _plain(text) in _SILENT}) if len(spelled) > 1 else []
+    return Shape(columns={column: name for name, column in found.items()}, labels=spelled, silent=silent)
+
+
+def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{start}{name}.")
+        else:
+            yield f"{start}{name}", value
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name: ``botResponse``, ``bot_response`` and ``Bot response`` have the same two."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)] or [""]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip() if not isinstance(value, bool) else str(value).lower()
+
+
+def _spelled(values: Mapping[str, int]) -> list[str]:
+    """Return the labels among values, each as it is mostly spelled, the rarest last."""
+    kinds: dict[str, Counter[str]] = {}
+    for text, count in values.items():
+        if _plain(text) not in _SILENT:
+            kinds.setdefault(text.casefold(), Counter())[text] += count
+    return [
+        max(kind, key=lambda text: (kind[text], text.islower()))
+        for kind in sorted(kinds.values(), key=lambda one: -one.total())
+    ]
+
+
+def scale_of(labels: Sequence[str]) -> str:
+    """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty if they are none."""
+    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.]\d+)?", one) for one in labels):
+        return ""
+    numbers = [float(one) for one in labels]
+    if any(number % 1 for number in numbers):
+        return "0.0-1.0" if max(numbers) <= 1 else f"{min(numbers)}-{max(numbers)}"
+    high = next((end for end in (3, 5, 7, 10, 100) if end >= max(numbers)), int(max(numbers)))
+    return f"{min(1, int(min(numbers)))}-{high}"
+
+
+def sides(shape: Shape, pair: Sequence[str]) -> dict[str, str]:
+    """Return what labels of a file say of a pair: the names of its inputs, of their columns, A and B, or a tie."""
+    found, columns = dict[str, str](), {name: column for column, name in shape.columns.items()}
+    for side, (name, others) in zip(
+        ("first", "second"), zip(pair, ("a 1 left", "b 2 right"), strict=True), strict=True
+    ):
+        words = {_plain(name), _plain(columns[name]), side, *others.split()}
+        words |= {
+            f"{kind}{one}" for kind in ("model", "output", "response", "answer") for one in others.split()
+        }
+        found |= {one: side for one in shape.labels if _plain(one) in words and one != side}
+    return found | {
+        one: "tie" for one in shape.labels if _plain(one) in ("both", "draw", "equal", "same", "neither")
+    }
