@@ -174,7 +174,7 @@ def new(options: NewOptions) -> Result:
         data={**about, "answers": asked.words},
         body=[
             f"{judge.name} written to {output}: inputs {', '.join(inputs)}; {asked.words}",
-            *_gold_lines(gold, aside.count),
+            *(_gold_lines(gold, aside.count) if gold else ()),
         ],
         notes=[
             f"next: jurist evaluate {output}:judge:basic --gold {shlex.quote(options.gold)}"
@@ -207,15 +207,13 @@ def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
     return shape_of(options.gold, prompt.inputs, dict(options.columns), ask if person else None)
 
 
-def _gold_lines(gold: Gold | None, aside: int) -> list[str]:
-    if gold is None:
-        return []
+def _gold_lines(gold: Gold, aside: int) -> list[str]:
     about = describe(gold)
     counts = f"{about['cases']} labelled rows in {about['groups']} groups"
     left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
     bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
     read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
-    return [f"{gold.source}: {counts}{left}{bad}", *([f"columns: {read}"] if read else [])]
+    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}"]
 
 
 def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
@@ -235,13 +233,9 @@ def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> 
         return score_asked(options.score), values
     known = {theirs.casefold() for theirs in values}
     own = [one for one in shape.labels if one.casefold() not in known] if shape else []
-    if options.labels is not None:
-        labels = listed(options.labels)
-    elif shape and (scale := scale_of(own)):
+    if options.labels is None and (scale := scale_of(own)):
         return score_asked(scale), values
-    else:
-        labels = list(dict.fromkeys([*own, *filter(None, dict(options.names).values())]))
-    if labels:
+    if labels := listed(options.labels or "") or list(dict.fromkeys([*own, *filter(None, values.values())])):
         values |= {one: one for one in own if one in labels and not one.isalpha()}
         return labels_asked(labels, listed(options.positive)), values
     raise UsageError(

@@ -1,8 +1,4 @@
-"""The formats in which the papers' authors published their gold sets.
-
-FECT is a CSV with the columns ``conversation``, ``claim`` and ``claim_is_factual``. CogniBench is ``dialogues.json``
-(turns with their reference) and ``labels.json`` (labels of each sentence), joined by dialogue id.
-"""
+"""The formats of gold that authors published: FECT as a CSV, CogniBench as ``dialogues.json`` and ``labels.json``."""
 
 import re
 from collections.abc import Mapping

@@ -1,9 +1,4 @@
-"""Documents: the texts that generators write from.
-
-A file of rows with ``text`` (JSONL, a JSON array, CSV or Parquet; ``reference`` will do too), a folder of ``.txt``
-and ``.md`` files, or one such file. Gold of CogniBench, bundled or the authors' own, and dialogues will do as well:
-the documents are their distinct references, called by their groups.
-"""
+"""Documents that generators write from: rows with ``text``, folders of ``.txt`` and ``.md``, references of gold."""
 
 from __future__ import annotations
 
@@ -35,23 +30,14 @@ _HEADING = re.compile(r"\s*#{1,6}\s+(\S.*)")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text.
+    """One text."""
 
-    Attributes:
-        id: unique among the documents of a job; stable when others are added.
-        text: what is written from.
-        title: what it is about; empty if nobody said so.
-        topic: its subject area; empty if nobody said so.
-        source: where it stands, for messages.
-        extra: what else its row says, by name.
-    """
-
-    id: str
-    text: str
-    title: str = ""
-    topic: str = ""
-    source: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    id: str  # unique among the documents of a job; stable when others are added
+    text: str  # what is written from
+    title: str = ""  # what it is about; empty if nobody said so
+    topic: str = ""  # its subject area; empty if nobody said so
+    source: str = ""  # where it stands, for messages
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # what else its row says, by name
 
     @property
     def language(self) -> str:
@@ -77,11 +63,7 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
 
 
 def document_rows(source: str | Path, name: str) -> Reading:
-    """Read documents as rows for a program.
-
-    A row has the text under ``name``, ``id``, ``group`` (the id again: what is written from one document belongs
-    together), ``title``, ``topic``, ``language`` and ``source``, and whatever else the document's own row says.
-    """
+    """Read documents as rows for a program."""
     rows = [
         {
             **one.extra,

@@ -109,10 +109,7 @@ def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Rea
 
 
 def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[ReadRow]]:
-    """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
-
-    Memory stays flat, but for a JSON array, which is read whole.
-    """
+    """Return the rows of a stream as they are asked for, or what is wrong with them; only an array is read whole."""
     source = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     head = source.peek(4)
     if head[:4] == b"PAR1":

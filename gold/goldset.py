@@ -1,9 +1,4 @@
-"""Gold sets: labelled cases with their card, read from anywhere, checked, split and written.
-
-A gold set is refused as a whole when any row of it is wrong, unless bad rows are
-to be set aside: a judge compiled on half of a file would be proved on the wrong
-thing. It knows nothing of models.
-"""
+"""Gold sets: labelled cases with their card, read from anywhere, checked, split and written; they know no model."""
 
 from __future__ import annotations
 
@@ -75,17 +70,7 @@ class Gold(GoldData):
     def again(
         cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None, *, labelled: bool = True
     ) -> Gold:
-        """Read gold that a card tells of once more, by the names it was read by then, without what was set aside.
-
-        Args:
-            about: the card's ``gold``.
-            judge: whose rows they are.
-            place: where it is, if not where the card says.
-            labelled: as for :meth:`load`.
-
-        Raises:
-            GoldError: it cannot be read.
-        """
+        """Read gold that a card tells of once more, by the names it was read by then, without what was set aside."""
         source = place or str(about.get("source") or about["name"])
         mapping = RowMapping(**about.get("mapping", {}))
         return cls.load(source, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
@@ -131,13 +116,7 @@ class Gold(GoldData):
 
 
 def describe(gold: Gold) -> dict[str, Any]:
-    """Return what a gold set holds, as JSON values.
-
-    ``cases``, ``groups`` and ``units`` are counts, ``unlabelled`` counts units without a label, ``empty`` the cases
-    in which an input of text is empty, by its name, ``raters`` the cases each rater rated, ``skipped`` and
-    ``merged`` count rows left out. What is said of the labels depends on the kind of answer: of closed ones, units
-    by label, and the ``positive`` share of the labelled units.
-    """
+    """Return what a gold set holds, as JSON values; what is said of the labels depends on the kind of answer."""
     judge = gold.judge
     units = sum(len(case.gold or judge.answer.units(case.inputs)) for case in gold.cases)
     known = [value for case in gold.cases for value in case.known]
@@ -180,10 +159,7 @@ def import_gold(
     mapping: RowMapping | None = None,
     rejects: Rejects | None = None,
 ) -> Gold:
-    """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings.
-
-    Reading the file gives a gold set with the same ``sha256``.
-    """
+    """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings."""
     if rejects is not None:
         rejects.check_apart(path)
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
@@ -196,10 +172,7 @@ def import_gold(
 
 
 def write_split(split: Split, folder: str | Path) -> None:
-    """Write ``train.jsonl``, ``dev.jsonl``, ``test.jsonl`` and ``split.json`` into a folder.
-
-    ``split.json`` holds the seed, the shares, the number of cases of each part and the test hash.
-    """
+    """Write the parts as JSONL into a folder, and ``split.json`` with seed, shares, sizes and test hash."""
     place = Path(folder)
     for name in PARTS:
         cases = split.part(name)

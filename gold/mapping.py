@@ -50,11 +50,7 @@ class RowMapping:
         return {name: names for name, names in parts.items() if names}
 
     def check(self, judge: Judge) -> None:
-        """Refuse names that the judge does not have.
-
-        Raises:
-            UsageError: a field or a label of the judge is none.
-        """
+        """Refuse names that the judge does not have."""
         known = row_keys(judge)
         for column, name in self.columns.items():
             if not (
@@ -76,11 +72,7 @@ class RowMapping:
                 )
 
     def check_columns(self, reading: Reading) -> None:
-        """Refuse to rename a column that none of the rows has.
-
-        Raises:
-            GoldError: there is such a column.
-        """
+        """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
             if not any(_has(row, column) for _, row in reading.rows):
                 have = dict.fromkeys(key for _, row in reading.rows for key in row)

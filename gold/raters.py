@@ -1,10 +1,4 @@
-"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree.
-
-The raters' own labels are always kept. A unit on which a rule finds no label is *ambiguous*: it has no merged label,
-and it is listed with its labels and, where people said why, with the category of the ambiguity (FECT, section 2.3 and
-Table 1: sentiment, relation), so that it can be reported beside a score and not in it. This module knows no model and
-no file.
-"""
+"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree."""
 
 from __future__ import annotations
 
@@ -83,11 +77,7 @@ def merged(case: Case, rule: Rule) -> Case:
 
 
 def merge_gold(gold: G, rule: Rule) -> G:
-    """Return a gold set after a rule, without the rows that nobody labelled.
-
-    The rows read back as the merged cases. In them every ambiguous unit names a category: what people wrote stays;
-    where nobody said why, it is ``unknown``.
-    """
+    """Return a gold set after a rule, without rows that nobody labelled; its ambiguous units name a category."""
     answer, keys = gold.judge.answer, label_keys(gold.judge)
     if not keys:
         hint = f"give its rows model the field {answer.field!r}"
@@ -126,10 +116,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
 
 
 def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
-    """Return the categories that a row's field ``ambiguity`` names, one per unit.
-
-    The field holds one category for all units, or a list with one (or null) per unit; it may be missing.
-    """
+    """Return the categories of a row's units: ``ambiguity`` holds one for all, or a list with one (or null) each."""
     count, given, place = len(unit_ratings(case)), row.get(AMBIGUITY), Place(case.source)
     if not count:
         return ()  # nobody labelled it yet
@@ -263,19 +250,13 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
 
 
 def clear_units(gold: GoldData) -> list[bool]:
-    """Return of every unit of :func:`rating_columns` whether nobody names an ambiguity of it.
-
-    FECT's last agreement is over those (section 2.4).
-    """
+    """Return of every unit of :func:`rating_columns` whether nobody names an ambiguity of it."""
     rated = [case for case in gold.cases if case.ratings]
     return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
 
 
 def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
-    """Return the ids of a test part, and of the ambiguous cases that go with it, which no part of a split has.
-
-    Those are the ones of its groups, and of groups without any label as large a share as the test is of the others.
-    """
+    """Return the ids of a test part, of ambiguous cases of its groups, and of a like share of groups without labels."""
     labelled = {case.group for case in gold.cases}
     groups = {case.group for case in gold.cases if case.id in test}
     share = len(test) / max(1, len(gold.cases))

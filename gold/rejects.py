@@ -36,14 +36,10 @@ class Rejects:
     """A file of the rows that could not be used, one JSON line each, with the reasons; none without such rows.
 
     Args:
-        path: the file, which is written anew; ``None`` counts only.
+        path: the file, which is written anew; ``None`` counts only (``count``, and ``first``, what is wrong there).
 
     Raises:
         UsageError: the file cannot be written.
-
-    Attributes:
-        count: how many there are.
-        first: what is wrong with the first of them.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -54,11 +50,7 @@ class Rejects:
         self._problems: dict[tuple[str, str], Problem] = {}
 
     def add(self, error: GoldError, row: Mapping[str, Any] | None) -> None:
-        """Write why a row could not be used, and the row as far as it could be read.
-
-        Raises:
-            GoldError: the file cannot be written.
-        """
+        """Write why a row could not be used, and the row as far as it could be read."""
         self.count += 1
         self.first = self.first or error
         for one in (error, *error.also):
@@ -80,11 +72,7 @@ class Rejects:
             raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad
 
     def check_apart(self, *files: str | Path) -> None:
-        """Refuse to write over a file that rows are read from or written to, or into a folder of them.
-
-        Raises:
-            UsageError: the file of rejects is one of these, or in one.
-        """
+        """Refuse to write over a file that rows are read from or written to, or into a folder of them."""
         if self.path is None:
             return
         place = self.path.resolve()

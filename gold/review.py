@@ -92,11 +92,7 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 
 
 def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Case]) -> list[SheetLine]:
-    """Return the units to review, the most informative first, with the columns ``why``, ``worth`` and ``votes``.
-
-    ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
-    not be led.
-    """
+    """Return the units to review, most informative first; ``votes`` names no labels, so that nobody is led."""
     lines: dict[str, Judged] = {}
     for line in judged:
         if not line.failed:

@@ -1,10 +1,4 @@
-"""From a row as a file holds it to the judge's cases, and back into one canonical row.
-
-What a row must look like is the judge's to say. A row of another layout holds any number of the judge's own (one
-response in, its sentences out): which of its parts concern the judge is ``Judge.expand``'s to say. This module brings
-cells of any file format into JSON values first, reads labels in other spellings, ratings and a second rater's row,
-joins equal rows, and keeps file and line in messages.
-"""
+"""From a row as a file holds it to the judge's cases, with its place in messages, and back into one canonical row."""
 
 from __future__ import annotations
 
@@ -38,10 +32,7 @@ _WHO = "rater"  # the column that says whose the label of its row is, where ther
 def normalise(
     judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind = "json"
 ) -> list[tuple[Case, Row]]:
-    """Return the cases that a row holds, each with the row of the judge's own that says the same.
-
-    There are none if nothing in the row concerns the judge.
-    """
+    """Return the cases that a row holds, none if nothing in it concerns the judge, each with the judge's own row."""
     parts = judge.expanded(_json_row(judge, row, place, kind), path=place.path, line=place.line)
     own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
     return [(make_case(judge, part, place), part) for part in own]
@@ -76,10 +67,7 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
 
 
 def label_keys(judge: Judge) -> list[str]:
-    """Return the names a row may hold its labels under, the preferred one first.
-
-    Empty if the judge's own row model has no field of that name: then ratings are its own business.
-    """
+    """Return the names a row may hold its labels under, the preferred one first; none if it has none."""
     name = judge.answer.field
     fields = _fields(judge.row_model)
     return next((keys for field, _, keys in fields if name == field or name in keys), [])
@@ -139,10 +127,8 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
 def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
     """Return the one case, with its row, for two rows with equal inputs.
 
-    The label is that of the row that has one; the ratings are those of both. A rater who labelled some units in
-    the one row and some in the other has all of them. Where the two name different reasons for an ambiguity, the
-    reason is ``unknown``. Of two groups it is in the one whose name comes first, or that alone is named: the case
-    stands once, so no part of a split shows it to another.
+    Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
+    it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
     """
     one, two = first[0], again[0]
     places = f"{one.source} and {two.source}"

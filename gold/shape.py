@@ -46,43 +46,44 @@ def shape_of(
     reading = read(source)
     rows = [dict(_flat(row)) for _, row in reading.rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
+    wanted = (*inputs, "label", "group")
     for column, name in given.items():
+        hint = choices(column, names) if name in wanted else choices(name, wanted)
+        if name not in wanted:
+            raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if column not in names and "[]" not in column:
-            raise GoldError(
-                "no row has this column", path=reading.path, field=column, hint=choices(column, names)
-            )
-        if name not in (*inputs, "label", "group"):
-            raise UsageError(
-                f"--column {column}={name}: {name!r} is nothing of this judge",
-                hint=choices(name, (*inputs, "label", "group")),
-            )
+            raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
     counts = {name: Counter(_text(row.get(name)) for row in rows) for name in names}
     found = {name: column for column, name in given.items()}
-    for name in (*inputs, "label", "group"):
+    for name in wanted:
         free = [column for column in names if column not in found.values()]
         if name in found:
             continue
         if name == "group":
-            fits = [one for one in free if _GROUP.fullmatch(_plain(one)) and len(counts[one]) < len(rows)]
+            fits = [
+                one
+                for one in free
+                if _GROUP.fullmatch(_plain(one.rpartition(".")[2])) and len(counts[one]) < len(rows)
+            ]
         elif name == "label":
             few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
-            named = [one for wanted in _LABEL for one in few if wanted in _plain(one)]
+            named = [one for usual in _LABEL for one in few if usual in _plain(one)]
             fits = named or (few if len(few) == 1 else [])
         else:
             own = [one for one in free if _plain(one) == _plain(name)]
             kin = next((kind for kind in _ALIKE if _plain(name) in kind), set())
             fits = own or [one for one in free if _words(one)[-1] in kin]
-        if fits:
-            found[name] = fits[0]
-        elif name != "group":
+        if not fits and name != "group":
             if ask is None:
                 hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
                 raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
-            found[name] = ask(name, free)
+            fits = [ask(name, free)]
+        if fits:
+            found[name] = fits[0]
     values = counts.get(found["label"], Counter())
-    spelled = _spelled(values)
-    silent = sorted({text for text in values if text and _plain(text) in _SILENT}) if len(spelled) > 1 else []
-    return Shape(columns={column: name for name, column in found.items()}, labels=spelled, silent=silent)
+    silent = sorted(text for text in values if text and _plain(text) in _SILENT)
+    columns = {column: name for name, column in found.items()}
+    return Shape(columns=columns, labels=_spelled(values), silent=silent)
 
 
 def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
@@ -131,15 +132,15 @@ def scale_of(labels: Sequence[str]) -> str:
 
 def sides(shape: Shape, pair: Sequence[str]) -> dict[str, str]:
     """Return what labels of a file say of a pair: the names of its inputs, of their columns, A and B, or a tie."""
-    found, columns = dict[str, str](), {name: column for column, name in shape.columns.items()}
-    for side, (name, others) in zip(
-        ("first", "second"), zip(pair, ("a 1 left", "b 2 right"), strict=True), strict=True
-    ):
-        words = {_plain(name), _plain(columns[name]), side, *others.split()}
-        words |= {
-            f"{kind}{one}" for kind in ("model", "output", "response", "answer") for one in others.split()
+    columns, found = {name: column for column, name in shape.columns.items()}, dict[str, str]()
+    for side, name, marks in (("first", pair[0], "a1"), ("second", pair[1], "b2")):
+        kinds = ("", "model", "output", "response", "answer")
+        words = {
+            side,
+            _plain(name),
+            _plain(columns[name]),
+            *(kind + mark for kind in kinds for mark in marks),
         }
-        found |= {one: side for one in shape.labels if _plain(one) in words and one != side}
-    return found | {
-        one: "tie" for one in shape.labels if _plain(one) in ("both", "draw", "equal", "same", "neither")
-    }
+        found |= dict.fromkeys((one for one in shape.labels if _plain(one) in words - {side}), side)
+    ties = ("both", "draw", "equal", "same", "neither")
+    return found | dict.fromkeys((one for one in shape.labels if _plain(one) in ties), "tie")

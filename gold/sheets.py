@@ -1,14 +1,8 @@
 """Reading back what people filled in: annotation sheets (CSV), Label Studio's JSON, journals of the review page.
 
-They are told apart by content, and each of their adapters gives units of one kind. A sheet or an export holds all
-inputs, so that it can be read without the file it was made from. A unit is a row on whose other units nobody spoke, and
-the rows of one case are joined as equal rows are anywhere. The id of every unit is held against its inputs: what a
-spreadsheet program changed is found before it becomes another case.
-
-A program that opens a CSV file runs a cell that starts with ``=``, ``+``, ``-`` or ``@``. Such a cell, also one with
-white space before the sign, one with the full-width form of it, and one that starts with an apostrophe, is written with
-an apostrophe in front. Reading takes one leading apostrophe off; so every text comes back as it was, also from a
-program that hides or removes the apostrophe itself.
+The id of every unit is held against its inputs: what a spreadsheet program changed is found. Such a program runs a cell
+that starts with ``=``, ``+``, ``-`` or ``@``. It gets an apostrophe in front, as does one that starts with one, and
+reading takes one off; so every text comes back, also from a program that removes it itself.
 """
 
 from __future__ import annotations
@@ -77,10 +71,7 @@ def is_sheet(first: Row, kind: Kind) -> bool:
 
 
 def sheet_cases(judge: Judge, rows: Rows, path: str, kind: Kind) -> list[tuple[int, tuple[Case, Row]]]:
-    """Return the cases of a sheet with their rows and everybody's ratings, in the order of their first lines.
-
-    A unit without a line, or with an empty cell, is one that the rater did not label.
-    """
+    """Return the cases of a sheet with their rows and everybody's ratings; an empty cell is no label."""
     if not label_keys(judge):
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=path)
     if kind != "text" and is_journal(rows[0][1]):
@@ -219,11 +210,7 @@ def _is_task(row: Mapping[str, Any]) -> bool:
 
 
 def _task_unit(row: Row, place: Place) -> SheetUnit:
-    """Return a task of Label Studio with the answers of its annotators: predictions, drafts and skips are none.
-
-    A task of ours holds the case's id, the unit's number and the whole row under ``data``; in one of somebody else's
-    ``data`` is the row, and the unit is the first.
-    """
+    """Return a task of Label Studio, ours or somebody else's, with what its annotators said, drafts left out."""
     task = validated(_TASKS, row, place, hint=_AGAIN)
     ours, labels, categories, reasons = task.data.keys() >= _TASK, [], set(), dict[str, str]()
     inputs = task.data["row"] if ours else task.data

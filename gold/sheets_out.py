@@ -60,16 +60,7 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
 def write_sheet(
     lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str
 ) -> tuple[tuple[Path, ...], int]:
-    """Write units as a sheet for one rater: a CSV, or tasks for Label Studio if the file is called ``.json``.
-
-    Return the files, and how many cells Excel would cut; reading the sheet back then names them.
-
-    The CSV is in UTF-8 with a byte order mark and has the columns ``case``, ``unit`` (from 1), ``group``, one
-    ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
-    ``rater:NAME``, ``reason:NAME`` and ``ambiguity``, and the notes.
-    Texts are escaped as :mod:`jurist.gold.sheets` says.
-    Label Studio gets its import file and, beside it as ``.xml``, the labelling configuration.
-    """
+    """Write units as a sheet for one rater, CSV or Label Studio; return the files and the cells Excel would cut."""
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")
     if not RATER_NAME.fullmatch(rater):

@@ -1,8 +1,6 @@
 """From what a user names to rows: files, folders, bundled gold sets, standard input, Hugging Face names.
 
-What a source is, is told from its content: the suffix only decides which broken content is an error of which format.
-It is read whole, or as a stream, so that memory stays flat however many rows there are; what has to be joined (gold
-with a card, the authors' own files) is always read whole. Sources know no judge.
+They are streamed, so that memory stays flat; what has to be joined (gold with a card, authors' files) is read whole.
 """
 
 import csv

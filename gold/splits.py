@@ -1,11 +1,7 @@
 """Train, dev and test: drawn by group, so that no conversation or document is in two of them.
 
-The shares of the cases are filled exactly, to within the largest group: groups are walked in the order of a hash of
-seed and name, so that the order of rows does not matter, and each goes to the part that lacks most. A part that would
-lack a side of the labels gets a group that has it, in exchange for one of about the same size. Where an earlier version
-of the judge says in which part a group was, it stays there. Groups that hold near copies of each other are one. The
-test may be rows of its own. A judge may say how many groups of train and of dev are used at most: those that a hash
-puts first.
+Groups are walked in the order of a hash of seed and name, so that the order of rows does not matter, and each goes to
+the part that lacks most; where an earlier version of the judge had a group, it stays. Near copies are one group.
 """
 
 from __future__ import annotations
@@ -92,10 +88,7 @@ class Filling:
         self._put(group, target)
 
     def _without_large(self, groups: Sequence[Group]) -> list[Group]:
-        """Put groups that are too large for the test into train or dev, and return the others.
-
-        At least half of one fits there, or it fits nowhere; together they exceed shares by one group at the most.
-        """
+        """Put groups that are too large for the test into train or dev, and return the others."""
         *others, test = self.parts
         most, left = (self._lacks[test] + sum(len(one.cases) for one in self.parts[test])) / FEWEST, []
         largest, over = max((len(group.cases) for group in groups), default=0), 0.0
@@ -158,32 +151,19 @@ class Filling:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Cases in three parts.
+    """Cases in three parts."""
 
-    Attributes:
-        train: what the optimizer sees.
-        dev: what it selects on.
-        test: sealed; opened once a compile, for the proof.
-        seed: the seed of the draw.
-        shares: the shares asked for; those of the cases differ, because groups stay whole.
-        judge: whose cases they are, with the inputs named that rows share by design.
-        rows: case id -> the row it was read from.
-        kept: groups that are where an earlier version had them.
-        holdout: what the test was read from, where it is no part of the gold; else empty.
-        left_out: rows of the gold in no part, because a row of such a test is of the same group or nearly the same.
-        names: part -> the names of its groups, near copies by each of their own names.
-    """
-
-    train: tuple[Case, ...]
-    dev: tuple[Case, ...]
-    test: tuple[Case, ...]
-    seed: int
-    shares: Shares
-    judge: Judge = field(repr=False)
-    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    kept: int = 0
-    holdout: str = ""
-    left_out: int = 0
+    train: tuple[Case, ...]  # what the optimizer sees
+    dev: tuple[Case, ...]  # what it selects on
+    test: tuple[Case, ...]  # sealed; opened once a compile, for the proof
+    seed: int  # the seed of the draw
+    shares: Shares  # the shares asked for; those of the cases differ, because groups stay whole
+    judge: Judge = field(repr=False)  # whose cases they are, with the inputs named that rows share by design
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)  # by the id of the case
+    kept: int = 0  # groups that are where an earlier version had them
+    holdout: str = ""  # what the test was read from, where it is no part of the gold; else empty
+    left_out: int = 0  # rows of the gold in no part, because such a test has their group or a near copy
+    # part -> the names of its groups, near copies by each of their own names
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property

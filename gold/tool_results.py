@@ -1,8 +1,6 @@
 """Labelled results of Inspect, promptfoo, DeepEval, Phoenix and Langfuse as plain rows.
 
-A row has the tool's variables or metadata under their own names, ``input``, ``output`` and ``expected`` where the tool
-has them, and what was scored. What a person said stands under the score's name, and why under ``reason:NAME``; what a
-machine said under ``machine:NAME``, so that nobody compiles against another judge's verdicts without having said so.
+What a machine said stands under ``machine:NAME``, so that nobody compiles against it without having said so.
 """
 
 import math
