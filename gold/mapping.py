@@ -117,6 +117,8 @@ class RowMapping:
         for key in (*label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
                 result[key] = _label(judge, labels, result[key])
+        if judge.rows is None and isinstance(result.get("group"), int):
+            result["group"] = str(result["group"])  # many conversations are numbered
         if isinstance(result.get("ratings"), Mapping):
             said = result["ratings"].items()
             result["ratings"] = {rater: _label(judge, labels, value) for rater, value in said}

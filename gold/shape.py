@@ -18,13 +18,11 @@ _ALIKE = (
     {"reply", "response", "answer", "output", "completion", "generated", "candidate", "prediction"},
     {"message", "question", "query", "prompt", "input", "request", "instruction", "user"},
     {"context", "reference", "document", "source", "article", "passage", "evidence", "policy", "facts"},
-)
-"""Names of inputs that mean the same in files of others."""
+)  # names of inputs that mean the same in files of others
 _LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
 _GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
-_MOST = 12
-"""Different values that a column of labels has at most."""
+_MOST = 12  # different values that a column of labels has at most
 
 
 @dataclass(frozen=True, kw_only=True)
