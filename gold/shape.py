@@ -1,8 +1,4 @@
-"""What the columns of somebody's file are to a judge that is made for it: its inputs, the label, the group.
-
-What a person says goes first, then names that are alike; a person at a terminal is asked for the rest. It only guesses
-what is written into the judge's file, where it can be read and changed.
-"""
+"""What the columns of somebody's file are to a judge that is made for it: its inputs, the label, the group."""
 
 import re
 from collections import Counter
