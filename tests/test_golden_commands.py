@@ -66,20 +66,8 @@ table cognibench-3 --gold cognibench-mini --detector cognibench:basic
 new mine --from prompt.md --labels yes,no
 completion bash
 """
-LEFT_OUT = (
-    "seconds",
-    "created",
-    "sha256",
-    "versions",
-    "path",
-    "output",
-    "folder",
-    "store",
-    "file",
-    "code",
-    "command",
-    "digest",
-    "bytes",
+LEFT_OUT = shlex.split(
+    "seconds created sha256 versions path output folder store file code command digest bytes"
 )
 
 

@@ -178,19 +178,23 @@ def scored(
 
 
 @pytest.mark.parametrize("call", [blocking, waiting])
-def test_the_score_is_computed_from_marks_and_weights(call: Callable[..., Any]) -> None:
-    marks = [{"n": n, "evidence": "", "label": "satisfied"} for n in (1, 3)]
-    marks.insert(1, {"n": 2, "evidence": "two", "label": "omitted"})
-    said = scored({"constraints": [NAME, THREE, PERU, SHORT]}, marks, "Amazon and Rimac", call)
-    assert said.score == pytest.approx(80 / 10)  # 3 + 3 + 2 of 3 + 2 + 3 + 2
-    assert "important quantity (three are named): omitted: two" in said.reasoning
-    assert said.reasoning.endswith("8.00: partial")
-
-
-def test_a_dropped_constraint_is_never_perfect() -> None:
-    marks = [{"n": 1, "evidence": "", "label": "satisfied"}]
-    said = scored({"constraints": [NAME, ALIEN]}, marks, "Amazon")
-    assert said.score == pytest.approx(30 / 4)  # 3 of 3 + 1
+@pytest.mark.parametrize(
+    ("mapped", "labels", "score", "words"),
+    [
+        # 3 + 3 + 2 of 3 + 2 + 3 + 2
+        ({"constraints": [NAME, THREE, PERU, SHORT]}, "sos", 80 / 10, "(three are named): omitted: two"),
+        ({"constraints": [NAME, ALIEN]}, "s", 30 / 4, "7.50: partial"),  # one was dropped: never perfect
+        ({"missing": ["article"], "constraints": []}, "sos", 40 / 7, "missing: article"),
+    ],
+)  # fmt: skip
+def test_the_score_is_computed_from_marks_and_weights(
+    mapped: dict[str, Any], labels: str, score: float, words: str, call: Callable[..., Any]
+) -> None:
+    marks = [{**mark, "evidence": "two"} for mark in marks_of(labels)]
+    said = scored(mapped, marks, "Amazon and Rimac", call)
+    assert said.score == pytest.approx(score)
+    assert words in said.reasoning
+    assert said.reasoning.endswith(f"{score:.2f}: {'major' if score < 6 else 'partial'}")
 
 
 @pytest.mark.parametrize(
@@ -206,16 +210,6 @@ def test_a_dropped_constraint_is_never_perfect() -> None:
 def test_a_score_without_all_marks_is_an_abstention(mapped: dict[str, Any], marks: Any) -> None:
     said = scored(mapped, marks, "Amazon")
     assert read(CONSTRAINT_SCORE, said.toDict(), {"query": QUERY, "response": "Amazon"}).values == (None,)
-
-
-def test_a_response_to_an_incomplete_query_must_say_so() -> None:
-    marks = [
-        {"n": n, "evidence": "", "label": label}
-        for n, label in enumerate(["satisfied", "omitted", "satisfied"], 1)
-    ]
-    said = scored({"missing": ["article"], "constraints": []}, marks, "There is no article.")
-    assert said.score == pytest.approx(40 / 7)
-    assert "missing: article" in said.reasoning
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,18 +185,8 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
     program = replace(HALUAGENT_ZH, verifiers=(prompt,)).basic()
     said = [one.signature.instructions for one in frozen_predictors(program)]
     assert said.count(prompt.prompt.instructions) == 1
-    few = ["--set", "rewrites=1", "--set", "steps=1", "--max-calls", "2000", "--force", "--anyway"]
-    given = (
-        "compile",
-        "haluagent",
-        "--gold",
-        "docs.jsonl",
-        "--optimizer",
-        "cfaith",
-        *few,
-        "--split",
-        "40/20/40",
-    )
+    few = "--set rewrites=1 --set steps=1 --max-calls 2000 --force --anyway --split 40/20/40"
+    given = shlex.split(f"compile haluagent --gold docs.jsonl --optimizer cfaith {few}")
     for seed in range(20):
         code, out, err = run(*given, "--verifier", "answer-check@1", "--seed", str(seed), "--json")
         if code == 0 or "comes out empty" not in err:

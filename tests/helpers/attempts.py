@@ -5,8 +5,6 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-__all__ = ["attempts", "forget_after", "left_by_a_kill", "put_back", "states"]
-
 
 def attempts(path: Path) -> list[sqlite3.Row]:
     """Return all attempts, in the order in which they left; the journal may be in use."""

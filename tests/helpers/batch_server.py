@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 from loopback import Loopback, _Handler, answer
 
-__all__ = ["BatchServer", "Trouble"]
-
 Trouble = Literal[
     "expired", "failed", "missing", "doubled", "garbage", "broken", "refused", "empty", "limited", "thought"
 ]

@@ -15,8 +15,6 @@ from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
 
-__all__ = ["Scripted", "context_with", "lm_of", "reply", "system_of", "user_of"]
-
 Answer = str | BaseException
 
 

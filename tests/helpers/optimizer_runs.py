@@ -13,19 +13,6 @@ from scripted_runs import ScriptedRun, fect_split, gold, hashed
 from jurist.gold.splits import Split
 from jurist.optimizers.registry import OPTIMIZERS
 
-__all__ = [
-    "DSPY",
-    "NAMES",
-    "PROPOSING",
-    "SMALL",
-    "Run",
-    "judged",
-    "judged_without_rule",
-    "proposed",
-    "split",
-    "whole",
-]
-
 OPTIONS = {"steps": 3, "candidates": 3, "sample": 12, "sizes": (2, 4), "sets": 2, "block": 5}
 SMALL: dict[str, dict[str, Any]] = {
     "opro": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},

@@ -3,8 +3,6 @@
 import random
 from typing import Any
 
-__all__ = ["KINDS", "SOURCE", "rows"]
-
 SOURCE = '''
 from typing import Literal
 

@@ -31,8 +31,6 @@ from fakes import reply
 from loopback import answer, truth_of
 from small import cli
 
-__all__ = ["ROOT", "Block", "blocks", "pages", "run_page", "typed_answer"]
-
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(
     r'^(?:<!-- (?P<mark>[^\n]*?) -->\n+)?```(?P<language>\w*)(?: title="(?P<title>[\w.]+)")?\n(?P<code>.*?)^```',

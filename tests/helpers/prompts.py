@@ -10,8 +10,6 @@ from jurist.keeping.artifacts import Store
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
-__all__ = ["subject"]
-
 
 def subject(
     judge: Judge,

@@ -11,8 +11,6 @@ from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
-__all__ = ["proven_fect"]
-
 
 def proven_fect(
     gold: Path, said: Callable[[Mapping[str, Any]], str | None], *, model: str = "offline"

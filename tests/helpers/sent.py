@@ -10,8 +10,6 @@ from jurist.engines.adapters import _Keeper, adapter
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.frozen import all_predictors
 
-__all__ = ["PREDICTORS", "dspy_sends"]
-
 PREDICTORS = [predictor for judge in JUDGES for predictor in all_predictors(judge.basic())]
 
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,19 +20,8 @@ from jurist.arguments.groups import Form
 from jurist.cli import main
 from jurist.console import printing
 
-FAST = (
-    "--optimizer",
-    "fewshot",
-    "--set",
-    "sizes=2",
-    "--set",
-    "sets=2",
-    "--set",
-    "block=4",
-    "--set",
-    "sample=6",
-    "--set",
-    "steps=2",
+FAST = tuple(
+    shlex.split("--optimizer fewshot --set sizes=2 --set sets=2 --set block=4 --set sample=6 --set steps=2")
 )
 """A compilation of the small gold that takes a fraction of a second."""
 THINGS = ("kettle", "bicycle", "lantern", "keyboard", "umbrella", "suitcase", "blanket", "camera")

@@ -11,8 +11,6 @@ from small import write_jsonl
 
 from jurist.text.ranking import words
 
-__all__ = ["JUDGE", "TOPICS", "chat", "most_like", "rows", "settled_in"]
-
 JUDGE = '''
 import dspy
 from typing import Literal

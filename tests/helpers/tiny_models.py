@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["THREE", "tiny"]
-
 THREE = ("entailment", "neutral", "contradiction")
 _TEXTS = ("the bridge was built by carters and it fell",)
 _SPECIAL = ("<|pad|>", "<|end|>", "<|start|>", "<|system|>", "<|user|>", "<|assistant|>")

@@ -12,8 +12,6 @@ from jurist.engines.meter import Budget
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
 
-__all__ = ["World", "board_of", "job_of", "simulator"]
-
 
 def _load() -> Any:
     path = Path(__file__).parents[2] / "benchmarks" / "simulator.py"

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
@@ -25,24 +24,15 @@ def compile_(*more: object, code: int = 0) -> Done:
     return done
 
 
-def card_of(done: Done) -> dict[str, Any]:
-    card: dict[str, Any] = done.json
-    return card
-
-
 def _parts(seed: int) -> Split:
     return Gold.load("gold.jsonl", FECT).split(seed)
 
 
-@pytest.mark.parametrize("optimizer", ["fewshot", "opro", "opro+fewshot"])
-def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
-    options = ("--optimizer", optimizer, *(OPRO if "opro" in optimizer else ()))
-    drop = [] if "fewshot" in optimizer else ["--set"]
-    argv = ["compile", "fect", "--gold", "gold.jsonl", *options, "--set", "sample=6"]
-    if not drop:
-        argv += ["--set", "sizes=2,4", "--set", "sets=2", "--set", "block=4", "--set", "steps=2"]
+def test_the_same_seed_gives_the_same_files() -> None:
     for store, concurrency in (("one", 1), ("two", 8)):
-        ok(*argv, "--store", store, "--concurrency", concurrency)
+        compile_(
+            "--optimizer", "opro+fewshot", *OPRO, "--store", store, "--concurrency", concurrency, "--anyway"
+        )
     for name in ("program.json", "history.jsonl"):
         one, two = (Path(store, "fect/1", name).read_bytes() for store in ("one", "two"))
         assert one == two
@@ -50,7 +40,7 @@ def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
 
 
 def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
-    card = card_of(compile_("--json"))
+    card = compile_("--json").json
     split = _parts(0)
     sizes = [len(split.train), len(split.dev), len(split.test)]
     assert [card["gold"][part] for part in ("train", "dev", "test")] == sizes
@@ -80,17 +70,6 @@ def test_the_sealed_test_is_nowhere_in_the_artifact() -> None:
     assert shown <= {case.id for case in split.train}
     seen = json.loads(Path("compiled/fect/1/card.json").read_text())["gold"]["seen"]
     assert seen == sorted(case.id for case in (*split.train, *split.dev))
-
-
-def test_history_is_complete_and_has_its_parents() -> None:
-    compile_("--optimizer", "opro+fewshot", *OPRO)
-    rows = read_jsonl(Path("compiled/fect/1/history.jsonl"))
-    ids = [row["candidate"] for row in rows]
-    assert len(set(ids)) == len(ids)
-    assert rows[0]["source"] == "basic"
-    for number, row in enumerate(rows):
-        assert row["parent"] in (ids[:number] if number else [None])
-        assert row["prompt"]["self"]["instructions"]
 
 
 def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:

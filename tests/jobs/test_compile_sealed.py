@@ -1,6 +1,7 @@
 """What compiling and choosing owe the sealed test: no text of it in a prompt, its labels, every opening counted."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,17 +51,7 @@ def leaking(every: int) -> Callable[[list[dict[str, Any]]], str]:
 
 
 def argv(server: Any, *more: object) -> tuple[object, ...]:
-    named = (
-        "--model",
-        "openai/x",
-        "--api-base",
-        server.url,
-        "--max-calls",
-        "400",
-        "--concurrency",
-        "1",
-        "--anyway",
-    )
+    named = shlex.split(f"--model openai/x --api-base {server.url} --max-calls 400 --concurrency 1 --anyway")
     return ("compile", "fect", "--gold", "gold.jsonl", *SEARCH, *named, *more)
 
 

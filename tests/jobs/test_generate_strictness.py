@@ -1,6 +1,7 @@
 """What counts as hallucinated in datasets and assessments: what falls below the judge's strictness, or one given."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,30 +16,8 @@ from jurist.keeping.artifacts import Store
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.strictness import BELOW, with_strictness
 
-DATASET = (
-    "generate",
-    "cognibench-l",
-    "--input",
-    "docs.jsonl",
-    "--samples",
-    "1",
-    "--words",
-    "10-60",
-    "--turns",
-    "2",
-)
-ASSESS = (
-    "assess",
-    "openai/x",
-    "--benchmark",
-    "dialogues",
-    "--limit",
-    "6",
-    "--samples",
-    "1",
-    "--yes",
-    "--json",
-)
+DATASET = shlex.split("generate cognibench-l --input docs.jsonl --samples 1 --words 10-60 --turns 2")
+ASSESS = shlex.split("assess openai/x --benchmark dialogues --limit 6 --samples 1 --yes --json")
 MUSING = (
     "Overall the old wheels probably inspired a quiet pride that shaped everybody in the valley.",
     "The mill was sold to a circus in 1777 for nine golden herrings.",

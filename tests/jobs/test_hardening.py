@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,17 +150,7 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
     ok("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "length")
     (again,) = store.load("fect").robustness  # the same model, gold and input: measured anew
     assert "role" not in again["flips"]
-    ok(
-        "evaluate",
-        "harden",
-        "fect",
-        "--gold",
-        "gold.jsonl",
-        "--only",
-        "self-praise",
-        "--field",
-        "conversation",
-    )
+    ok(*shlex.split("evaluate harden fect --gold gold.jsonl --only self-praise --field conversation"))
     assert [one["field"] for one in store.load("fect").robustness] == ["claim", "conversation"]
     assert "self-praise zh" in cli("artifacts", "show", "fect").out
 

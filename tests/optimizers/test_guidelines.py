@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +87,8 @@ def test_teaching_takes_two_passes_and_a_proposal_for_twenty_labels(project: Pat
 
 def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
     with Loopback(taught) as server:
-        ok(
-            "compile",
-            "route.py:judge",
-            "--gold",
-            "gold.jsonl",
-            "--optimizer",
-            "teach",
-            *chat(server.url),
-            "--yes",
-        )
+        asked = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer teach --yes")
+        ok(*asked, *chat(server.url))
         first = jurist.Store().load("route")
         row = first.card["guidelines"][0]["cases"][0]
         done = ok("artifacts", "forget", "route@1", row, "--json")

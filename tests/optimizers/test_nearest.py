@@ -2,6 +2,7 @@
 
 import asyncio
 import runpy
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -97,16 +98,7 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> 
         return "I would rather not."
 
     with Loopback(mute) as server:
-        command = (
-            "compile",
-            "route.py:judge",
-            "--gold",
-            "gold.jsonl",
-            "--optimizer",
-            "opro",
-            "--set",
-            "steps=20",
-        )
+        command = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer opro --set steps=20")
         limited = ("--max-calls", "900", "--prompt-max-tokens", "77", "--set", "patience=20")
         done = ok(*command, *chat(server.url), *limited)
         sent = [hit.body for hit in server.hits if "`desk`" not in str(hit.body["messages"][0]["content"])]
@@ -140,17 +132,8 @@ def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: 
         tested, (known, *_) = [gold[row["case"]] for row in first.proof()], first.card["gold"]["seen"]
         other = {**gold[known], "desk": "red" if gold[known]["desk"] == "blue" else "blue"}
         write_jsonl(Path("later.jsonl"), [*later, other, *tested[:2]])
-        asked = (
-            "artifacts",
-            "remember",
-            "route@1",
-            "later.jsonl",
-            "--api-base",
-            server.url,
-            "--force",
-            "--json",
-        )
-        done = ok(*asked)
+        asked = shlex.split("artifacts remember route@1 later.jsonl --force --json")
+        done = ok(*asked, "--api-base", server.url)
         assert (done.json["remembered"], done.json["left_out"], done.json["parent"]) == (7, 2, 1)
         assert done.json["test_openings"] == 2
         assert not any(row["ticket"] in str(done.json) for row in tested)

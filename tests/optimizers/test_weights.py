@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -67,17 +68,8 @@ def test_they_are_fitted_proven_kept_and_used(serve: Callable[..., Loopback], tm
     rows = [{"text": text, "topic": text.split()[0]} for text in texts]
     Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = ("--model", "openai/x", "--api-base", server.url)
-    done = ok(
-        "compile",
-        "judge.py:judge",
-        "--gold",
-        "gold.jsonl",
-        "--optimizer",
-        "threshold",
-        *model,
-        "--yes",
-        "--json",
-    )
+    asked = shlex.split("compile judge.py:judge --gold gold.jsonl --optimizer threshold --yes --json")
+    done = ok(*asked, *model)
     weights, spend = done.json["thresholds"]["weights"], done.json["spend"]["calls"]
     assert spend == server.count == 240  # fitting took none
     assert weights["arts"] > weights["money"] > weights["sport"]
