@@ -148,7 +148,7 @@ def test_ctrl_c_keeps_the_best_and_resume_finishes(
     code, err = ended(server, after, *argv(server), cwd=tmp_path, by=signal.SIGINT)
     assert (code, "Traceback" in err, "proving on" in err) == (130, False, proving)
     last = err.splitlines()[-1]
-    assert last.startswith("stopped by Ctrl-C; best so far: ")
+    assert last.startswith(f"stopped by Ctrl-C; {'no proof yet; ' if proving else ''}best so far: ")
     assert " paid answers are kept in " in last
     assert last.endswith("; add --resume to go on without paying again")
     (best,) = Path("compiled/.checkpoints").glob("*/best.json")
