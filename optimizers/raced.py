@@ -281,6 +281,7 @@ class Raced(ABC):
     # ``train`` or ``dev``: in place of blocks, each new prompt is scored on all of it, and who leads on the rest too
     whole: ClassVar[str] = ""
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
+    by_price: ClassVar[bool] = False  # whether a block of a long prompt counts as several
     learns: ClassVar[bool] = (
         True  # from the errors of each leader, so that with ``whole`` it meets the rest too
     )
@@ -329,7 +330,13 @@ class Raced(ABC):
             order, block, opening = interleaved(train, dev), self.block, self.opening
         reference = board.score(board.basic, order[: max(1, opening)])
         race = Race(
-            board, order, block=block, reference=reference, shrink=self.shrink, telling=not self.whole
+            board,
+            order,
+            block=block,
+            reference=reference,
+            shrink=self.shrink,
+            telling=not self.whole,
+            by_price=self.by_price,
         )
         race.enter(board.basic)
         race.enter(start)

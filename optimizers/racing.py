@@ -23,10 +23,15 @@ class Race:
         reference: Sequence[Outcome],
         shrink: float = SHRINK,
         telling: bool = True,
+        by_price: bool = False,
     ) -> None:
-        """Race over ``order``; with ``telling`` a new prompt's first block is of the cases that say most of it."""
+        """Race over ``order``.
+
+        With ``telling`` a new prompt's first block is of the cases that say most of it; ``by_price`` a block of a
+        prompt that takes more a row than another one that is open counts as so much more.
+        """
         self.board, self.order, self.block = board, tuple(order), max(1, block)
-        self.shrink, self.telling = shrink, telling
+        self.shrink, self.telling, self.by_price = shrink, telling, by_price
         self._credit = Credit(board.objective, reference)
         self._arms: dict[str, Scored] = {}
         self._met: dict[str, dict[str, Outcome]] = {}
@@ -50,10 +55,7 @@ class Race:
             self._run(candidate.id)
 
     def advance(self, count: int, reach: float) -> None:
-        """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``.
-
-        A block of a prompt that takes more a row than another one that is open counts as so much more.
-        """
+        """Give ``count`` blocks away, each to whoever is not through with the highest ``mean + reach * error``."""
         taken = 0.0
         while taken < count:
             open_ = [found for found in self.standings() if self._at[found.id] < len(self._own[found.id])]
@@ -62,7 +64,7 @@ class Race:
             chosen = max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id
             rows = {found.id: self._spent[found.id] / max(1, self._at[found.id]) for found in open_}
             least = min(filter(None, rows.values()), default=0.0)  # what the basic one said was known before
-            taken += max(1.0, rows[chosen] / least) if least else 1.0
+            taken += max(1.0, rows[chosen] / least) if self.by_price and least else 1.0
             self._run(chosen)
 
     def complete(self, caution: float) -> None:

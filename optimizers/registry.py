@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_origin, get_type_hints
+from typing import Any, ClassVar, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -36,6 +36,7 @@ class AllArms(Opro):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
+    by_price: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse an unknown way or arm."""
