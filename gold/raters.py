@@ -1,4 +1,8 @@
-"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree."""
+"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree.
+
+A unit on which a rule finds no label is *ambiguous* (FECT, section 2.3 and Table 1): it is reported beside a score, and
+not in it.
+"""
 
 from __future__ import annotations
 
