@@ -170,8 +170,7 @@ def _body(
     artifact, result = compiled.artifact, compiled.result
     sampling = artifact.about.thresholds.sampling
     cut = f"; {sampling.rule}" if sampling.by_probability else ""
-    details = [
-        *raters.lines(),
+    changed = [
         f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
         f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
     ]
@@ -182,9 +181,10 @@ def _body(
         "labelled, show a gain with a fraction of the labels of a test)"
     )
     shown = compiled.proof.decision.verdict == "better"
-    return _proof_parts(
+    parts = _proof_parts(
         compiled,
-        details if options.whole else (),
+        options.whole,
+        *changed,
         succession.words if succession else "",
         f"warning: {warned}" if warned else "",
         "" if result.ending == "finished" else f"warning: the search ended early: {result.reason}",
@@ -197,6 +197,7 @@ def _body(
         "" if shown else fewer,
         OFFLINE if plan.model.offline else "",
     )
+    return [*(raters.lines() if options.whole else []), *parts]
 
 
 def _generator_parts(
@@ -277,22 +278,23 @@ def _again(
             *words,
             *_proof_parts(
                 chosen,
-                [spend_line(card["spend"])] if options.whole else (),
+                options.whole,
+                spend_line(card["spend"]),
                 _kept_line(chosen.artifact, latest=chosen.latest),
             ),
         ],
     )
 
 
-def _proof_parts(made: Concluded, details: Sequence[str], *then: str) -> list[Part]:
-    """Return the verdict card that ends in ``then``, below the whole evidence where there are ``details``."""
+def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
+    """Return the verdict card that ends in ``then``, below the ``whole`` evidence where it is asked for."""
     card, decision = made.artifact.card, made.proof.decision
     metric, cases = decision.metric, decision.counts.cases.labelled
     found: list[Part] = []
-    if details:
+    if whole:
         found += [scores_table(f"sealed test, {cases} cases", card["scores"], metric)]
         found += reference_tables(card.get("references"), metric, " on the same cases")
-        found += [f"decision: {decision.words}", Card.model_validate(card).price_words, *details]
+        found += [f"decision: {decision.words}", Card.model_validate(card).price_words]
     answered = [
         counts_line(name, counts)
         for name, counts in card["counts"].items()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..keeping.card import Card
 from .document import Tone
-from .scores import OFFLINE, Scores, metric_cell, rows_words
+from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line
 from .table import Table, table
 
 Price = tuple[float | None, float | None]
@@ -98,6 +98,7 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             missing if units["answered"] < labelled else "",
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
             *(f"warning: {text}" for text in data.get("warnings") or ()),
+            spend_line(data["spend"]),
             then,
             OFFLINE if data["model"] == "offline" else "",
         ],
@@ -130,6 +131,7 @@ def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) ->
             + (f", over {data['repeats']} repeats" if data["repeats"] > 1 else ""),
             *dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"]),
             *notes,
+            joint_spend_line([one["spend"] for one in judges]),
             then,
             OFFLINE if all(one["model"] == "offline" for one in judges) else "",
         ],

@@ -124,7 +124,7 @@ def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
 def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) -> None:
     # One conversation of seven, whatever the order in which requests arrive: which answers are lost moves the bounds.
     server = serve(faults=lambda index, body: "garbage" if "this is desk 12" in str(body) else None)
-    done = ok(*argv(server, "--json"))
+    done = ok(*argv(server, "--verbose", "--json"))
     for judge in done.json["judges"]:
         units, f1 = judge["counts"]["units"], judge["scores"]["f1"]
         assert units["answered"] + units["abstained"] == CASES * REPEATS
