@@ -181,7 +181,7 @@ def new(options: NewOptions) -> Result:
             f"{' --rejects aside.jsonl' if aside.count else ''}"
             if options.gold
             else f"next: jurist compile {output}:judge --gold GOLD, with a column for each input and "
-            f"one for {judge.answer.field}"
+            f"one for {', '.join(judge.answer.fields)}"
         ],
     )
 

@@ -171,6 +171,7 @@ class Metric:
     exact: bool = True
     draws: int = DRAWS
     divisible: bool = True
+    counting: Callable[[Units], Counted] | None = None
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -193,6 +194,8 @@ class Metric:
 
     def counted(self, units: Units) -> Counted:
         """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
+        if self.counting is not None:
+            return self.counting(units)
         found = self.statistics(units)
         if isinstance(found.of, Ratio):
             return Counted.added([found.of.counted(sums) for sums in found.sums])

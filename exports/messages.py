@@ -58,7 +58,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         ],
         "tags": list(prompt.tags),
         **judge.answer.scale.identity(),
-        "output_field": judge.answer.field,
+        "output_field": ", ".join(judge.answer.fields),
         "adapter": prompt.adapter,
         "parser": {
             "sections": _SECTIONS[prompt.adapter],

@@ -63,7 +63,7 @@ def nasty_cases(judge: Judge) -> list[Case]:
 
     cases = []
     for place in kinds:
-        names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.field, "input": place}
+        names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.fields[0], "input": place}
         attacks = [attack.on("plain", names) for attack in suite() if attack.kind == "attack"]
         for text in (*NASTY, *attacks):
             texts = {name: text if name == place else "another {{claim}}" for name in kinds}

@@ -142,7 +142,7 @@ def _predictor(loaded: LoadedJudge) -> dspy.Predict:
             f"{loaded.name} is not one prompt filled with its inputs, so there is nothing to train one model on",
             hint="use a judge that asks once, such as detector",
         )
-    others = [name for name in predictors[0].signature.output_fields if name != judge.answer.field]
+    others = [name for name in predictors[0].signature.output_fields if name not in judge.answer.fields]
     if others:
         raise UsageError(
             f"the reply of {loaded.name} also has {', '.join(others)}, which gold does not give",
@@ -163,8 +163,8 @@ def _example(
     judge, signature = loaded.judge, predictor.signature
     assert case.gold is not None
     asked = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
-    value = judge.said(case.gold, case.inputs)
-    said = adapter.format_assistant_message_content(signature, {judge.answer.field: value}).strip()
+    fields = judge.said(case.gold, case.inputs)
+    said = adapter.format_assistant_message_content(signature, fields).strip()
     try:
         again = judge.read(dspy.Prediction(**adapter.parse(signature, said)), case.inputs)
     except AdapterParseError:

@@ -14,6 +14,7 @@ from .files import Reading, Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
+    from ..evaluation.scale import Scale
     from ..programs.judge import Judge
 
 
@@ -65,7 +66,8 @@ class RowMapping:
                     hint=choices(name, known),
                 )
         for given, label in self.labels.items():
-            if label != NO_LABEL and judge.answer.scale.cell(label) is None:
+            scales = judge.answer.criteria.values() or (judge.answer.scale,)
+            if label != NO_LABEL and all(scale.cell(label) is None for scale in scales):
                 raise UsageError(
                     f"--map {given}={label}: {label!r} is no answer of {judge.name}",
                     hint=f"use {judge.answer.scale.expects}",
@@ -114,22 +116,23 @@ class RowMapping:
             if path not in row and _has(row, path):
                 result[name] = _at(row, path)
         labels = {text.strip().casefold(): label for text, label in {**judge.values, **self.labels}.items()}
-        for key in (*label_keys(judge), *filter(is_rating, list(result))):
+        scale, parts = judge.answer.scale, judge.answer.criteria
+        for key in (*parts, *label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
-                result[key] = _label(judge, labels, result[key])
+                result[key] = _label(parts.get(key, scale), labels, result[key])
         if judge.rows is None and isinstance(result.get("group"), int):
             result["group"] = str(result["group"])  # many conversations are numbered
         if isinstance(result.get("ratings"), Mapping):
             said = result["ratings"].items()
-            result["ratings"] = {rater: _label(judge, labels, value) for rater, value in said}
+            result["ratings"] = {rater: _label(scale, labels, value) for rater, value in said}
         return result
 
 
-def _label(judge: Judge, labels: Mapping[str, Label], value: Any) -> Any:
+def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if isinstance(value, list):
         found: list[Any] = []
         for one in value:
-            label = _label(judge, labels, one)
+            label = _label(scale, labels, one)
             # of several labels in one list, each is a list of one when it stands alone
             found += label if isinstance(one, str) and isinstance(label, list) else [label]
         return found
@@ -137,17 +140,17 @@ def _label(judge: Judge, labels: Mapping[str, Label], value: Any) -> Any:
     label = labels.get(given.casefold())
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    label = label or _said_yes(judge, given)
+    label = label or _said_yes(scale, given)
     if label is None and not isinstance(value, str):
         return value
-    known = judge.answer.scale.cell(given if label is None else label)
+    known = scale.cell(given if label is None else label)
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known
 
 
-def _said_yes(judge: Judge, given: str) -> str | None:
+def _said_yes(scale: Scale, given: str) -> str | None:
     """Return what another word for yes or no says of a judge that answers true or false."""
-    if set(map(judge.answer.scale.text, judge.answer.scale.domain)) != {"true", "false"}:
+    if set(map(scale.text, scale.domain)) != {"true", "false"}:
         return None
     return _YES.get(given.casefold())
 

@@ -95,7 +95,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
             row = {key: value for key, value in row.items() if key not in keys}
             if case.gold is not None:
                 values = [answer.scale.to_json(value) for value in case.gold]
-                row[keys[0]] = values if answer.per_unit else values[0]
+                row[keys[0]] = answer.row_of(values)
         unsure = [
             bool(units[at]) and (case.gold is None or case.gold[at] is None) for at in range(len(units))
         ]
@@ -103,7 +103,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
         if any(unsure) and not (isinstance(written, str) and written):
             named = written or [None] * len(units)
             each = [why[at] if unsure[at] else named[at] for at in range(len(units))]
-            row[AMBIGUITY] = each if answer.per_unit else why[0]
+            row[AMBIGUITY] = each if answer.per_unit or answer.criteria else why[0]
         rows[case.id] = row
         if case.known:
             labelled.append(case)

@@ -83,7 +83,7 @@ def input_columns(judge: Judge) -> frozenset[str]:
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads of a row."""
     names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
-    return list(dict.fromkeys([*names, "group", "ratings", _WHO, REASON]))
+    return list(dict.fromkeys([*names, *judge.answer.criteria, "group", "ratings", _WHO, REASON]))
 
 
 def is_rating(column: str) -> bool:
@@ -180,6 +180,8 @@ def _by_rater(said: Any) -> dict[str, str]:
 
 def _either(one: Any, two: Any) -> Any:
     """Return the first of two labels, or of each unit the first that is given."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        return {**one, **{name: label for name, label in two.items() if one.get(name) is None}}
     if isinstance(one, list | tuple) and isinstance(two, list | tuple):
         return [other if label is None else label for label, other in zip(one, two, strict=True)]
     return one
@@ -209,6 +211,7 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) ->
             unread = isinstance(read, str) and not (info or key == AMBIGUITY or is_rating(key))
             unread = unread or (key == REASON and not isinstance(read, Mapping))
             result[key] = value if unread else read
+    result = judge.answer.gathered(result)
     if REASON not in known:
         _gather_reasons(result)
     if _WHO not in known:
@@ -270,12 +273,15 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
     key, *rest = error.field.split(".")
     if key not in _infos(judge.row_model) or key not in label_keys(judge) or key not in row:
         return None
-    value: Any = row[key]
+    value, scale = row[key], judge.answer.scale
+    if rest and rest[0] in judge.answer.criteria and isinstance(value, Mapping):
+        key = rest[0]
+        value, scale, rest = value.get(key), judge.answer.criteria[key], rest[1:]
     if isinstance(value, list) and rest and rest[0].isdigit() and int(rest[0]) < len(value):
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {judge.answer.scale.expects}; or say what it means: --map {value}=LABEL"
+    hint = f"use {scale.expects}; or say what it means: --map {value}=LABEL"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 

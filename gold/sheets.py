@@ -98,13 +98,13 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
         raise wrong(said, UNIT, hint=f"write a number from 1 to {count}")
 
     def placed(value: Any) -> Any:
-        return [value if at == number else None for at in range(1, count + 1)] if answer.per_unit else value
+        return answer.row_of([value if at == number else None for at in range(1, count + 1)])
 
     labels: dict[str, Any] = {}
     for rater, written, column in unit.labels:
         if not rater:
             raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
-        label = answer.scale.cell(written)
+        label = answer.cell(written, number - 1)
         if label is None:
             hint = f"use {answer.scale.expects}; or leave it empty"
             raise wrong(f"unknown label {written!r}", column, hint=hint)
@@ -118,7 +118,9 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
         hint = f"use one of: {', '.join(CATEGORIES)}; or leave it empty"
         raise wrong(f"unknown category {category!r}", AMBIGUITY, hint=hint)
     if categories:
-        row[AMBIGUITY] = placed(categories.pop() if len(categories) == 1 else "unknown")
+        named = categories.pop() if len(categories) == 1 else "unknown"
+        several = answer.per_unit or answer.criteria
+        row[AMBIGUITY] = [named if at == number else None for at in range(1, count + 1)] if several else named
     if unit.reasons and REASON not in judge.row_model.model_fields:
         row[REASON] = {who: f"{number}: {why}" if count > 1 else why for who, why in unit.reasons.items()}
     return make_case(judge, row, unit.place), row

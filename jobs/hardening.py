@@ -207,11 +207,13 @@ def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> 
     judge = work.judge.judge
     answer, said = judge.answer, [value for value in verdict.values if value is not None]
     wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
-    reply = judge.said((wanted,) * len(verdict.values), case.inputs)
+    values = tuple(value and judge.comparison.wrong(value) for value in verdict.values)
+    fields = judge.said(values if answer.criteria else (wanted,) * len(verdict.values), case.inputs)
+    reply = fields if answer.criteria else fields[answer.field]
     names = {
         "wanted": answer.scale.text(wanted),
         "reply": json.dumps(reply, ensure_ascii=False, default=str),
-        "output": answer.field,
+        "output": answer.fields[0],
         "input": work.attacked,
     }
     changed = _with(case.inputs[work.attacked], lambda text: attack.on(text, names))

@@ -11,7 +11,7 @@ that differs from part to part is none: this errs on the strict side.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
@@ -20,6 +20,7 @@ from ..cases import Case, Value, Values
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.comparisons import resolve
+from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score
 from ..evaluation.rows import Row
@@ -143,15 +144,34 @@ def _constant(
     given = judge.answer.constants([value for case in known for value in case.known])
     best, most = "", -math.inf
     for words, value in given.items():
-        rows = [_row(case, _everywhere(judge, value, case)) for case in known]
+        rows = [_row(case, value(case.inputs)) for case in known]
         reached = objective_score(rows, judge.metric, judge.comparison)
         if reached > most + _EQUAL:
             best, most = words, reached
-    return {"constant": (best, [_everywhere(judge, given[best], case) for case in asked])} if best else {}
+    return {"constant": (best, [given[best](case.inputs) for case in asked])} if best else {}
 
 
-def _everywhere(judge: Judge, value: Callable[[Mapping[str, Any]], Value], case: Case) -> Values:
-    return (value(case.inputs),) * len(judge.answer.units(case.inputs))
+def _by_criterion(
+    judge: Judge,
+    known: Sequence[Case],
+    asked: Sequence[Case],
+    seed: int,
+    same: Mapping[str, str],
+    names: Sequence[ReferenceName],
+) -> dict[ReferenceName, tuple[str, list[Values]]]:
+    """Return what learners say of each criterion, together; only ways that say something of every criterion."""
+    scale: Any = judge.answer.scale
+    each: dict[str, dict[ReferenceName, tuple[str, list[Values]]]] = {}
+    for name in judge.answer.criteria:
+        learned, open_ = (scale.cases(name, cases) for cases in (known, asked))
+        each[name] = _learned(judge.of_criterion(name), learned, open_, seed, same, names)
+    found: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    for way in names:
+        if all(way in one for one in each.values()):
+            columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
+            words = list(dict.fromkeys(one[way][0] for one in each.values()))
+            found[way] = ("; ".join(words), list(zip(*columns, strict=True)))
+    return found
 
 
 def _learned(
@@ -163,6 +183,8 @@ def _learned(
     names: Sequence[ReferenceName],
 ) -> dict[ReferenceName, tuple[str, list[Values]]]:
     """Return what learners say of rows: of those of a part, after the others of them, where nothing else is known."""
+    if judge.answer.criteria:
+        return _by_criterion(judge, known, asked, seed, same, names)
     from . import learners  # scikit-learn takes a second to load, and commands that score nothing do without
 
     every = [replace(case, group=same.get(case.group, case.group)) for case in (*known, *asked)]

@@ -277,9 +277,14 @@ def task_of(judge: Judge) -> dict[str, Any]:
     frozen: dict[str, Any] = {"frozen": judge.frozen} if judge.frozen else {}
     if judge.verifiers:
         frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
-    wanted = (*judge.input_fields, judge.answer.field)  # the items of a generator are no field
+    wanted = (*judge.input_fields, *judge.answer.fields)  # the items of a generator are no field
     types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
-    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, "types": types, **frozen}
+    return {
+        "inputs": list(judge.input_fields),
+        "output_field": ", ".join(judge.answer.fields),
+        "types": types,
+        **frozen,
+    }
 
 
 def _type(annotation: Any) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class LoadedJudge(Prompt):
         proof = self.artifact.card.get("decision") if self.artifact else None
         known = {"proof": (proof or {}).get("words", ""), "note": self.note}
         inputs, answer = ", ".join(self.judge.input_fields), self.judge.answer
-        says = f"{answer.field} ({answer.scale.expects})"
+        says = f"{', '.join(answer.fields)} ({answer.scale.expects})"
         asked = {"model": self.model.name, "samples": self.sampling.samples, "takes": inputs, "says": says}
         return facts_html(self.name, {**asked, **known})
 

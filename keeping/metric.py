@@ -28,8 +28,9 @@ class JudgeModule(dspy.Module):
         return self._said(await self.judge.acall(**inputs))
 
     def _said(self, verdict: Verdict) -> dspy.Prediction:
-        said = verdict.values if len(verdict.values) != 1 else verdict.value
-        answer = {self.judge.judge.answer.field: said if verdict.status == "verdict" else None}
+        kind, said = self.judge.judge.answer, verdict.values if len(verdict.values) != 1 else verdict.value
+        each = kind.row_parts(verdict.values) if kind.criteria else {kind.field: said}
+        answer = each if verdict.status == "verdict" or kind.criteria else dict.fromkeys(each)
         return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **answer})
 
 

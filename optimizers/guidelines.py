@@ -112,7 +112,9 @@ def _answering(job: Job) -> str:
     """Return the predictor that gives the answer: the last one that has its field."""
     predictors = dict(job.judge.basic().named_predictors())
     wanted = [
-        name for name, one in predictors.items() if job.judge.answer.field in one.signature.output_fields
+        name
+        for name, one in predictors.items()
+        if set(job.judge.answer.fields) <= one.signature.output_fields.keys()
     ]
     return str((wanted or list(predictors))[-1])
 

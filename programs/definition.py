@@ -18,13 +18,16 @@ from dspy.signatures.signature import make_signature
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer
+from .answers.criteria import Criteria
 from .answers.labels import OneLabel, Preference
 from .answers.whole import LabelSet, Score
 from .judge import Judge
 from .state import PromptState
 
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
-_ANSWERS: Mapping[str, type[Answer]] = {one.__name__: one for one in (OneLabel, Score, LabelSet, Preference)}
+_ANSWERS: Mapping[str, type[Answer]] = {
+    one.__name__: one for one in (OneLabel, Score, LabelSet, Preference, Criteria)
+}
 _BOUNDS = {
     annotated_types.Ge: "ge",
     annotated_types.Le: "le",
@@ -65,7 +68,7 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
             "fields": [_field(name, part, info) for part, fields in parts for name, info in fields.items()],
             "program": program,
             "answer": type(answer).__name__,
-            "answers": {one.name: _plain(getattr(answer, one.name)) for one in dataclasses.fields(answer)},
+            "answers": _settings_of(answer),
         }
         return data if _same(judge, defined(data)) else None
     except (LookupError, TypeError, ValueError, JuristError):
@@ -178,6 +181,10 @@ def _type(data: Any) -> Any:
     return Union[tuple(map(_type, inner))]  # noqa: UP007
 
 
+def _settings_of(answer: Answer) -> dict[str, Any]:
+    return {one.name: _plain(getattr(answer, one.name)) for one in dataclasses.fields(answer)}
+
+
 def _plain(value: Any) -> Any:
     """Return a setting as JSON values: a set is told from a list. Raises ``TypeError`` for code."""
     if value is None or isinstance(value, str | int | float):
@@ -186,6 +193,8 @@ def _plain(value: Any) -> Any:
         return {"set": sorted(value)}
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
+    if _ANSWERS.get(type(value).__name__) is type(value):
+        return {"answer": {type(value).__name__: _settings_of(value)}}
     if isinstance(value, Mapping):
         return {"map": {str(key): _plain(one) for key, one in value.items()}}
     raise TypeError(f"{value!r:.80} is no data")
@@ -198,4 +207,7 @@ def _given(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     ((kind, inner),) = data.items()
+    if kind == "answer":
+        ((name, settings),) = inner.items()
+        return _ANSWERS[name](**{key: _given(one) for key, one in settings.items()})
     return frozenset(inner) if kind == "set" else {key: _given(one) for key, one in inner.items()}

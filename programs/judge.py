@@ -23,6 +23,7 @@ from ..evaluation.comparisons import Comparison, resolve
 from ..text.escaping import defuse
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
+from .answers.labels import ClosedLabel
 from .frozen import VerifierPrompt, all_predictors, frozen_id
 from .state import Demo
 
@@ -38,8 +39,9 @@ class Judge:
         name: lower-case letters, digits and hyphens; the folder its artifacts live in.
         signature: the typed task. The annotation of its output field says which kind of answer it is:
             ``bool`` or ``Literal`` of strings (a closed label), ``Literal`` of whole numbers or a number with
-            ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels).
-        answer: the kind of answer; default: read from the signature.
+            ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels). Several such fields are several
+            criteria, each with a column of gold.
+        answer: the kind of answer, or the name of the one output field that holds it; default: read from the signature.
         metric: what compiling maximises: a name, or a function; default: the answer's own, in which no constant answer
             does well (balanced accuracy for closed labels).
         program: the basic program, or what makes it of nothing (a class); default ``dspy.Predict(signature)``.
@@ -58,7 +60,7 @@ class Judge:
         demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
         positive: for a closed label: the positive class, one label or several (hallucinated, non-factual, ...); kept in
-            ``answer``.
+            ``answer``. Of several criteria: criterion -> its positive class; of a ``bool`` it is ``true`` by default.
         shares: of the cases in train, dev and test, where a compilation names no others; default: by how many there are
             (see :func:`~jurist.gold.splits.default_shares`).
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
@@ -76,7 +78,7 @@ class Judge:
 
     name: str
     signature: type[dspy.Signature]
-    answer: Answer = None  # type: ignore[assignment]  # filled in below
+    answer: Answer = None  # type: ignore[assignment]  # filled in below; a name chooses an output field
     metric: Metric = ""
     program: Callable[[], dspy.Module] | dspy.Module | None = None
     variant: str = "basic"
@@ -97,11 +99,11 @@ class Judge:
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
-    positive: InitVar[Label | Collection[Label]] = ()
+    positive: InitVar[Label | Collection[Label] | Mapping[str, Label | Collection[Label]]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
 
-    def __post_init__(self, positive: Label | Collection[Label], labels: Sequence[Label], unit: str) -> None:
+    def __post_init__(self, positive: Any, labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
             raise JudgeError(
@@ -113,8 +115,9 @@ class Judge:
                 f"judge {self.name}: {self.signature!r:.80} is no signature",
                 hint='give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")',
             )
-        found = (positive,) if isinstance(positive, str) or not isinstance(positive, Collection) else positive
-        answer = answer_for(self.name, self.signature, self.answer, labels=labels, positive=found, unit=unit)
+        answer = answer_for(
+            self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
+        )
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
         resolve(self.metric, answer.scale)
@@ -140,7 +143,7 @@ class Judge:
 
     def __repr__(self) -> str:
         """Name the judge, what it takes and what it says."""
-        answer = f"{self.answer.field} ({self.answer.scale.expects})"
+        answer = f"{', '.join(self.answer.fields)} ({self.answer.scale.expects})"
         return f"<Judge {self.name}: {', '.join(self.input_fields)} -> {answer}>"
 
     @cached_property
@@ -156,6 +159,14 @@ class Judge:
     def with_metric(self, metric: Metric) -> "Judge":
         """Return the same judge, compiled for another metric."""
         return replace(self, metric=metric)
+
+    def of_criterion(self, name: str) -> "Judge":
+        """Return a judge of one of several criteria alone; what it asks is as it was."""
+        answer: Any = self.answer
+        one = answer.answers[name]
+        if isinstance(one, ClosedLabel) and not one.positive:
+            one = replace(one, positive=frozenset(one.labels[:1]))
+        return replace(self, answer=one, metric=one.scale.default)
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
@@ -219,9 +230,9 @@ class Judge:
         reading = answer.read(reply, shown, places)
         return replace(reading, probabilities=answer.probabilities(reply, said, shown)) if said else reading
 
-    def said(self, values: Values, inputs: Mapping[str, Any]) -> Any:
-        """Return what the answer's field of a reply says that gives these values to a row."""
-        return self.answer.example(values, defuse(dict(inputs)))
+    def said(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return output field -> what a reply says in it that gives these values to a row."""
+        return self.answer.examples(values, defuse(dict(inputs)))
 
     def demo(self, case: Case) -> Demo:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
@@ -233,7 +244,7 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        return {**self.prompt_values(case.inputs), self.answer.field: self.said(case.gold, case.inputs)}
+        return {**self.prompt_values(case.inputs), **self.said(case.gold, case.inputs)}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
         """Return a labelled case as a few-shot demonstration of each predictor, by its path.
@@ -250,11 +261,11 @@ class Judge:
 
     @cached_property
     def _answering(self) -> tuple[str, ...]:
-        wanted = self.answer.field
+        wanted = set(self.answer.fields)
         return tuple(
             name
             for name, predictor in self.basic().named_predictors()
-            if wanted in predictor.signature.output_fields
+            if wanted <= predictor.signature.output_fields.keys()
         )
 
     @cached_property
@@ -326,9 +337,7 @@ class Judge:
     def _plain_case(self, row: pydantic.BaseModel) -> Case:
         inputs = {name: getattr(row, name) for name in self.input_fields}
         given = getattr(row, self.answer.field)
-        if given is not None and not self.answer.per_unit:
-            given = [given]
-        gold = given and tuple(None if one is None else self.answer.scale.of_json(one) for one in given)
+        gold = None if given is None else self.answer.values_of(given)
         return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
 
 

@@ -56,7 +56,7 @@ class Serving:
     @property
     def hidden(self) -> frozenset[str]:
         """Fields of the judge's rows that a request need not have: what people say, and where rows come from."""
-        return frozenset({self.loaded.judge.answer.field, *_GOLD})
+        return frozenset({self.loaded.judge.answer.field, *self.loaded.judge.answer.fields, *_GOLD})
 
     def case(self, row: Any) -> Case:
         """Return what is judged; what people say about it is not looked at."""

@@ -84,6 +84,16 @@ class Answer(ABC):
     # How a case is asked, and what a reply says.
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """The output fields of a reply that hold it."""
+        return (self.field,)
+
+    @property
+    def criteria(self) -> Mapping[str, Scale]:
+        """Criterion -> its scale, where each unit is a criterion with a column of its own; else empty."""
+        return {}
+
+    @property
     def unit_fields(self) -> tuple[str, ...]:
         """The input fields whose texts get the answer; every other input is evidence."""
         return (self.unit,)
@@ -143,7 +153,32 @@ class Answer(ABC):
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""
         return self.scale.to_json(values[0])
 
+    def examples(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return output field -> its value, of a reply that says ``values``."""
+        return {self.field: self.example(values, inputs)}
+
     # How gold's rows give it.
+
+    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row whose labels stand in one field."""
+        return dict(row)
+
+    def values_of(self, given: Any) -> Values:
+        """Return the values that a row's field says."""
+        each = given if self.per_unit else [given]
+        return tuple(None if one is None else self.scale.of_json(one) for one in each)
+
+    def row_of(self, parts: Sequence[Any]) -> Any:
+        """Return a row's field that gives each unit a value as JSON, or ``None``."""
+        return list(parts) if self.per_unit else next((one for one in parts if one is not None), None)
+
+    def cell(self, written: str, unit: int) -> Any:
+        """Return what a cell of a sheet says of a unit (from 0), as a row has it; ``None`` if it is unusable."""
+        return self.scale.cell(written)
+
+    def choices(self, unit: int) -> tuple[str, ...]:
+        """All that people may say of a unit (from 0), where that is a short list; else empty."""
+        return self.scale.choices
 
     @property
     def row_type(self) -> Any:
@@ -156,11 +191,11 @@ class Answer(ABC):
         spelled = self.scale.cell(given) if isinstance(given, str) else None
         return given if spelled is None else spelled
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
         """Return what can be answered without reading a row by what it is called: what it says of a row's inputs."""
 
-        def always(value: Value) -> Callable[[Mapping[str, Any]], Value]:
-            return lambda inputs: value
+        def always(value: Value) -> Callable[[Mapping[str, Any]], Values]:
+            return lambda inputs: (value,) * len(self.units(inputs))
 
         return {name: always(value) for name, value in self.scale.constants(known).items()}
 

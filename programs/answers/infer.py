@@ -1,6 +1,6 @@
 """Which kind of answer a signature asks for: read from the annotation of its output field."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,6 +12,7 @@ from ...cases import Label
 from ...errors import JudgeError
 from ...evaluation.preferences import FIRST, SECOND, TIE
 from .base import Answer
+from .criteria import FIELD, KINDS, Criteria
 from .labels import ClosedLabel, OneLabel, Preference
 from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
@@ -28,16 +29,27 @@ SUPPORTED = (
 def answer_for(
     judge: str,
     signature: Any,
-    given: Answer | None,
+    given: Answer | str | None,
     *,
     labels: Sequence[Label] = (),
-    positive: Collection[Label] = (),
+    positive: Any = (),
     unit: str = "",
 ) -> Answer:
-    """Return the answer of a judge: what was given, or what its signature says."""
+    """Return the answer of a judge: what was given, the field that was named, or what its signature says."""
     inputs = tuple(signature.input_fields)
     answer = _complete(judge, signature, given, unit or inputs[-1])
-    if positive or labels:
+    if isinstance(answer, Criteria):
+        if labels or (positive and not isinstance(positive, Mapping)):
+            raise JudgeError(
+                f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
+                hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
+            )
+        if given is None:
+            answer = answer.with_positive(judge, positive or {})
+    elif positive or labels:
+        positive = (
+            (positive,) if isinstance(positive, str) or not isinstance(positive, Collection) else positive
+        )
         if not isinstance(answer, ClosedLabel):
             raise JudgeError(
                 f"judge {judge}: positive= and labels= go with closed labels only", hint="leave them out"
@@ -57,11 +69,18 @@ def closed(answer: Answer) -> ClosedLabel:
     return answer
 
 
-def _complete(judge: str, signature: Any, given: Answer | None, unit: str) -> Answer:
+def _complete(judge: str, signature: Any, given: Answer | str | None, unit: str) -> Answer:
     """Return what was given, with what it leaves open as the signature says it."""
-    if given is not None and given.field:
+    if isinstance(given, Answer) and given.field:
         return given
-    read = _of_signature(judge, signature, unit)
+    if isinstance(given, str) and given not in signature.output_fields:
+        raise JudgeError(
+            f"judge {judge}: answer={given!r} is none of its output fields",
+            hint=f"name one of {', '.join(signature.output_fields)}",
+        )
+    read = _of_signature(judge, signature, unit, given if isinstance(given, str) else "")
+    if isinstance(given, str):
+        return read
     if given is None:
         return read
     known: dict[str, Any] = {"field": read.field, "unit": given.unit or unit}
@@ -75,11 +94,15 @@ def _complete(judge: str, signature: Any, given: Answer | None, unit: str) -> An
     )
 
 
-def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
-    """Return the answer of the one output field that holds one; closed labels come before other kinds."""
-    fields = signature.output_fields.items()
+def _of_signature(judge: str, signature: Any, unit: str, wanted: str = "") -> Answer:
+    """Return the answer of the one output field that holds one, or is ``wanted``; several are criteria.
+
+    Sets of objects beside them are what an answer rests on.
+    """
+    fields = [(name, info) for name, info in signature.output_fields.items() if wanted in ("", name)]
     kinds = [kind for name, info in fields if (kind := _of_field(name, info, unit)) is not None]
-    chosen = [kind for kind in kinds if isinstance(kind, ClosedLabel)] or kinds
+    numbered: list[Answer] = [kind for kind in kinds if isinstance(kind, PerSentence)]
+    chosen = numbered or [kind for kind in kinds if isinstance(kind, KINDS)] or kinds
     name = signature.__name__
     if not chosen:
         shown = (
@@ -90,6 +113,8 @@ def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
             f"judge {judge}: no output field of {name} holds an answer ({', '.join(shown)})",
             hint=f"give one the type {SUPPORTED}",
         )
+    if len(chosen) > 1 and all(isinstance(kind, KINDS) for kind in chosen):
+        return Criteria(field=FIELD, unit=unit, answers={kind.field: kind for kind in chosen})
     if len(chosen) > 1:
         raise JudgeError(
             f"judge {judge}: {len(chosen)} output fields of {name} hold an answer: "

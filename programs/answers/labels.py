@@ -287,8 +287,8 @@ class Preference(OneLabel):
 
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
-        return {**super().constants(known), "always the longer one": self._longer}
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
+        return {**super().constants(known), "always the longer one": lambda inputs: (self._longer(inputs),)}
 
     def _longer(self, inputs: Mapping[str, Any]) -> Value:
         first, second = (len(str(inputs[name])) for name in self.unit_fields)

@@ -1,0 +1,293 @@
+"""Several criteria of one row, each on a scale of its own: every unit of a case is one criterion.
+
+A value says which criterion it is of, so that pooled values of all criteria are told apart. Each keeps its own metrics
+(``grounded.f1``); ``mean`` is the mean of their default ones.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+
+from ..cases import Case, Value, Values
+from .metrics import Counted, Metric, Statistics
+from .scale import Lack, Scale
+from .units import MISSING, Bools, Floats, Ints, Units
+from .votes import Sampling
+
+MEAN: Final = "mean"
+"""The metric over all criteria."""
+
+
+@dataclass(frozen=True, order=True)
+class Rated:
+    """What is said of one criterion."""
+
+    criterion: str
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.criterion}: {self.value}"
+
+
+@dataclass(frozen=True)
+class CriteriaScale(Scale):
+    """Criteria by name, each with its scale."""
+
+    scales: Mapping[str, Scale]
+
+    default = MEAN
+    noun = "answer"
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Metric]:
+        """``mean``, and those of each criterion as ``criterion.metric``."""
+        parts: dict[str, dict[str, Metric]] = {
+            MEAN: {name: scale.metrics[scale.default] for name, scale in self.scales.items()}
+        }
+        for name, scale in self.scales.items():
+            parts |= {f"{name}.{key}": {name: metric} for key, metric in scale.metrics.items()}
+        return MappingProxyType({name: _Joint(self, each).metric(name) for name, each in parts.items()})
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        return tuple(f"{name}.{scale.default}" for name, scale in self.scales.items())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        each = (f"{name}.{key}" for name, scale in self.scales.items() for key in scale.shown)
+        return (MEAN, *each)
+
+    @property
+    def domain(self) -> tuple[Any, ...]:
+        if not all(scale.domain for scale in self.scales.values()):
+            return ()
+        return tuple(Rated(name, value) for name, scale in self.scales.items() for value in scale.domain)
+
+    @property
+    def right_means(self) -> str:
+        every = all(scale.right_means for scale in self.scales.values())
+        return "right by its own criterion" if every else ""
+
+    def right(self, gold: Rated, value: Rated) -> bool | None:
+        return self.scales[gold.criterion].right(gold.value, value.value)
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, Rated) or value.criterion not in self.scales:
+            return f"{value!r} is of none of the criteria {', '.join(self.scales)}"
+        return self.scales[value.criterion].check(value.value)
+
+    def wrong(self, gold: Rated) -> Rated:
+        return replace(gold, value=self.scales[gold.criterion].wrong(gold.value))
+
+    def similarity(self, gold: Rated, value: Rated) -> float:
+        if gold.criterion != value.criterion:
+            return 0.0
+        return self.scales[gold.criterion].similarity(gold.value, value.value)
+
+    def consensus(self, values: Sequence[Rated | None]) -> Rated | None:
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        name = known[0].criterion
+        found = self.scales[name].consensus([value and value.value for value in values])
+        return None if found is None else Rated(name, found)
+
+    @property
+    def row_type(self) -> Any:
+        return dict[str, Any]
+
+    @property
+    def expects(self) -> str:
+        return "; ".join(f"{name}: {scale.expects}" for name, scale in self.scales.items())
+
+    def cell(self, given: str) -> Any:
+        """What a text such as ``grounded: true`` says, as a row has it."""
+        name, _, said = given.partition(":")
+        known = self.scales[name].cell(said.strip()) if name in self.scales else None
+        return None if known is None else {name: known}
+
+    def of_json(self, data: Any) -> Rated:
+        """The one criterion of a mapping."""
+        if not isinstance(data, Mapping) or len(data) != 1 or not (data.keys() <= self.scales.keys()):
+            raise ValueError(f"no criterion of {', '.join(self.scales)} with its value: {data!r}")
+        ((name, value),) = data.items()
+        return Rated(name, self.scales[name].of_json(value))
+
+    def to_json(self, value: Rated | None) -> Any:
+        return value and {value.criterion: self.scales[value.criterion].to_json(value.value)}
+
+    def text(self, value: Rated) -> str:
+        return f"{value.criterion}: {self.scales[value.criterion].text(value.value)}"
+
+    def task_words(self) -> str:
+        return "\n".join(
+            f"{name}: " + scale.task_words().replace("\n", "; ") for name, scale in self.scales.items()
+        )
+
+    def identity(self) -> dict[str, Any]:
+        return {"criteria": {name: scale.identity() for name, scale in self.scales.items()}}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        return "Criteria", tuple((name, scale.expects) for name, scale in self.scales.items())
+
+    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Rated | None:
+        for name, own in self._by_criterion(votes).items():
+            value = self.scales[name].combine(own, sampling)
+            return None if value is None else Rated(name, value)
+        return None
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether that holds of the criterion that votes are of; before any vote, only with no sample left."""
+        own = self._by_criterion(votes).items()
+        return left == 0 or any(self.scales[name].is_decided(one, left, sampling) for name, one in own)
+
+    def _by_criterion(self, votes: Mapping[Any, Any]) -> dict[str, dict[Any, Any]]:
+        found: dict[str, dict[Any, Any]] = {}
+        for value, count in votes.items():
+            found.setdefault(value.criterion, {})[value.value] = count
+        return found
+
+    def describe(self, values: Sequence[Rated]) -> dict[str, Any]:
+        return {name: scale.describe(_own(name, values)) for name, scale in self.scales.items()}
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Whether a case holds what is looked for by half of its criteria or more."""
+        each = [scale.sides(self.cases(name, cases)) for name, scale in self.scales.items()]
+        return [2 * sum(flags) >= len(flags) for flags in zip(*each, strict=True)]
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        each = [scale.strata(self.cases(name, cases)) for name, scale in self.scales.items()]
+        return [", ".join(parts) for parts in zip(*each, strict=True)]
+
+    def cases(self, name: str, cases: Sequence[Case]) -> list[Case]:
+        """Cases with the gold of one criterion alone."""
+        place = list(self.scales).index(name)
+
+        def own(values: Values | None) -> Values | None:
+            value = values[place] if values else None
+            return None if value is None else (value.value,)
+
+        return [replace(case, gold=own(case.gold), ratings={}, spans=()) for case in cases]
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """A lack of the first criterion that people labelled and that has one."""
+        for name, scale in self.scales.items():
+            own = [case for case in self.cases(name, cases) if case.known]
+            if own and (lack := scale.check_part(own)):
+                return replace(lack, said=f"{name}: {lack.said}")
+        return None
+
+    def usual(self, known: Sequence[Rated]) -> Sequence[Rated]:
+        each = {name: scale.usual(_own(name, known)) for name, scale in self.scales.items()}
+        return [Rated(name, value) for name, values in each.items() for value in values]
+
+    def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
+        return self.scales[gold.criterion].feedback(text, gold.value, None if value is None else value.value)
+
+    def truth(self, text: str, gold: Rated) -> str:
+        return self.scales[gold.criterion].truth(text, gold.value)
+
+
+def _own(name: str, values: Sequence[Rated]) -> list[Value]:
+    return [value.value for value in values if value.criterion == name]
+
+
+def units_of(name: str, criteria: CriteriaScale, units: Units) -> tuple[Units, Bools]:
+    """Return the units of one criterion on its own scale, in all groups, and which of the N units they are."""
+    scale = criteria.scales[name]
+    codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
+    moved = np.full(len(units.values) + 1, MISSING, dtype=np.int64)  # the last one is that of MISSING
+    for code, value in _of(name, units):
+        moved[code] = codes.setdefault(value.value, len(codes))
+    kept = moved[units.gold] != MISSING
+    cut = replace(
+        units,
+        kind=scale,
+        values=tuple(codes),
+        gold=moved[units.gold[kept]],
+        predicted=moved[units.predicted[:, kept]],
+        group=units.group[kept],
+        case=units.case[kept],
+    )
+    return cut, kept
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """The metrics of some criteria as one metric of all units: the mean of those whose criteria have a unit."""
+
+    criteria: CriteriaScale
+    parts: Mapping[str, Metric]  # criterion -> its metric
+
+    def metric(self, name: str) -> Metric:
+        each = list(self.parts.values())
+        return Metric(
+            name=name,
+            statistics=self._statistics,
+            low=sum(one.low for one in each) / len(each),
+            high=sum(one.high for one in each) / len(each),
+            higher_is_better=each[0].higher_is_better,
+            worst=lambda units: self._filled(units, units.wrong, lambda one, own: one.worst(own)),
+            best=lambda units: self._filled(units, units.gold, lambda one, own: one.best(own)),
+            exact=all(one.exact for one in each),
+            draws=min(one.draws for one in each),
+            divisible=all(one.divisible for one in each),
+            counting=self._counted,
+        )
+
+    def _own(self, units: Units) -> list[tuple[Metric, Units]]:
+        cut = [(one, units_of(name, self.criteria, units)[0]) for name, one in self.parts.items()]
+        return [(one, own) for one, own in cut if len(own.gold)] or cut[:1]
+
+    def _statistics(self, units: Units) -> Statistics:
+        several = [one.statistics(own) for one, own in self._own(units)]
+        ends = np.cumsum([0, *(one.sums[0].shape[1] for one in several)])
+
+        def value(sums: Floats) -> Floats:
+            each = [
+                one.of(sums[..., slice(*part)]) for one, part in zip(several, pairwise(ends), strict=True)
+            ]
+            return np.asarray(np.mean(each, axis=0))
+
+        tables = zip(*(one.sums for one in several), strict=True)
+        return Statistics(
+            [hstack(each, format="csr") if any(map(issparse, each)) else np.hstack(each) for each in tables],
+            value,
+        )
+
+    def _counted(self, units: Units) -> Counted:
+        """How much each group counts in each criterion, side by side."""
+        every = [one.counted(own) for one, own in self._own(units)]
+        starts = np.cumsum([0, *(one.each.shape[1] for one in every)])[:-1].tolist()
+        pairs = list(zip(every, starts, strict=True))
+        return Counted(
+            each=np.hstack([one.each for one in every]),
+            top=frozenset(start + place for one, start in pairs for place in one.top),
+            bottom=frozenset(start + place for one, start in pairs for place in one.bottom),
+        )
+
+    def _filled(self, units: Units, otherwise: Ints, fill: Callable[[Metric, Units], Units]) -> Units:
+        """Fill what is missing of these criteria as their metrics do, and of others with ``otherwise``."""
+        found = units.filled(otherwise).predicted.copy()
+        for name, one in self.parts.items():
+            own, kept = units_of(name, self.criteria, units)
+            if not kept.any():
+                continue
+            answers = fill(one, own)
+            back = {value.value: code for code, value in _of(name, units)}
+            codes = np.array([back.get(value, MISSING) for value in answers.values], dtype=np.int64)
+            filled = codes[answers.predicted]
+            found[:, kept] = np.where(filled == MISSING, found[:, kept], filled)
+        return units.answering(found)
+
+
+def _of(name: str, units: Units) -> list[tuple[int, Rated]]:
+    """Return code and value of what is said of a criterion."""
+    values: Any = units.values
+    return [(code, value) for code, value in enumerate(values) if value.criterion == name]

@@ -1,0 +1,203 @@
+"""Several criteria in one reply, each an output field on a scale of its own; a row gives each a column."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, ClassVar, Final
+
+import pydantic
+
+from ...cases import Value, Values
+from ...errors import JudgeError
+from ...evaluation.criteria import CriteriaScale, Rated
+from ...evaluation.scale import SHOWN, Scale
+from .base import Answer, Reading, reasoning_of
+from .labels import OneLabel
+from .whole import LabelSet, Score
+
+FIELD: Final = "criteria"
+"""Under which a row, read from columns, holds all of its labels."""
+KINDS: Final = (OneLabel, Score, LabelSet)
+"""What a criterion may be answered by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criteria(Answer):
+    """Several answers to one row, in one reply. A unit of a case is a criterion.
+
+    Attributes:
+        answers: criterion (the name of its output field) -> its kind of answer, in the order of the signature.
+    """
+
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+    part: ClassVar[str] = "answer"
+
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse names that are taken, and positive labels that are none."""
+        if FIELD in inputs or FIELD in self.answers:
+            raise JudgeError(
+                f"judge {judge}: {FIELD!r} is what a row with several criteria calls its labels",
+                hint="give the field another name",
+            )
+        super().check(judge, inputs)
+        for answer in self.answers.values():
+            if not isinstance(answer, OneLabel) or answer.positive:
+                answer.check(judge, inputs)
+
+    @cached_property
+    def scale(self) -> CriteriaScale:
+        return CriteriaScale({name: answer.scale for name, answer in self.answers.items()})
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(self.answers)
+
+    @property
+    def criteria(self) -> Mapping[str, Scale]:
+        return self.scale.scales
+
+    def with_positive(self, judge: str, positive: Mapping[str, Any]) -> "Criteria":
+        """Return the same with the positive labels of some criteria; of true and false it is ``true`` by default."""
+        unknown = positive.keys() - self.answers.keys()
+        if unknown:
+            raise JudgeError(
+                f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
+                hint=f"use {', '.join(self.answers)}",
+            )
+        found = dict(self.answers)
+        for name, answer in self.answers.items():
+            if isinstance(answer, OneLabel):
+                usual = ("true",) if set(answer.labels) == {"true", "false"} else ()
+                given = positive.get(name, usual)
+                labels = frozenset([given] if isinstance(given, str) else given)
+                found[name] = OneLabel(
+                    field=name, unit=self.unit, values=answer.values, labels=answer.labels, positive=labels
+                )
+            elif name in positive:
+                raise JudgeError(
+                    f"judge {judge}: {name} has no labels, so none is positive", hint="leave it out"
+                )
+        return Criteria(field=self.field, unit=self.unit, answers=found)
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
+
+    def read(
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> Reading:
+        """Return what the reply says of each criterion; one that it leaves out is a missing value."""
+        each = {name: answer.read(reply, inputs) for name, answer in self.answers.items()}
+        problems = (f"{name}: {one.problem}" for name, one in each.items() if one.problem)
+        return Reading(
+            values=tuple(_rated(name, one.values[0]) for name, one in each.items()),
+            reasoning=reasoning_of(reply),
+            problem="; ".join(problems)[:SHOWN],
+        )
+
+    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+        raise TypeError("several criteria are several fields: see examples")
+
+    def examples(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        known = zip(self.answers.items(), values, strict=True)
+        return {
+            name: answer.example((value.value,), inputs)
+            for (name, answer), value in known
+            if value is not None
+        }
+
+    # How gold's rows give them.
+
+    @cached_property
+    def _row(self) -> type[pydantic.BaseModel]:
+        columns: dict[str, Any] = {name: (one.row_type | None, None) for name, one in self.criteria.items()}
+        return pydantic.create_model("CriteriaRow", __config__={"extra": "forbid"}, **columns)
+
+    @property
+    def row_type(self) -> Any:
+        return self._row
+
+    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row whose columns of criteria stand in one field."""
+        own = {name: row[name] for name in self.answers if name in row}
+        if not own or FIELD in row:
+            return dict(row)
+        rest = {key: value for key, value in row.items() if key not in own}
+        known = {name: value for name, value in own.items() if value not in (None, "")}
+        return {**rest, FIELD: known} if known else rest
+
+    def spell(self, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {
+            name: self.answers[name].spell(value) if name in self.answers and value is not None else value
+            for name, value in given.items()
+        }
+
+    def values_of(self, given: Any) -> Values:
+        said = given if isinstance(given, Mapping) else dict(given)
+        values = ((name, said.get(name)) for name in self.answers)
+        return tuple(
+            None if value is None else Rated(name, self.criteria[name].of_json(value))
+            for name, value in values
+        )
+
+    def row_of(self, parts: Sequence[Any]) -> Any:
+        return {name: value for part in parts if part is not None for name, value in part.items()}
+
+    def cell(self, written: str, unit: int) -> Any:
+        name = list(self.answers)[unit]
+        known = self.criteria[name].cell(written)
+        return self.scale.cell(written) if known is None else {name: known}
+
+    def choices(self, unit: int) -> tuple[str, ...]:
+        return list(self.criteria.values())[unit].choices
+
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
+        """Return the likeliest value of each criterion together, then the next ones, so that each has its turn."""
+        likely = {
+            name: [one for one in self.scale.usual(known) if one.criterion == name] for name in self.answers
+        }
+        found: dict[str, Callable[[Mapping[str, Any]], Values]] = {}
+        for turn in range(max(map(len, likely.values()))):
+            values = tuple(own[min(turn, len(own) - 1)] if own else None for own in likely.values())
+            words = ", ".join(self.scale.text(value) for value in values if value is not None)
+            found[f"always {words}"] = partial(_values, values)
+        return found
+
+    # What output lines and exports hold of them.
+
+    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+        if value is None:
+            return {self.part: None}
+        parts = self.answers[value.criterion].unit_parts(value.value)
+        if not getattr(self.answers[value.criterion], "positive", True):
+            del parts["positive"]  # no label of it is looked for
+        return {"criterion": value.criterion, **parts}
+
+    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
+        name = unit.get("criterion")
+        if name is None:
+            return None
+        if name not in self.answers:
+            raise ValueError(f"no criterion {name!r}")
+        return _rated(name, self.answers[name].unit_value(unit))
+
+    def row_parts(self, values: Values) -> dict[str, Any]:
+        every = zip(self.criteria.items(), values, strict=True)
+        return {name: None if value is None else scale.to_json(value.value) for (name, scale), value in every}
+
+    def render_rule(self, name: str) -> str:
+        return "as-is"
+
+    def parser_rule(self) -> dict[str, Any]:
+        rules = {name: answer.parser_rule() for name, answer in self.answers.items()}
+        return {"field": self.field, "reader": "criteria", "criteria": rules}
+
+
+def _values(values: Values, inputs: Mapping[str, Any]) -> Values:
+    return values
+
+
+def _rated(name: str, value: Value | None) -> Rated | None:
+    return None if value is None else Rated(name, value)
