@@ -33,7 +33,7 @@ from ..optimizers.board import Board, Candidate
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..report.differing import Succession, against_before, change_words
-from ..report.scores import OFFLINE, counts_line, reference_tables, scores_table, spend_line
+from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.table import table
 from ..report.verdict import VerdictCard, proof_table, tone_of
 from .history import prompt_diff
@@ -307,6 +307,7 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
         decision=f"decision: {'; '.join(decision.sentences[:2])}",
         parts=[
             proof_table(card, metric),
+            *criteria_table(card["decision"]),
             f"on the sealed test: {decision.sentences[-1]}",
             *answered,
             f"answers that contradicted themselves: {both}" if any(card["inconsistent"].values()) else "",

@@ -7,6 +7,7 @@ from typing import Any
 
 from .closed_labels import ClosedLabels
 from .comparisons import Comparison
+from .criteria import CriteriaScale
 from .measured import Score, score
 from .rows import Row
 from .scale import Scale
@@ -87,8 +88,14 @@ def confusion(
 def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many values.
 
-    Both sides stand in the order of the scale's own values, then by name.
+    Both sides stand in the order of the scale's own values, then by name. Of several criteria each has its own labels.
     """
+    if isinstance(scale, CriteriaScale):
+        return {
+            f"{name}: {gold}": judged
+            for name, own in scale.scales.items()
+            for gold, judged in confused(own, scale.rows(name, rows)).items()
+        }
     counts, own = _pairs(scale, rows), map(scale.category, scale.domain)
     names = dict.fromkeys([*own, *sorted({name for pair in counts for name in pair} - {UNANSWERED})])
     if len(names) > _FEW:

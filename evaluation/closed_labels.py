@@ -147,7 +147,8 @@ class ClosedLabels(Scale):
         return str(data)
 
     def task_words(self) -> str:
-        return f"labels: {', '.join(self.labels)}\ncounts as found: {', '.join(sorted(self.positive))}"
+        found = f"\ncounts as found: {', '.join(sorted(self.positive))}" if self.positive else ""
+        return f"labels: {', '.join(self.labels)}{found}"
 
     def identity(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "positive": sorted(self.positive)}
@@ -236,7 +237,9 @@ class ClosedLabels(Scale):
         ]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
-        """A lack if one of the two sides has no label."""
+        """A lack if one of the two sides has no label, or, where there are no sides, if there is one label only."""
+        if not self.positive:
+            return super().check_part(cases)
         known = {value for case in cases for value in case.known}
         said = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
         for side, name in ((self.positive, "positive"), (self.negative, "negative")):

@@ -16,8 +16,10 @@ from scipy.sparse import hstack, issparse
 
 from ..cases import Case, Value, Values
 from .metrics import Counted, Metric, Statistics
+from .paired import Direction, Paired, compare_pair, holm
+from .rows import Row
 from .scale import Lack, Scale
-from .units import MISSING, Bools, Floats, Ints, Units
+from .units import MISSING, Bools, Floats, Ints, Units, encode
 from .votes import Sampling
 
 MEAN: Final = "mean"
@@ -175,6 +177,18 @@ class CriteriaScale(Scale):
 
         return [replace(case, gold=own(case.gold), ratings={}, spans=()) for case in cases]
 
+    def rows(self, name: str, rows: Sequence[Row]) -> list[Row]:
+        """Rows with what people and the judge said of one criterion alone."""
+        place = list(self.scales).index(name)
+        each = [
+            [None if value is None else value.value for value in (row.gold[place], row.predicted[place])]
+            for row in rows
+        ]
+        return [
+            replace(row, gold=(gold,), predicted=(said,))
+            for row, (gold, said) in zip(rows, each, strict=True)
+        ]
+
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         """A lack of the first criterion that people labelled and that has one."""
         for name, scale in self.scales.items():
@@ -188,14 +202,70 @@ class CriteriaScale(Scale):
         return [Rated(name, value) for name, values in each.items() for value in values]
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
-        return self.scales[gold.criterion].feedback(text, gold.value, None if value is None else value.value)
+        own, said = self.scales[gold.criterion], None if value is None else value.value
+        return f"{gold.criterion}: " + own.feedback(
+            text.removeprefix(f"{gold.criterion}: "), gold.value, said
+        )
 
     def truth(self, text: str, gold: Rated) -> str:
-        return self.scales[gold.criterion].truth(text, gold.value)
+        own = text.removeprefix(f"{gold.criterion}: ")
+        return f"{gold.criterion}: " + self.scales[gold.criterion].truth(own, gold.value)
 
 
 def _own(name: str, values: Sequence[Rated]) -> list[Value]:
     return [value.value for value in values if value.criterion == name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(Paired):
+    """One criterion of two systems; what it shows is held to Holm's correction over all criteria."""
+
+    units: int
+    corrected: tuple[float, float]  # one-sided p that the second is better, and worse, by Holm
+
+    @property
+    def direction(self) -> Direction | None:
+        """What is shown of the second system, if anything is."""
+        better, worse = self.corrected
+        return "better" if better < self.tested else "worse" if worse < self.tested else None
+
+    def to_card(self) -> dict[str, Any]:
+        """Plain types, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "basic": self.before,
+            "compiled": self.after,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "p": self.corrected[0],
+            "shown": self.direction or "",
+            "units": self.units,
+            "groups": self.groups,
+        }
+
+
+def by_criterion(
+    scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
+) -> dict[str, Criterion]:
+    """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
+    if not isinstance(scale, CriteriaScale):
+        return {}
+    pairs: dict[str, tuple[Paired, int]] = {}
+    for name, own in scale.scales.items():
+        cut = [scale.rows(name, rows) for rows in (first, second)]
+        if any(row.labelled for row in cut[0]):
+            units = encode(own, *cut)
+            pair = compare_pair(units, own.metrics[own.default], seed=seed, tested=tested)
+            pairs[name] = pair, len(units.gold)
+    better, worse = (
+        holm({name: getattr(pair.permutation, side) for name, (pair, _) in pairs.items()})
+        for side in ("better", "worse")
+    )
+    return {
+        name: Criterion(**vars(pair), units=units, corrected=(better[name], worse[name]))
+        for name, (pair, units) in pairs.items()
+    }
 
 
 def units_of(name: str, criteria: CriteriaScale, units: Units) -> tuple[Units, Bools]:

@@ -6,12 +6,13 @@ level. The k-th time that a test is opened the level is alpha / (k (k + 1)), 0.0
 openings these add up to alpha, so the best of many looks is not taken for more than luck.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
 from .comparisons import Comparison, MetricLike, resolve
+from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
 from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
@@ -68,6 +69,7 @@ class Decision(Paired):
     constant: Constant | None = None
     openings: int = 1
     remarks: tuple[str, ...] = ()
+    criteria: Mapping[str, Criterion] = field(default_factory=dict)  # by name, where there are several
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -137,6 +139,11 @@ class Decision(Paired):
             "units": self.counts.units.labelled,
             "cases": self.counts.cases.labelled,
             "groups": self.groups,
+            **(
+                {"criteria": {name: one.to_card() for name, one in each}}
+                if (each := self.criteria.items())
+                else {}
+            ),
         }
 
 
@@ -201,5 +208,6 @@ def prove(
             constant=over_constant,
             openings=openings,
             remarks=remarks,
+            criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=tested),
         ),
     )

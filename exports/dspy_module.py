@@ -78,8 +78,8 @@ class Judge(dspy.Module):
             try:
                 with dspy.context(adapter=self.adapter()):
                     config = {"temperature": _SPEC["settings"]["temperature"], "rollout_id": number + 1}
-                    said = self.predict(**values, config=config, demos=self.demos(values))[_SPEC["output_field"]]
-                samples.append(_JUDGE.values_of(_plain(said), inputs))
+                    said = self.predict(**values, config=config, demos=self.demos(values))
+                samples.append(_JUDGE.values_of({name: _plain(said[name]) for name in _JUDGE.answers}, inputs))
             except (AdapterParseError, ValueError) as error:
                 errors.append(str(error).partition("\\n")[0])
         return dspy.Prediction(**_JUDGE.verdict(samples, errors, _JUDGE.units(inputs)))

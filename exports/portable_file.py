@@ -88,7 +88,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     typed = [name for name, info in outputs.items() if info.annotation is not str]
     rules = {one["render"] for one in spec["inputs"]}
     reader = spec["parser"]["answer"].get("reader")
-    if set(typed) - {spec["output_field"]} or reader is None or not rules <= {"as-is", "numbered"}:
+    if set(typed) - set(subject.judge.answer.fields) or reader is None or not rules <= {"as-is", "numbered"}:
         raise _unreadable(subject)
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
     judged, kept = subject.judge.answer.unit_fields, prompt.remembered
@@ -104,6 +104,12 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
             "shown": kept.shown,
             "tokens": kept.tokens,
             "shown_as": shown_rows(prompt),
+            # rows that leave an output open: DSPy shows them before the others
+            "partial": [
+                place
+                for place, row in enumerate(kept.examples)
+                if prompt.signature.output_fields.keys() - dict(row).keys()
+            ],
         },
         "outputs": list(outputs),
         "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",

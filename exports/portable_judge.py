@@ -37,9 +37,8 @@ class PortableJudge:
         kept = self.spec["nearest"]
         if kept is None:
             return []
-        return [
-            kept["shown_as"][place] for place in self._ranking.nearest(values, kept["shown"], kept["tokens"])
-        ]
+        near = self._ranking.nearest(values, kept["shown"], kept["tokens"])
+        return [kept["shown_as"][place] for place in sorted(near, key=lambda one: one not in kept["partial"])]
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -55,27 +54,42 @@ class PortableJudge:
 
     def read(self, reply: str, inputs: Mapping[str, Any], ended: object = None) -> list[Any]:
         """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable."""
-        answer, outputs = self.spec["output_field"], self.spec["outputs"]
+        answers, outputs = self.answers, self.spec["outputs"]
         chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
-        said = chat_fields(text, outputs, [answer]) if chat else json_fields(text, outputs)
-        if chat and said and said[-1][0] == answer and not (is_whole(ended) or _END in text):
-            raise ValueError(f"{answer} may be half of what it was to be: the reply ended with {ended!r}")
+        said = chat_fields(text, outputs, answers) if chat else json_fields(text, outputs)
+        if chat and said and said[-1][0] in answers and not (is_whole(ended) or _END in text):
+            raise ValueError(
+                f"{said[-1][0]} may be half of what it was to be: the reply ended with {ended!r}"
+            )
         found = said_once(
-            (name, self.values_of(value, inputs) if name == answer else value) for name, value in said
+            (name, self._values(name, value, inputs) if name in answers else value) for name, value in said
         )
         missing = [name for name in outputs if name not in found]
         if missing:
             raise ValueError(f"no {', '.join(missing)} in the reply")
-        values: list[Any] = found[answer]
-        return values
+        return [value for name in answers for value in found[name]]
 
-    def values_of(self, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
-        """Return the same for the answer's field alone, as text or as JSON values. Raises what :meth:`read` raises."""
+    def values_of(self, given: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[Any]:
+        """Return the same of the fields that answer, as text or as JSON values. Raises what :meth:`read` raises."""
+        return [value for name in self.answers for value in self._values(name, given[name], inputs)]
+
+    @cached_property
+    def answers(self) -> Mapping[str, Mapping[str, Any]]:
+        """The output fields that answer, each with what is known of its values: one, or one for each criterion."""
         rule = self.spec["parser"]["answer"]
+        if "criteria" not in rule:
+            return {self.spec["output_field"]: self.spec}
+        return {
+            name: {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": None}
+            for name, one in rule["criteria"].items()
+        }
+
+    def _values(self, name: str, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
+        rule = self.answers[name]["parser"]["answer"]
         return READERS[rule["reader"]](rule, given, self.units(inputs))
 
     def units(self, inputs: Mapping[str, Any]) -> int:
-        """Return how many values a row gets."""
+        """Return how many values an answering field gives to a row."""
         listed = [one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"]
         return len(inputs[listed[0]]) if listed else 1
 
@@ -153,16 +167,24 @@ class PortableJudge:
 
     def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
         """Return what usable samples (a value a unit each) and unusable ones (why) give together."""
-        combine = COMBINERS[self.spec["parser"]["answer"]["reader"]]
-        votes = [Counter(one[unit] for one in samples if one[unit] is not None) for unit in range(units)]
-        values = [combine(vote, self.spec, self.spec["samples"], self.spec["threshold"]) for vote in votes]
-        score = SCORES.get(self.spec["parser"]["answer"]["reader"])
+        each = [one for one in self.answers.values() for _ in range(units)]
+        readers = [one["parser"]["answer"]["reader"] for one in each]
+        votes = [Counter(one[unit] for one in samples if one[unit] is not None) for unit in range(len(each))]
+        values = [
+            COMBINERS[reader](vote, one, self.spec["samples"], self.spec["threshold"])
+            for reader, vote, one in zip(readers, votes, each, strict=True)
+        ]
+        score = SCORES.get(readers[0]) if len(self.answers) == 1 else None
         return {
             "status": "abstained" if None in values else "verdict",
             "score": mean(score(value, self.spec) for value in values)
             if score and None not in values
             else None,
-            "value": values[0] if units == 1 else values,
+            "value": dict(zip(self.answers, values, strict=True))
+            if len(self.answers) > 1
+            else values[0]
+            if units == 1
+            else values,
             "votes": [dict(vote) for vote in votes],
             "errors": list(errors) or (["a unit has no usable answer"] if None in values else []),
             "artifact": self.spec["artifact"],

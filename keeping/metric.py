@@ -29,7 +29,7 @@ class JudgeModule(dspy.Module):
 
     def _said(self, verdict: Verdict) -> dspy.Prediction:
         kind, said = self.judge.judge.answer, verdict.values if len(verdict.values) != 1 else verdict.value
-        each = kind.row_parts(verdict.values) if kind.criteria else {kind.field: said}
+        each = kind.row_parts(verdict.values)["answers"] if kind.criteria else {kind.field: said}
         answer = each if verdict.status == "verdict" or kind.criteria else dict.fromkeys(each)
         return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **answer})
 

@@ -30,6 +30,7 @@ from .scores import (
     class_table,
     confusion_table,
     counts_line,
+    criteria_table,
     disagreement_words,
     reference_tables,
     robustness_about,
@@ -78,6 +79,7 @@ class ArtifactReport:
                 "Scores",
                 [
                     *score_parts(card["scores"], metric, "the sealed test"),
+                    *criteria_table(decision),
                     *reference_tables(card.get("references"), metric),
                     *(counts_line(system, card["counts"][system]) for system in SYSTEMS),
                     *older,

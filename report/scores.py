@@ -79,10 +79,28 @@ def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) ->
 
 
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]]) -> list[Table]:
-    """Return gold -> judged -> units as a table, by who judged; nothing where there are none."""
+    """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
     title = f"{name}: what people said (rows) and what the judge said (columns)"
-    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
-    return [table(title, ["gold", *next(iter(counts.values()))], rows, layout="counts")] if counts else []
+    tables: dict[tuple[str, ...], list[list[Any]]] = {}
+    for gold, judged in counts.items():
+        tables.setdefault(tuple(judged), []).append([gold, *judged.values()])
+    return [table(title, ["gold", *names], rows, layout="counts") for names, rows in tables.items()]
+
+
+def criteria_table(decision: Mapping[str, Any]) -> list[Table]:
+    """Return basic against compiled of each criterion, as a card's decision has them; nothing without any."""
+    rows = [
+        [
+            f"{name}.{one['metric']}",
+            f"{one['basic']:.3f} -> {one['compiled']:.3f}",
+            f"{one['difference']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]",
+            one["shown"] or "not shown to differ",
+            one["units"],
+        ]
+        for name, one in (decision.get("criteria") or {}).items()
+    ]
+    columns = ["criterion", "basic -> compiled", "difference", "shown (Holm)", "units"]
+    return [table("", columns, rows)] if rows else []
 
 
 def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:

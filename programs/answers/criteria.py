@@ -1,7 +1,7 @@
 """Several criteria in one reply, each an output field on a scale of its own; a row gives each a column."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
@@ -26,10 +26,10 @@ class Criteria(Answer):
     """Several answers to one row, in one reply. A unit of a case is a criterion.
 
     Attributes:
-        answers: criterion (the name of its output field) -> its kind of answer, in the order of the signature.
+        each: the kind of answer of each criterion, whose name is that of its output field.
     """
 
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    each: tuple[Answer, ...] = ()
 
     part: ClassVar[str] = "answer"
 
@@ -44,6 +44,11 @@ class Criteria(Answer):
         for answer in self.answers.values():
             if not isinstance(answer, OneLabel) or answer.positive:
                 answer.check(judge, inputs)
+
+    @cached_property
+    def answers(self) -> Mapping[str, Answer]:
+        """Criterion -> its kind of answer."""
+        return {answer.field: answer for answer in self.each}
 
     @cached_property
     def scale(self) -> CriteriaScale:
@@ -66,19 +71,17 @@ class Criteria(Answer):
                 hint=f"use {', '.join(self.answers)}",
             )
         found = dict(self.answers)
-        for name, answer in self.answers.items():
+        for name, answer in found.items():
             if isinstance(answer, OneLabel):
                 usual = ("true",) if set(answer.labels) == {"true", "false"} else ()
                 given = positive.get(name, usual)
                 labels = frozenset([given] if isinstance(given, str) else given)
-                found[name] = OneLabel(
-                    field=name, unit=self.unit, values=answer.values, labels=answer.labels, positive=labels
-                )
+                found[name] = replace(answer, positive=labels)
             elif name in positive:
                 raise JudgeError(
                     f"judge {judge}: {name} has no labels, so none is positive", hint="leave it out"
                 )
-        return Criteria(field=self.field, unit=self.unit, answers=found)
+        return replace(self, each=tuple(found.values()))
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
@@ -185,7 +188,8 @@ class Criteria(Answer):
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         every = zip(self.criteria.items(), values, strict=True)
-        return {name: None if value is None else scale.to_json(value.value) for (name, scale), value in every}
+        said = {name: None if value is None else scale.to_json(value.value) for (name, scale), value in every}
+        return {"answers": said}
 
     def render_rule(self, name: str) -> str:
         return "as-is"

@@ -114,7 +114,7 @@ def _of_signature(judge: str, signature: Any, unit: str, wanted: str = "") -> An
             hint=f"give one the type {SUPPORTED}",
         )
     if len(chosen) > 1 and all(isinstance(kind, KINDS) for kind in chosen):
-        return Criteria(field=FIELD, unit=unit, answers={kind.field: kind for kind in chosen})
+        return Criteria(field=FIELD, unit=unit, each=tuple(chosen))
     if len(chosen) > 1:
         raise JudgeError(
             f"judge {judge}: {len(chosen)} output fields of {name} hold an answer: "
