@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import hstack, issparse
 
 from ..cases import Case, Value, Values
-from .metrics import Counted, Metric, Statistics
+from .metrics import Metric, Statistics
 from .paired import Direction, Paired, compare_pair, holm
 from .rows import Row
 from .scale import Lack, Scale
@@ -300,15 +300,15 @@ class _Joint:
         return Metric(
             name=name,
             statistics=self._statistics,
-            low=sum(one.low for one in each) / len(each),
-            high=sum(one.high for one in each) / len(each),
+            low=min(one.low for one in each),  # people may have labelled that criterion alone
+            high=max(one.high for one in each),
             higher_is_better=each[0].higher_is_better,
             worst=lambda units: self._filled(units, units.wrong, lambda one, own: one.worst(own)),
             best=lambda units: self._filled(units, units.gold, lambda one, own: one.best(own)),
             exact=all(one.exact for one in each),
             draws=min(one.draws for one in each),
             divisible=all(one.divisible for one in each),
-            counting=self._counted,
+            parts=self._own,
         )
 
     def _own(self, units: Units) -> list[tuple[Metric, Units]]:
@@ -329,17 +329,6 @@ class _Joint:
         return Statistics(
             [hstack(each, format="csr") if any(map(issparse, each)) else np.hstack(each) for each in tables],
             value,
-        )
-
-    def _counted(self, units: Units) -> Counted:
-        """How much each group counts in each criterion, side by side."""
-        every = [one.counted(own) for one, own in self._own(units)]
-        starts = np.cumsum([0, *(one.each.shape[1] for one in every)])[:-1].tolist()
-        pairs = list(zip(every, starts, strict=True))
-        return Counted(
-            each=np.hstack([one.each for one in every]),
-            top=frozenset(start + place for one, start in pairs for place in one.top),
-            bottom=frozenset(start + place for one, start in pairs for place in one.bottom),
         )
 
     def _filled(self, units: Units, otherwise: Ints, fill: Callable[[Metric, Units], Units]) -> Units:

@@ -65,6 +65,17 @@ class Counted:
         top, bottom = zip(*((one.top, one.bottom) for one in several), strict=True)
         return cls(each=each, top=frozenset.intersection(*top), bottom=frozenset.intersection(*bottom))
 
+    @classmethod
+    def beside(cls, several: Sequence["Counted"]) -> Self:
+        """Return how much each group counts in several values of quotients of their own."""
+        starts = np.cumsum([0, *(one.each.shape[1] for one in several)])[:-1].tolist()
+        pairs = list(zip(several, starts, strict=True))
+        return cls(
+            each=np.hstack([one.each for one in several]),
+            top=frozenset(start + place for one, start in pairs for place in one.top),
+            bottom=frozenset(start + place for one, start in pairs for place in one.bottom),
+        )
+
     @property
     def effective(self) -> float:
         """Groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
@@ -171,7 +182,9 @@ class Metric:
     exact: bool = True
     draws: int = DRAWS
     divisible: bool = True
-    counting: Callable[[Units], Counted] | None = None
+    parts: Callable[[Units], Sequence[tuple["Metric", Units]]] | None = (
+        None  # of a mean: metrics and their units
+    )
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -188,14 +201,17 @@ class Metric:
 
     def bounds(self, units: Units) -> tuple[float, float]:
         """Its worst and best value over all ways to fill the units without an answer."""
+        if self.parts is not None:
+            worst, best = zip(*(one.bounds(own) for one, own in self.parts(units)), strict=True)
+            return statistics.fmean(worst), statistics.fmean(best)
         if self.exact or units.answered.all():
             return self.of(self.worst(units)), self.of(self.best(units))
         return (self.low, self.high) if self.higher_is_better else (self.high, self.low)
 
     def counted(self, units: Units) -> Counted:
         """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
-        if self.counting is not None:
-            return self.counting(units)
+        if self.parts is not None:
+            return Counted.beside([one.counted(own) for one, own in self.parts(units)])
         found = self.statistics(units)
         if isinstance(found.of, Ratio):
             return Counted.added([found.of.counted(sums) for sums in found.sums])

@@ -106,7 +106,7 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
             raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
         label = answer.cell(written, number - 1)
         if label is None:
-            hint = f"use {answer.scale.expects}; or leave it empty"
+            hint = f"use {answer.expects(number - 1)}; or leave it empty"
             raise wrong(f"unknown label {written!r}", column, hint=hint)
         if labels.setdefault(rater, label) != label:
             said = f"rater {rater!r} has two labels, {labels[rater]!r} and {label!r}"
@@ -122,7 +122,8 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
         several = answer.per_unit or answer.criteria
         row[AMBIGUITY] = [named if at == number else None for at in range(1, count + 1)] if several else named
     if unit.reasons and REASON not in judge.row_model.model_fields:
-        row[REASON] = {who: f"{number}: {why}" if count > 1 else why for who, why in unit.reasons.items()}
+        about = [*answer.criteria, *map(str, range(1, count + 1))][number - 1] + ": " if count > 1 else ""
+        row[REASON] = {who: f"{about}{why}" for who, why in unit.reasons.items()}
     return make_case(judge, row, unit.place), row
 
 

@@ -122,8 +122,9 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
     writer.writerow(
         [CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY, *notes]
     )
-    allowed, long = " | ".join(judge.answer.scale.choices) or judge.answer.scale.expects, 0
+    long = 0
     for line in lines:
+        allowed = " | ".join(judge.answer.choices(line.unit)) or judge.answer.expects(line.unit)
         row, case = inputs[line.case.id], line.case
         cells = [
             row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names

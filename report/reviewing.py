@@ -47,7 +47,19 @@ class Review:
     @cached_property
     def _units(self) -> dict[str, SheetLine]:
         # by names that stay: a page may be older than the order of the units
-        return {f"{line.case.id}:{line.unit + 1}": line for line in self.lines}
+        units = {f"{line.case.id}:{line.unit + 1}": line for line in self.lines}
+        if not self.gold.judge.answer.criteria:
+            return units
+        first: dict[str, int] = {}  # all criteria of a row follow each other
+        for place, line in enumerate(units.values()):
+            first.setdefault(line.case.id, place)
+        return dict(sorted(units.items(), key=lambda one: (first[one[1].case.id], one[1].unit)))
+
+    def _value(self, label: str, unit: int) -> Any | None:
+        """Return what a label says of a unit (from 0); ``None`` if it is none."""
+        answer = self.gold.judge.answer
+        known = answer.cell(label, unit)
+        return None if known is None else answer.scale.of_json(known)
 
     def _names(self, line: SheetLine, rater: str) -> dict[str, str]:
         """Return the labels of a pair as the page calls them: which of the two is A is drawn for each rater and row."""
@@ -73,6 +85,15 @@ class Review:
             if pair:
                 sides = zip(self._names(line, rater).values(), pair, strict=True)
                 unit["pair"] = [text_of(inputs[key]) for _, key in sorted(sides)]
+            if answer.criteria:
+                criterion = list(answer.criteria)[line.unit]
+                unit |= {
+                    "text": text_of(inputs[answer.unit]),
+                    "criterion": criterion,
+                    "row": line.case.id,
+                    "choices": list(answer.choices(line.unit)),
+                    "expects": answer.expects(line.unit),
+                }
             units.append(unit)
         about = {
             "judge": self.gold.judge.name,
@@ -113,7 +134,7 @@ class Review:
         for one in self.journal.labels():
             if one.label and one.place in every:
                 every[one.place].append(one)
-                value = str(self.gold.judge.answer.scale.cell(one.label))
+                value = str(self._value(one.label, one.unit))
                 values[one.place] |= {value} if one.rater != RESOLVED else set()
         return {unit: labels for unit, labels in every.items() if len(values[unit]) > 1}
 
@@ -132,8 +153,8 @@ class Review:
         if line is None:
             raise GoldError("there is no such unit")
         label = {shown: label for label, shown in self._names(line, name).items()}.get(str(label), label)
-        if not isinstance(label, str) or (label and self.gold.judge.answer.scale.cell(label) is None):
-            raise GoldError(f"it is not {self.gold.judge.answer.scale.expects}")
+        if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
+            raise GoldError(f"it is not {self.gold.judge.answer.expects(line.unit)}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
         why, skipped = well_formed((reason or "").strip()), bool(step.get("skipped"))
@@ -145,9 +166,7 @@ class Review:
         ratings: dict[str, dict[tuple[str, int], Any]] = {}
         for one in self.journal.labels():
             if one.label and one.rater != RESOLVED:
-                value = self.gold.judge.answer.scale.cell(one.label)
-                value = tuple(value) if isinstance(value, list) else value
-                ratings.setdefault(one.rater, {})[one.case, one.unit] = value
+                ratings.setdefault(one.rater, {})[one.case, one.unit] = self._value(one.label, one.unit)
         units = sorted({unit for given in ratings.values() for unit in given})
         columns = {rater: [given.get(unit) for unit in units] for rater, given in ratings.items()}
         if len(columns) < 2:

@@ -14,7 +14,18 @@ _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
 _OWN = frozenset(
     (
         *_ABOUT_ROW,
-        *("status", "label", "value", "answers", "passed", "units", "reasoning", "drawn", "saved", "identical"),
+        *(
+            "status",
+            "label",
+            "value",
+            "answers",
+            "passed",
+            "units",
+            "reasoning",
+            "drawn",
+            "saved",
+            "identical",
+        ),
         *("inconsistent", "reasked", "extra", "duplicated", "counts", "error", "usage"),
         *("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling"),
     )

@@ -176,6 +176,10 @@ class Answer(ABC):
         """Return what a cell of a sheet says of a unit (from 0), as a row has it; ``None`` if it is unusable."""
         return self.scale.cell(written)
 
+    def expects(self, unit: int) -> str:
+        """What people may say of a unit (from 0), in words."""
+        return self.scale.expects
+
     def choices(self, unit: int) -> tuple[str, ...]:
         """All that people may say of a unit (from 0), where that is a short list; else empty."""
         return self.scale.choices

@@ -153,6 +153,9 @@ class Criteria(Answer):
         known = self.criteria[name].cell(written)
         return self.scale.cell(written) if known is None else {name: known}
 
+    def expects(self, unit: int) -> str:
+        return list(self.criteria.values())[unit].expects
+
     def choices(self, unit: int) -> tuple[str, ...]:
         return list(self.criteria.values())[unit].choices
 

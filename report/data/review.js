@@ -150,6 +150,10 @@
     const { label: said, category, reason: why, skipped } = label(at);
     for (const button of document.querySelectorAll(".choices button")) button.setAttribute("aria-pressed", String(button.value === said));
     for (const button of document.querySelectorAll(".reasons button")) button.setAttribute("aria-pressed", String(button.value === category));
+    for (const button of document.querySelectorAll(".criteria button")) {
+      const other = label(Number(button.value));
+      button.textContent = `${data.units[Number(button.value)].criterion}: ${other.label || other.category || (other.skipped ? "skipped" : "–")}`;
+    }
     find("#skip").setAttribute("aria-pressed", String(skipped));
     const field = find(".choices input"), draft = read("draft", {});
     if (field && document.activeElement !== field) field.value = said;
@@ -174,7 +178,7 @@
     find("#list ol").replaceChildren(...some.slice(0, shown).map((place) => {
       const { label: said, category, skipped } = label(place), one = data.units[place];
       const row = make("button", { type: "button" }, make("b", {}, `${place + 1}`), make("span", { class: "state" }, said || category || (skipped ? "skipped" : "–")),
-        make("span", { class: "text", dir: "auto" }, text(one.text || one.pair[0]).slice(0, SPOKEN)));
+        make("span", { class: "text", dir: "auto" }, (one.criterion ? `${one.criterion}: ` : "") + text(one.text || one.pair[0]).slice(0, SPOKEN)));
       row.addEventListener("click", () => { list(false); show(place); });
       return make("li", {}, row);
     }));
@@ -204,14 +208,36 @@
       : long(text(one.text), { class: "judged" });
     unit.replaceChildren(
       make("p", { class: "where" }, [`${at + 1} of ${data.units.length}`, all > 1 ? `unit ${number} of ${all}` : "", filter === "all" ? "" : filter].filter(Boolean).join(" · ")),
+      ...criteria(one),
       ...judged,
       ...(said ? [make("h2", {}, "What raters said"), make("ul", { class: "said" }, ...said.labels.map(({ rater: who, label: what, reason: why }) =>
         make("li", { dir: "auto" }, make("b", {}, `${who}: ${what}`), why ? ` – ${why}` : "")), ...(said.gold ? [make("li", {}, `gold before: ${said.gold}`)] : []))] : []),
       ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
     unit.scrollTop = 0;
-    find("#now").textContent = `${at + 1} of ${data.units.length}: ${text(one.text || one.pair[0]).slice(0, SPOKEN)}`;
+    offer(one);
+    find("#now").textContent = `${at + 1} of ${data.units.length}: ${one.criterion ? `${one.criterion}: ` : ""}${text(one.text || one.pair[0]).slice(0, SPOKEN)}`;
     write("at", one.unit);
     pressed();
+  };
+
+  const choicesOf = (one) => one.choices ?? about.choices;
+  const offer = (one) => {
+    find(".choices").replaceChildren();
+    choicesOf(one).forEach((choice, place) => button(".choices", choice, place < 9 ? String(place + 1) : "", (event) => choose(choice, { explain: event.shiftKey })));
+    if (choicesOf(one).length) return;
+    const expects = one.expects ?? about.expects, field = make("input", { "aria-label": expects, placeholder: expects, autocomplete: "off" });
+    field.addEventListener("change", () => { if (field.value.trim() !== label(at).label) choose(field.value.trim()); });
+    find(".choices").append(field);
+  };
+  // All criteria of a row with what was said of each: the keys label the one that is marked.
+  const criteria = (one) => {
+    if (!one.criterion) return [];
+    const row = data.units.map((_, place) => place).filter((place) => data.units[place].row === one.row);
+    return [make("div", { class: "criteria", role: "group", "aria-label": "criteria of this row" }, ...row.map((place) => {
+      const made = make("button", { type: "button", value: String(place), ...(place === at ? { "aria-current": "true" } : {}) });
+      made.addEventListener("click", () => show(place));
+      return made;
+    }))];
   };
 
   const button = (group, value, mark, act) => {
@@ -253,12 +279,6 @@
   rater.value = about.fixed || resolving ? about.rater : read("rater", about.rater);
   rater.readOnly = about.fixed || resolving;
   if (rater.value !== about.rater) await enter();
-  about.choices.forEach((choice, place) => button(".choices", choice, place < 9 ? String(place + 1) : "", (event) => choose(choice, { explain: event.shiftKey })));
-  if (!about.choices.length) {
-    const field = make("input", { "aria-label": about.expects, placeholder: about.expects, autocomplete: "off" });
-    field.addEventListener("change", () => { if (field.value.trim() !== label(at).label) choose(field.value.trim()); });
-    find(".choices").append(field);
-  }
   find(".reasons").append("ambiguous: ");
   about.reasons.forEach((why) => button(".reasons", why, why[0], () => step({ category: label(at).category === why ? "" : why, skipped: false })));
   Object.keys(filters).forEach((name) => button(".filters", name, "", () => { filter = name; shown = LISTED; listed(); }));
@@ -286,7 +306,7 @@
       list();
       event.preventDefault();
     } else if (find("#list").hidden && !event.repeat) {
-      const choice = /^[1-9]$/.test(event.key) ? about.choices[Number(event.key) - 1] : event.shiftKey && digit ? about.choices[Number(digit[1]) - 1] : undefined;
+      const choice = /^[1-9]$/.test(event.key) ? choicesOf(data.units[at])[Number(event.key) - 1] : event.shiftKey && digit ? choicesOf(data.units[at])[Number(digit[1]) - 1] : undefined;
       if (choice === undefined && !keys[event.key]) return;
       event.preventDefault();
       if (hurried()) return;
