@@ -175,7 +175,7 @@ def _model(lesson: Lesson) -> _Model:
         m.group if m.group in ("supported", "unsupported", "offtopic") else f"{m.group} {i}"
         for i, m in enumerate(known)
     )
-    weights = prior_weights(known, lesson.instruction)
+    weights = prior_weights(known)
     rows: list[NDArray[np.float64]] = []
     gold: list[int] = []
     sizes: list[int] = []

@@ -1,9 +1,7 @@
-"""What a label's name and an instruction say: prior weights, before any demonstration."""
+"""What a label's name, or its definition in the instruction, says: prior weights, before any demonstration."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -11,56 +9,6 @@ from numpy.typing import NDArray
 
 from ...text.tables import table
 from .features import NAMES
-
-_NEGATION: Final = re.compile(
-    r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
-    r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"
-)
-_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n|\n(?=\s*[-*•\d])")
-_CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s*[-*•\d])")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Criterion:
-    """One thing an instruction can ask for; data/criteria.toml says what the fields mean."""
-
-    name: str
-    cues: tuple[str, ...]
-    shifts: Mapping[str, float]
-    english: str
-    chinese: str
-    feature: str = ""
-    fixes: str = ""
-    evergreen: bool = False
-    instead_of: str = ""
-    read_only: bool = False
-
-
-KNOWN: Final = tuple(Criterion(**row) for row in table(__package__, "criteria")["criterion"])
-_CUES: Final = {criterion.name: re.compile("|".join(criterion.cues)) for criterion in KNOWN}
-BANK: Final = tuple(criterion for criterion in KNOWN if not criterion.read_only)
-"""What the proposer asks for; the others are only read."""
-
-
-def instruction_sentences(text: str) -> list[str]:
-    """Split an instruction into sentences or bullet lines. A line may end within a sentence."""
-    return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
-
-
-@lru_cache(maxsize=512)
-def active(instruction: str) -> tuple[tuple[str, int], ...]:
-    """Return the criteria an instruction states: (name, +1), or (name, -1) where it negates one."""
-    signs: dict[str, int] = {}
-    for clause in _CLAUSE.split(instruction[:20000].lower()):
-        matches = {c.name: m for c in KNOWN if (m := _CUES[c.name].search(clause))}
-        beaten = {c.instead_of for c in KNOWN if c.name in matches}
-        for criterion in KNOWN:
-            match = matches.get(criterion.name)
-            if match and criterion.name not in beaten:
-                before = clause[max(0, match.start() - 40) : match.start()]
-                signs[criterion.name] = -1 if not criterion.evergreen and _NEGATION.search(before) else 1
-    return tuple(sorted(signs.items()))
-
 
 AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "loose")
 
@@ -187,30 +135,15 @@ DIRECTIONS: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
 
-def prior_weights(meanings: tuple[Meaning, ...], instruction: str = "") -> NDArray[np.float64]:
+def prior_weights(meanings: tuple[Meaning, ...]) -> NDArray[np.float64]:
     """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
     columns = {name: i for i, name in enumerate((*NAMES, BIAS))}
     weights = np.zeros((len(meanings), len(columns)))
-    totals = {(axis, name): w for axis, table in DIRECTIONS.items() for name, w in table.items()}
-    for key, delta in shifts_for(instruction).items():
-        totals[key] = totals.get(key, 0.0) + delta
     for row, meaning in enumerate(meanings):
-        for axis in AXES:
+        for axis, directions in DIRECTIONS.items():
             place = float(getattr(meaning, axis))
             if axis not in ("support", "cognitive", "strength"):
                 place = max(place, 0.0)
-            for (of, name), weight in totals.items():
-                if of == axis and place:
-                    weights[row, columns[name]] += place * weight
+            for name, weight in directions.items():
+                weights[row, columns[name]] += place * weight
     return weights
-
-
-def shifts_for(instruction: str) -> dict[tuple[str, str], float]:
-    """Return what an instruction adds to the prior directions: (axis, feature or bias) -> delta."""
-    signs = dict(active(instruction))
-    total: dict[tuple[str, str], float] = {}
-    for criterion in KNOWN:
-        for place, delta in criterion.shifts.items() if criterion.name in signs else ():
-            axis, feature = place.split(".")
-            total[axis, feature] = total.get((axis, feature), 0.0) + signs[criterion.name] * delta
-    return total

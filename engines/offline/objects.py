@@ -151,7 +151,7 @@ def _model(lesson: Lesson) -> _Model:
     words = vocabulary([text for one in shown for text in one.scene.units])
     rows = [columns(one.scene, words) for one in shown]
     target = [float(place in one.matched) for one in shown for place in range(len(one.scene.units))]
-    prior = prior_of(field.name, lesson.instruction, field.description)
+    prior = prior_of(field.name, field.description)
     if not meaning_of(field.name).known:
         prior = np.zeros(len(prior))
         prior[-1] = _LIKELY
@@ -173,10 +173,8 @@ def _model(lesson: Lesson) -> _Model:
 def _priors(part: Part, instruction: str) -> list[Array]:
     """Return the prior weights of each readout that a part takes: one per label, one for a flag or a score."""
     if part.role == "label":
-        return list(
-            prior_weights(meanings(tuple(map(str, part.values)), part.name, instruction), instruction)
-        )
-    return [prior_of(part.name, instruction)] if part.role in ("flag", "score") else []
+        return list(prior_weights(meanings(tuple(map(str, part.values)), part.name, instruction)))
+    return [prior_of(part.name)] if part.role in ("flag", "score") else []
 
 
 def _target(part: Part, place: int, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Propose an instruction: recombine scored ones, state what answers the reported errors."""
+"""Propose an instruction: the best one shown, and sentences of a bank that answer the reported errors."""
 
 import itertools
 import math
@@ -6,24 +6,22 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Final
 
 from ...text.lexicons import hits
 from ...text.tables import table
 from ...text.terms import is_cjk, latin_names, numbers
-from .labels import BANK, active, instruction_sentences, meaning_of
+from .labels import meaning_of
 
-_CRITERIA: Final = {criterion.name: criterion for criterion in BANK}
-_RIVALS: Final = table(__package__, "criteria")["rivals"]  # pairs that contradict each other
 _DEFAULT: Final = "Decide whether the claim is supported by the evidence."
 _DEFAULT_ZH: Final = "判断声明是否有证据支持。"
 _TRIES: Final = 60
 _MOST_ERRORS: Final = 40
 _READ: Final = 50_000  # characters of error reports that are read
+_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n|\n(?=\s*[-*•\d])")
 _SCORED: Final = re.compile(r"^text:\n(.*?)\nscore: (-?\d+(?:\.\d+)?)$", re.M | re.S)
 _ERROR: Final = re.compile(
-    r"[\"“](?P<text>[^\n]{3,600}?)[\"”] is (?P<gold>[\w-]+) according to people; judged (?P<said>[\w-]+)"
+    r"[\"“](?P<text>[^\n]{3,600}?)[\"”] is (?P<gold>[\w-]+) according to people; judged (?P<judged>[\w-]+)"
 )
 _OF_HISTORY: Final = re.compile("attempt|previous|histor|scored")
 _WORDING: Final = (
@@ -31,8 +29,21 @@ _WORDING: Final = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Advice:
+    """One sentence that an instruction may say; data/advice.toml says what the fields mean."""
+
+    english: str
+    chinese: str
+    mark: str = ""
+    fixes: str = ""
+
+
+BANK: Final = tuple(Advice(**row) for row in table(__package__, "advice")["advice"])
+
+
 @dataclass(frozen=True, kw_only=True)
-class Story:
+class History:
     """What a proposal request shows."""
 
     basic: str  # the current instruction, or ""
@@ -44,23 +55,34 @@ class Story:
 
 def propose(values: Mapping[str, str], temperature: float, rng: random.Random) -> str:
     """Return a new instruction for a request with these inputs."""
-    story = read_story(values)
-    base = story.scored[0][0] if story.scored else story.basic
-    if temperature > 0 and len(story.scored) > 1 and rng.random() < 0.3:
-        base = rng.choice(story.scored[:3])[0]
+    history = read_history(values)
+    base = history.scored[0][0] if history.scored else history.basic
+    if temperature > 0 and len(history.scored) > 1 and rng.random() < 0.3:
+        base = rng.choice(history.scored[:3])[0]
     if not base:
-        base = _DEFAULT_ZH if is_cjk(story.examples) else _DEFAULT
+        base = _DEFAULT_ZH if is_cjk(history.examples) else _DEFAULT
     chinese = is_cjk(base)
-    shown = {normal(text) for text in (story.basic, *(text for text, _ in story.scored))}
+    bank = {normal(text): advice for advice in BANK for text in (advice.english, advice.chinese)}
+    kept, stated = _split(base, history, bank)
+    shown = {normal(text) for text in (history.basic, *(text for text, _ in history.scored))}
     gap = "" if chinese else " "
-    every = ((base, names, ()) for size in (1, 2, 3) for names in itertools.combinations(_CRITERIA, size))
-    for kept, names, taken in itertools.chain(_plans(story, base, temperature, rng), every):
-        criteria = [_CRITERIA[name] for name in _compatible(names)]
-        added = gap.join([*taken, *(one.chinese if chinese else one.english for one in criteria)])
+    every = ((one, ()) for size in (1, 2, 3) for one in itertools.combinations(BANK, size))
+    plans = _plans(stated, _worth(history, bank), _borrowed(history, base, bank), temperature, rng)
+    for wanted, taken in itertools.chain(plans, every):
+        chosen = dict.fromkeys(wanted)
+        # Sentences that make a judge stricter and sentences that make it milder contradict each other.
+        fixes = next((advice.fixes for advice in chosen if advice.fixes), "")
+        agreeing = [advice for advice in chosen if advice.fixes in ("", fixes)]
+        added = gap.join([*taken, *(one.chinese if chinese else one.english for one in agreeing)])
         text = "".join((kept, "\n" if "\n" in kept else gap, added)).strip()
         if normal(text) not in shown:
             return text
     return base  # every subset of the bank was shown already
+
+
+def instruction_sentences(text: str) -> list[str]:
+    """Split an instruction into sentences or bullet lines. A line may end within a sentence."""
+    return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
 
 
 def normal(text: str) -> str:
@@ -68,7 +90,7 @@ def normal(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def read_story(values: Mapping[str, str]) -> Story:
+def read_history(values: Mapping[str, str]) -> History:
     """Read the inputs of a proposal request by field name."""
     basic, scored, rest = "", list[tuple[str, float]](), list[str]()
     for name, text in values.items():
@@ -82,115 +104,86 @@ def read_story(values: Mapping[str, str]) -> Story:
         else:
             rest.append(text)
     examples = "\n\n".join(rest)
-    errors = itertools.islice(_ERROR.finditer(examples[:_READ]), _MOST_ERRORS)
-    return Story(
-        basic=basic,
-        scored=tuple(sorted(scored, key=lambda pair: -pair[1])),
-        errors=tuple((error["text"], _direction(error["gold"], error["said"])) for error in errors),
-        examples=examples,
-    )
+    errors = list[tuple[str, str]]()
+    for error in itertools.islice(_ERROR.finditer(examples[:_READ]), _MOST_ERRORS):
+        gold, judged = (meaning_of(error[label]).support for label in ("gold", "judged"))
+        errors.append((error["text"], "" if gold == judged else "over" if gold < judged else "under"))
+    by_score = sorted(scored, key=lambda pair: -pair[1])
+    return History(basic=basic, scored=tuple(by_score), errors=tuple(errors), examples=examples)
 
 
-def _direction(gold: str, said: str) -> str:
-    meant, told = (meaning_of(label.lower()).support for label in (gold, said))
-    return "" if meant == told else "over" if meant < told else "under"
-
-
-def _split(base: str, story: Story) -> tuple[str, tuple[str, ...]]:
-    """Separate an instruction into what must stay and the criteria stated in the bank's own words."""
-    protected = {normal(sentence) for sentence in instruction_sentences(story.basic)}
+def _split(base: str, history: History, bank: Mapping[str, Advice]) -> tuple[str, tuple[Advice, ...]]:
+    """Separate an instruction into what must stay and the bank's sentences that were added to it."""
+    protected = {normal(sentence) for sentence in instruction_sentences(history.basic)}
     stated, kept = [], base
     for sentence in instruction_sentences(base):
-        name = _bank().get(normal(sentence))
-        if name and normal(sentence) not in protected:
-            stated.append(name)
+        advice = bank.get(normal(sentence))
+        if advice and normal(sentence) not in protected:
+            stated.append(advice)
             kept = kept.replace(sentence, "", 1)
-    return re.sub(r"(?<![ \t])[ \t]+\n|\n{3,}", "\n", kept).strip(), tuple(dict.fromkeys(stated))
-
-
-@cache
-def _bank() -> dict[str, str]:
-    """Return the criteria's own sentences, normalised -> the criterion's name."""
-    return {normal(text): one.name for one in BANK for text in (one.english, one.chinese)}
+    return re.sub(r"(?<![ \t])[ \t]+\n|\n{3,}", "\n", kept).strip(), tuple(stated)
 
 
 def _plans(
-    story: Story, base: str, temperature: float, rng: random.Random
-) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Yield sentences that stay, criteria to be added, and sentences taken over, in the order to be tried."""
-    kept, stated = _split(base, story)
-    order = _order(story, (*stated, *dict(active(kept))), temperature, rng)
+    stated: tuple[Advice, ...],
+    worth: Mapping[Advice, float],
+    borrowed: list[str],
+    temperature: float,
+    rng: random.Random,
+) -> Iterator[tuple[tuple[Advice, ...], tuple[str, ...]]]:
+    """Yield advice to be stated and sentences taken over from other instructions, in the order to be tried."""
+
+    def order(without: tuple[Advice, ...]) -> list[Advice]:
+        """Return the other advice, the most useful first, with Gumbel noise above temperature 0."""
+        value = {advice: worth[advice] for advice in BANK if advice not in without}
+        if temperature > 0:
+            for advice in value:
+                value[advice] -= math.log(-math.log(rng.random() or 1e-12)) * temperature * 0.5
+        return sorted(value, key=lambda advice: -round(value[advice], 9))
+
     if temperature <= 0:
-        for size in range(1, len(order) + 1):
-            yield kept, (*stated, *order[:size]), ()
+        best = order(stated)
+        for size in range(1, len(best) + 1):
+            yield (*stated, *best[:size]), ()
         return
-    foreign = [text for text in _extra_sentences(story) if normal(text) not in normal(base)]
     for _ in range(_TRIES):
         left = list(stated)
         if left and rng.random() < 0.4:
             left.remove(rng.choice(left))
-        more = min(len(order), rng.choice((1, 1, 2, 3)))
-        first = [] if not order else _order(story, tuple(left), temperature, rng)[:more]
-        taken = (rng.choice(foreign),) if foreign and rng.random() < 0.25 else ()
-        yield kept, (*left, *first), taken
+        taken = (rng.choice(borrowed),) if borrowed and rng.random() < 0.25 else ()
+        yield (*left, *order(tuple(left))[: rng.choice((1, 1, 2, 3))]), taken
 
 
-def _extra_sentences(story: Story) -> list[str]:
-    """Return the sentences, not of the bank, that scored instructions add to the basic (or else the best) one."""
-    examples = normal(story.examples[:_READ])
-    first = story.basic or (story.scored[0][0] if story.scored else "")
-    known = {normal(sentence) for sentence in instruction_sentences(first)} | {""}
-    found: dict[str, str] = {}
-    for text, _ in story.scored:
-        for sentence in instruction_sentences(text):
-            key = normal(sentence)
-            if key not in known and key not in examples and key not in _bank():
-                found.setdefault(key, sentence)
-    return list(found.values())
+def _borrowed(history: History, base: str, bank: Mapping[str, Advice]) -> list[str]:
+    """Return the sentences, not of the bank, that other scored instructions add to the basic one."""
+    own = "".join(map(normal, (history.examples[:_READ], history.basic, base)))
+    sentences = {normal(one): one for text, _ in history.scored for one in instruction_sentences(text)}
+    return [sentence for key, sentence in sentences.items() if key not in own and key not in bank]
 
 
-def _compatible(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop repeats, and whatever an earlier criterion contradicts."""
-    chosen: list[str] = []
-    for name in names:
-        against = {b if a == name else a for a, b in _RIVALS if name in (a, b)}
-        if name not in chosen and not against & set(chosen):
-            chosen.append(name)
-    return tuple(chosen)
-
-
-@lru_cache(maxsize=16)
-def _worth(story: Story) -> dict[str, float]:
-    """Return how useful each criterion looks, in about [-4, 4].
-
-    The share of reported errors that call for it, plus the mean score of the instructions that state
-    it above that of those that do not, relative to the highest score.
-    """
-    errors = max(1, len(story.errors))
-    scale = max((abs(score) for _, score in story.scored), default=1.0) or 1.0
-    stated = [(dict(active(text)), score) for text, score in story.scored]
-    marked = [(_marks(claim), direction) for claim, direction in story.errors]
-    worth: dict[str, float] = {}
-    for name, criterion in _CRITERIA.items():
-        with_it = [score for names, score in stated if name in names]
-        without = [score for names, score in stated if name not in names]
-        gain = sum(with_it) / len(with_it) - sum(without) / len(without) if with_it and without else 0.0
-        # A criterion that answers to the claim's wording does not answer to the direction of an error alone.
-        worded = bool(criterion.feature) and not criterion.feature.startswith("cov_")
+def _worth(history: History, bank: Mapping[str, Advice]) -> dict[Advice, float]:
+    """Return how useful each sentence looks: errors that call for it, and the scores of those that state it."""
+    scale = max((abs(score) for _, score in history.scored), default=1.0) or 1.0
+    scored = [
+        ({bank.get(normal(sentence)) for sentence in instruction_sentences(text)}, score)
+        for text, score in history.scored
+    ]
+    marked = [(_marks(claim), direction) for claim, direction in history.errors]
+    worth: dict[Advice, float] = {}
+    for advice in BANK:
+        stating = [score for stated, score in scored if advice in stated]
+        others = [score for stated, score in scored if advice not in stated]
+        gain = sum(stating) / len(stating) - sum(others) / len(others) if stating and others else 0.0
         wanted = 0
         for marks, direction in marked:
-            if criterion.fixes and direction and criterion.fixes != direction:
-                continue
-            if criterion.feature in marks:
-                wanted += 2
-            elif criterion.fixes == direction and direction and not worded:
-                wanted += 1
-        worth[name] = wanted / errors + 4.0 * gain / scale
+            if not (advice.fixes and direction and advice.fixes != direction):
+                wanted += 2 * (advice.mark in marks) if advice.mark else int(bool(direction and advice.fixes))
+        worth[advice] = wanted / max(1, len(history.errors)) + 4.0 * gain / scale
     return worth
 
 
 def _marks(claim: str) -> frozenset[str]:
-    """Return what a claim has that a criterion may be about."""
+    """Return what a claim has that an instruction may be about."""
     lowered = claim.lower()
     negated = hits("negation", lowered)
     marks = {
@@ -203,13 +196,3 @@ def _marks(claim: str) -> frozenset[str]:
         "question": claim.rstrip().endswith(("?", "？")),
     }
     return frozenset(name for name, has in marks.items() if has)
-
-
-def _order(story: Story, stated: tuple[str, ...], temperature: float, rng: random.Random) -> list[str]:
-    """Return the bank's criteria that are not stated yet, the most useful first (with Gumbel noise when it is hot)."""
-    value = dict(_worth(story))
-    if temperature > 0:
-        for name in value:
-            value[name] -= math.log(-math.log(rng.random() or 1e-12)) * temperature * 0.5
-    names = [name for name in _CRITERIA if name not in stated]
-    return sorted(names, key=lambda name: -round(value[name], 9)) or list(_CRITERIA)

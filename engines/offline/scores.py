@@ -69,9 +69,9 @@ def share_of(value: float, scale: Scale) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
-def prior_of(name: str, instruction: str, description: str = "") -> Array:
+def prior_of(name: str, description: str = "") -> Array:
     """Return the weights of "what the name says is so" against its being not so; the last is the bias."""
-    yes, no = prior_weights(meanings(("True", "False"), name, instruction, description), instruction)
+    yes, no = prior_weights(meanings(("True", "False"), name, "", description))
     return np.asarray(yes - no, dtype=np.float64)
 
 
@@ -85,7 +85,7 @@ def _score_readout(lesson: Lesson) -> tuple[tuple[str, ...], Readout]:
             scenes.append(scene_of(values, lesson.roles)[0])
             target.append(share_of(float(value), field.shape))
     words = vocabulary([scene.units[0] for scene in scenes])
-    prior = prior_of(field.name, lesson.instruction, field.description)
+    prior = prior_of(field.name, field.description)
     return words, learn([columns(scene, words) for scene in scenes], target, prior, words)
 
 
@@ -193,7 +193,7 @@ def _preference_readouts(lesson: Lesson, pair: tuple[str, str]) -> tuple[tuple[s
     """Return the shared words, the readout of the better candidate, and that of a tie."""
     labelled = [(values, str(value)) for values, value in lesson.shown() if str(value) in _TARGETS]
     words = vocabulary([values.get(name, "") for values, _ in labelled for name in pair])
-    prior = prior_of("supported", lesson.instruction)
+    prior = prior_of("supported")
     prior[BIAS_COLUMN] = 0.0  # it is the same for both
     rows = [_difference(values, pair, lesson.roles, words) for values, _ in labelled]
     better = learn(rows, [_TARGETS[label] for _, label in labelled], prior, words)

@@ -1,6 +1,4 @@
-"""What the offline engine measures, what instructions and names of labels move, and who is who among the inputs."""
-
-from typing import Any
+"""What the offline engine measures, what names of labels mean, who is who among the inputs; advice moves nothing."""
 
 import dspy
 import numpy as np
@@ -11,20 +9,9 @@ from hypothesis import strategies as st
 from jurist.engines.adapters import adapter
 from jurist.engines.draws import TypedRequest
 from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
-from jurist.engines.offline.labels import (
-    AXES,
-    BANK,
-    BIAS,
-    DIRECTIONS,
-    KNOWN,
-    active,
-    meaning_of,
-    meanings,
-    prior_weights,
-)
+from jurist.engines.offline.labels import AXES, BIAS, DIRECTIONS, meaning_of, meanings
+from jurist.engines.offline.proposer import BANK, Advice
 from jurist.engines.offline.request import assign_roles, read_request
-from jurist.signatures.cognibench import TagResponse
-from jurist.signatures.fect import Fect3D, FectBasic
 
 CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.
@@ -78,53 +65,7 @@ def test_the_tables_name_existing_axes_and_features() -> None:
     columns = {*NAMES, BIAS}
     assert set(DIRECTIONS) == set(AXES)
     assert all(set(table) <= columns for table in DIRECTIONS.values())
-    places = [place.split(".") for criterion in KNOWN for place in criterion.shifts]
-    assert all(axis in AXES and name in columns for axis, name in places)
-    assert len({criterion.name for criterion in KNOWN}) == len(KNOWN) > len(BANK) >= 25
     assert [name for group in GROUPS.values() for name in group] == list(NAMES)
-
-
-@pytest.mark.parametrize("criterion", KNOWN, ids=lambda c: c.name)
-def test_each_criterion_is_recognised_and_moves_support_the_documented_way(criterion: Any) -> None:
-    assert dict(active(criterion.english)).get(criterion.name) == 1
-    assert dict(active(criterion.chinese)).get(criterion.name) == 1
-    if criterion.read_only:  # no sentence that is proposed says one of them, and no basic prompt
-        texts = (text for other in BANK for text in (other.english, other.chinese))
-        others = (*texts, FectBasic.instructions, TagResponse.instructions)
-        assert not any(criterion.name in dict(active(text)) for text in others)
-    elif criterion.fixes:
-        units = (
-            "The customer felt frustrated because the store may be the largest, according to Bela on 3 June.",
-            "The agent did not offer a great deal, which shows its importance. Overall, it should help.",
-        )
-        known = meanings(("supported", "unsupported"), "verdict", "")
-        x = np.hstack([read_units(Scene(evidence=CALL, units=units)).matrix, np.ones((2, 1))])
-        moved = prior_weights(known, criterion.english) - prior_weights(known)
-        change = float((x @ moved.T)[:, 0].sum())
-        assert change < 0 if criterion.fixes == "over" else change > 0
-
-
-@pytest.mark.parametrize(
-    ("instruction", "name", "sign"),
-    [
-        ("Be strict.", "strict", 1),
-        ("Do not be strict.", "strict", -1),
-        ("There is no need to check numbers.", "numbers", -1),
-        ("The exact dates matter.", "numbers", 1),
-        ("Wrong if anything in it is not supported.", "one-detail", 1),
-        ("不要求逐一核对数字。", "numbers", -1),
-        ("Mild praise is fine; ignore style and tone.", "praise-ok", 1),
-        *(
-            (Fect3D.instructions, name, 1)
-            for name in ("every-part", "either-evidence", "relation", "speaker")
-        ),
-        *(
-            (Fect3D.instructions, name, None) for name in ("explicit", "subjective")
-        ),  # said of some words only
-    ],
-)
-def test_cues_in_other_words_and_negated(instruction: str, name: str, sign: int | None) -> None:
-    assert dict(active(instruction)).get(name) == sign
 
 
 @pytest.mark.parametrize(
@@ -167,18 +108,19 @@ def test_what_a_label_means_follows_from_its_field_and_its_definition(
     assert [one.group for one in found] == groups.split()
 
 
-def test_an_instruction_changes_an_answer_in_the_documented_direction() -> None:
+@pytest.mark.parametrize("advice", BANK, ids=lambda advice: advice.english[:30])
+def test_what_is_proposed_stages_nothing(advice: Advice) -> None:
     from jurist.engines.offline import OfflineEngine
 
     claim = "The customer wants a new router after the storm because of a guarantee."
     lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
-    signature = dspy.Signature("conversation, claim -> factual: bool")
+    signature = dspy.Signature("conversation, claim -> factual: bool, reasoning: str")
     with dspy.context(lm=lm, adapter=adapter("chat")):
-        verdicts = [
-            dspy.Predict(signature.with_instructions(text))(conversation=CALL, claim=claim).factual
-            for text in ("Decide. Be lenient.", "Decide. Be strict. A cause must be stated.")
+        answers = [
+            dspy.Predict(signature.with_instructions(f"Decide. {text}"))(conversation=CALL, claim=claim)
+            for text in ("", advice.english, advice.chinese)
         ]
-    assert verdicts == [True, False]
+    assert answers[0].toDict() == answers[1].toDict() == answers[2].toDict()
 
 
 @pytest.mark.parametrize(
