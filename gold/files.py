@@ -1,4 +1,4 @@
-"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV or Parquet, told apart by content.
+"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV, Excel or Parquet, told apart by content.
 
 Every row comes with the 1-based line it starts on, or its 1-based number where lines mean nothing (Parquet, an array).
 This module knows no judge: it does not know which columns matter.
@@ -11,6 +11,7 @@ import json
 import math
 import shutil
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,14 +38,16 @@ OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 _SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
 _SOME = "give a file with at least one row"
 _UNPACK = "unpack it, or export it as CSV or JSONL"
+_ZIP = b"PK\x03\x04"
 _NO_TEXT = {
     b"\x1f\x8b": ("this is a gzip file, not rows", _UNPACK),
-    b"PK\x03\x04": ("this is a zip archive or an Excel workbook, not rows", _UNPACK),
+    _ZIP: ("this is a zip archive, or an Excel workbook that is not named .xlsx", _UNPACK),
     b"%PDF": ("this is a PDF, not rows", _UNPACK),
     b"\xff\xfe": ("the file is UTF-16, not UTF-8", _SAVE),
     b"\xfe\xff": ("the file is UTF-16, not UTF-8", _SAVE),
 }
 """What a file begins with that is no text, what it is then, and what to do."""
+_BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
 """Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
@@ -114,6 +117,8 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
     head = source.peek(4)
     if head[:4] == b"PAR1":
         return "columns", _parquet(source, path, most)
+    if head[:4] == _ZIP and PurePath(path).suffix.lower() in _BOOKS:
+        return "text", _named(_workbook(source, path), path)
     _check_text(head, path)
     lines = enumerate(_Lines(source, encoding="utf-8-sig", errors="surrogateescape", newline=""), 1)
     first = next(((number, line) for number, line in lines if line.strip()), None)
@@ -238,7 +243,11 @@ def _object(item: Any, place: Place) -> Row | GoldError:
 
 def _csv_rows(lines: Numbered, path: str) -> Iterator[ReadRow]:
     csv.field_size_limit(max(csv.field_size_limit(), _CELL))
-    records = _records(lines, path)
+    return _named(_records(lines, path), path)
+
+
+def _named(records: Iterator[tuple[int, list[str] | GoldError]], path: str) -> Iterator[ReadRow]:
+    """Yield records as rows, by the names in the first one."""
     first_line, header = next(records, (1, None))
     if isinstance(header, GoldError):
         raise header
@@ -296,11 +305,7 @@ def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[ReadRow]:
 
     number, taken = 0, 0
     try:
-        if not stream.seekable():  # a pipe: Parquet is read from its end
-            copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
-            shutil.copyfileobj(stream, copy)
-            copy.seek(0)
-            stream = copy
+        stream = _seekable(stream)
         schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
         texts = [one.name for one in schema if kinds.is_string(one.type) or kinds.is_binary(one.type)]
         stream.seek(0)
@@ -319,6 +324,52 @@ def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[ReadRow]:
         raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
     if not number:
         raise GoldError("the file has no rows", path=path, hint=_SOME)
+
+
+def _seekable(stream: BinaryIO) -> BinaryIO:
+    """Return a stream that can be read from its end, which a pipe cannot."""
+    if stream.seekable():
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
+
+
+def _workbook(stream: BinaryIO, path: str) -> Iterator[tuple[int, list[str] | GoldError]]:
+    """Yield the cells of the first sheet of an Excel workbook, as a CSV of it would have them."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        hint = "pip install 'jurist[excel]', or save the sheet as CSV UTF-8"
+        raise GoldError("reading Excel files needs openpyxl", path=path, hint=hint) from error
+    try:
+        stream = _seekable(stream)
+        with zipfile.ZipFile(stream) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+        if size > _WHOLE:
+            said = f"it expands to {size / 2**20:,.0f} MiB"
+            raise GoldError(said, path=path, hint="save the sheet as CSV UTF-8")
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        width = 0
+        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+            row = [_cell_text(value) for value in cells]
+            width = width or len(row) - next((n for n, cell in enumerate(reversed(row)) if cell), len(row))
+            if any(cell.strip() for cell in row):
+                own = row if any(row[width:]) else row[:width]
+                yield number, [*own, *[""] * (width - len(own))]
+    except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
+        raise GoldError(
+            f"broken workbook: {error}", path=path, hint="save it again as .xlsx or CSV"
+        ) from error
+
+
+def _cell_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _expanded(batch: Any) -> int:

@@ -34,7 +34,7 @@ from .tool_results import unfolded
 Placed: TypeAlias = tuple[str, Kind, int, Row | GoldError]
 """The file, how its values are to be understood, the line (or record number), and the row or what is wrong with it."""
 
-_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
+_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
 _BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
 _SAVED = "state.json"  # what save_to_disk writes beside the rows of one split
 _SAVED_SPLITS = "dataset_dict.json"

@@ -1,0 +1,169 @@
+"""Data as it is: the layouts in which people keep labels, each read by one command."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from small import cli, ok, write_jsonl
+
+JUDGES = """
+from typing import Literal
+import dspy, jurist
+
+def signature(fields, **outputs):
+    given = {name: (str, dspy.InputField()) for name in fields.split()}
+    return dspy.Signature(given | {name: (kind, dspy.OutputField(**more)) for name, (kind, more) in outputs.items()}, "Judge it.")
+
+claim = jurist.Judge(name="claim", signature=signature("document claim", verdict=(Literal["ok", "bad"], {})), positive="bad")
+score = jurist.Judge(name="score", signature=signature("document answer", score=(int, {"ge": 1, "le": 5})))
+right = jurist.Judge(name="right", signature=signature("question answer", right=(bool, {})), positive="false")
+pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
+                    answer=jurist.Preference(first="answer_a", second="answer_b"))
+three = jurist.Judge(name="three", signature=signature("context response", grounded=(bool, {}), tone=(int, {"ge": 1, "le": 3}),
+                     action=(Literal["send", "hold"], {})))
+"""  # noqa: E501
+COUNT = 12
+
+
+def text(n: int) -> str:
+    return f"The parcel with the number {n} left on day {n % 7}."
+
+
+def each(row: Any) -> list[dict[str, Any]]:
+    return [row(n) for n in range(COUNT)]
+
+
+def voted(n: int) -> dict[str, Any]:
+    return {
+        "document": text(n),
+        "claim": f"Parcel {n} left.",
+        "votes": {"OK": n % 4, "bad": 3 - n % 4, "unsure": 9},
+    }
+
+
+def both(n: int) -> list[dict[str, Any]]:
+    sides, winner = [f"A {n}", f"B {n}"], ["model_a", "model_b"][n % 2]
+    other = {"model_a": "model_b", "model_b": "model_a"}[winner]
+    return [
+        {"question": text(n), "answer_a": sides[0], "answer_b": sides[1], "winner": winner},
+        {"question": text(n), "answer_a": sides[1], "answer_b": sides[0], "winner": other},
+    ]
+
+
+def mlflow(n: int) -> dict[str, Any]:
+    said = {"assessment_name": "correct", "feedback": {"value": n % 3 > 0}, "rationale": "it is in there"}
+    return {
+        "trace_id": f"t{n}",
+        "request": json.dumps({"question": text(n)}),
+        "response": f"Parcel {n}.",
+        "assessments": [said],
+    }
+
+
+def langfuse(n: int) -> dict[str, Any]:
+    scores = [{"name": "correct", "value": n % 2, "dataType": "BOOLEAN", "comment": "why"}]
+    return {"id": f"i{n}", "input": {"question": text(n)}, "output": f"Parcel {n}.", "scores": scores}
+
+
+def plain(n: int) -> dict[str, Any]:
+    return {"document": text(n), "claim": f"Parcel {n} left.", "verdict": "ok" if n % 2 else "bad"}
+
+
+def workbook(path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["document", "answer", "score", "checked", "day"])
+    for n in range(COUNT):
+        book.active.append([text(n), f"Parcel {n} left.", 1 + n % 5, n % 2 == 0, None])
+    book.active.append([None] * 5)  # programs leave empty rows behind
+    book.save(path)
+
+
+def nested(n: int) -> dict[str, Any]:
+    return {"doc": {"text": text(n)}, "outputs": [f"{n} left."], "scores": {"overall": 1 + n % 5}}
+
+
+def sentences(n: int) -> dict[str, Any]:
+    said = [{"text": f"Parcel {n} left.", "label": "ok"}, {"text": f"Parcel {n} is red.", "label": "bad"}]
+    return {"doc": text(n), "sentences": said}
+
+
+def criteria(n: int, grounded: Any = True, tone: Any = 2, action: str = "hold") -> dict[str, Any]:
+    ratings = {"grounded": grounded, "tone": tone, "action": action}
+    return {"context": text(n), "response": f"Parcel {n}.", "ratings": ratings}
+
+
+def columns(n: int) -> dict[str, Any]:
+    row = criteria(n, "yes" if n % 2 else "no", float(1 + n % 3), "Hold" if n % 2 else "SEND")
+    return row.pop("ratings") | row
+
+
+LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
+    "nested scores": ("score", each(nested), ["doc.text=document", "outputs.0=answer", "scores.overall=score"], COUNT),
+    "sentences": (
+        "claim", each(sentences), ["doc=document", "sentences[].text=claim", "sentences[].label=verdict"], 2 * COUNT
+    ),
+    "votes": ("claim", each(voted), ["votes=verdict"], COUNT),
+    "pairs in both orders": ("pair", [row for n in range(COUNT) for row in both(n)], [], 2 * COUNT),
+    "MLflow": (
+        "right", each(mlflow), ["request.question=question", "response=answer", "assessments.0.feedback.value=right",
+                                "assessments.0.rationale=reason"], COUNT,
+    ),
+    "Langfuse": ("right", each(langfuse), ["input.question=question", "output=answer", "scores.0.value=right"], COUNT),
+    "three criteria": (
+        "three", each(lambda n: criteria(n, n % 2 == 0, 1 + n % 3, "hold" if n % 2 else "send")),
+        ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,
+    ),
+    "criteria in columns": ("three", each(columns), [], COUNT),
+}  # fmt: skip
+WORDS = {"votes": ["unsure="], "pairs in both orders": ["model_a=first", "model_b=second"]}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("judges.py").write_text(JUDGES, encoding="utf-8")
+
+
+def read(judge: str, source: str, names: list[str], words: list[str]) -> dict[str, Any]:
+    named = [part for column in names for part in ("--column", column)]
+    mapped = [part for word in words for part in ("--map", word)]
+    return ok("gold", "check", f"judges.py:{judge}", source, *named, *mapped, "--json").json
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_is_read_by_one_command(layout: str) -> None:
+    judge, rows, names, count = LAYOUTS[layout]
+    write_jsonl(Path("rows.jsonl"), rows)
+    found = read(judge, "rows.jsonl", names, WORDS.get(layout, []))
+    assert (found["cases"], found["unlabelled"]) == (count, 0)
+
+
+def test_counted_votes_are_their_majority_and_a_tie_is_no_label() -> None:
+    rows = each(voted)
+    rows[0]["votes"] = {"ok": 2, "bad": 2}
+    write_jsonl(Path("rows.jsonl"), rows)
+    found = read("claim", "rows.jsonl", ["votes=verdict"], ["unsure="])
+    assert (found["cases"], found["labels"]) == (COUNT - 1, {"ok": 6, "bad": 5})
+
+
+def test_a_workbook_is_read_as_its_csv_would_be() -> None:
+    workbook(Path("book.xlsx"))
+    found = read("score", "book.xlsx", [], [])
+    assert (found["cases"], found["scores"]) == (COUNT, {"1": 3, "2": 3, "3": 2, "4": 2, "5": 2})
+
+
+def test_a_folder_of_json_is_one_set() -> None:
+    Path("set").mkdir()
+    for n in range(COUNT):
+        (Path("set") / f"{n}.json").write_text(json.dumps(plain(n)), encoding="utf-8")
+    assert read("claim", "set", [], [])["cases"] == COUNT
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000)])
+def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
+    Path("book.xlsx").write_bytes(content)
+    done = cli("gold", "check", "judges.py:score", "book.xlsx")
+    assert done.code != 0
+    assert done.err.startswith("error: book.xlsx: broken workbook")
