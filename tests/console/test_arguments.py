@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from small import cli
+from small import claims, cli, write_jsonl
 
 import jurist
 from jurist.arguments.command import Parser, add_commands
@@ -189,8 +189,9 @@ def test_options_used_now_and_then_stand_in_the_whole_help_alone() -> None:
     assert "python" in cli("export", "--help").out
 
 
-def test_a_command_with_actions_beside_it_takes_options_before_its_name(tmp_path: Path) -> None:
-    assert "fect:basic on fect-mini" in cli("evaluate", "--gold", "fect-mini", "fect:basic").out
+def test_a_command_with_actions_beside_it_takes_options_before_its_name() -> None:
+    write_jsonl(Path("few.jsonl"), claims(2))
+    assert "fect:basic on few" in cli("evaluate", "--gold", "few.jsonl", "fect:basic").out
     assert "see jurist evaluate --help" in cli("evaluate").err
     assert "see jurist run join --help" in cli("run", "join").err
 

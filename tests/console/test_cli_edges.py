@@ -155,15 +155,6 @@ class TestUnusable:
 
 
 class TestStoreThatIsNotThere:
-    def test_named_by_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("JURIST_STORE", "typo")
-        for action in ("list", "verify"):
-            done = cli("artifacts", action)
-            assert (done.code, done.out) == (1, "")
-            assert done.lines == [
-                "error: there is no folder typo; name the store with --store or JURIST_STORE"
-            ]
-
     def test_the_default_one_may_be_missing_and_a_named_one_empty(self) -> None:
         done = cli("artifacts", "list", "--json")
         assert (done.code, json.loads(done.out)) == (0, {"artifacts": cli_shipped()})
@@ -182,7 +173,7 @@ def cli_shipped() -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize(
-    "argv", [("judges",), ("run", "fect:basic", "--input", "fect-mini", "--output", "-")]
+    "argv", [("judges",), ("run", "fect:basic", "--input", "rows.jsonl", "--output", "-")]
 )
 def test_standard_output_on_a_full_disk_is_one_line(argv: tuple[str, ...], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:

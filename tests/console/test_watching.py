@@ -1,5 +1,6 @@
 """The display of a compilation: a live table on a terminal, plain lines elsewhere, and never in the work's way."""
 
+import functools
 import io
 import os
 import re
@@ -33,6 +34,7 @@ def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 
+@functools.cache  # none of them changes it
 def finished() -> tuple[Any, Any]:
     """Return the job and the board of a finished search, as the events named them."""
     from jurist.jobs.compiling import compile_judge

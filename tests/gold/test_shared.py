@@ -79,13 +79,6 @@ def test_the_judge_says_otherwise_in_both_directions() -> None:
     assert (few.shared, len({case.group for case in few.cases}), few.near_copies) == ((), 24, ())
 
 
-def test_the_line_says_what_was_found_and_what_says_otherwise() -> None:
-    assert Gold.of(LAYOUTS["six policies"][0], JUDGE).shared_words == (
-        "text is the same in many rows (6 texts in 156 rows): taken as shared by design, it makes no rows belong "
-        "together; common=() in the judge says otherwise",
-    )
-
-
 def test_near_copies_of_what_is_not_shared_are_one_group() -> None:
     given = LAYOUTS["six policies"][0]
     copy = {**given[0], "claim": f"{given[0]['claim']}, please"}

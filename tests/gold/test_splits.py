@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from judges import CHECK
 
@@ -53,6 +53,7 @@ _SIZES = st.lists(st.integers(1, 30), min_size=3, max_size=40)
 _WEIGHTS = st.tuples(*[st.floats(0.2, 1)] * 3)
 
 
+@settings(max_examples=40)
 @given(_SIZES, st.integers(), _WEIGHTS, st.randoms(use_true_random=False))
 def test_shares_are_exact_to_within_the_largest_group_in_any_order(
     sizes: list[int], seed: int, weights: tuple[float, float, float], random: Any
@@ -78,6 +79,7 @@ def test_shares_are_exact_to_within_the_largest_group_in_any_order(
 _NAMES = st.lists(st.text(min_size=1), unique=True, max_size=20)
 
 
+@settings(max_examples=30)
 @given(_NAMES, st.integers(), st.randoms(use_true_random=False))
 def test_no_case_moves_when_rows_are_added_to_a_split_that_is_known(
     names: list[str], seed: int, random: Any

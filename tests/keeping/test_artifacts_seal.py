@@ -91,6 +91,11 @@ def _without(key: str) -> Callable[[bytes], bytes]:
     return change
 
 
+def _reordered(data: bytes) -> bytes:
+    card = dict(reversed(json.loads(data).items()))
+    return (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -106,6 +111,7 @@ def _without(key: str) -> Callable[[bytes], bytes]:
         (_edit(CARD, lambda data: data.replace(b"g  h", b"g h")), "card.json: its content was changed"),
         (_edit(CARD, lambda data: canonical(json.loads(data)).replace(b": ", b":")), "card.json: its layout"),
         (_edit(CARD, lambda data: data.replace(b"{\n", b'{\n  "gold": 1,\n', 1)), "card.json: its layout"),
+        (_edit(CARD, _reordered), "card.json: its layout was changed after it was saved"),
         (_edit(CARD, _without("sha256")), "card.json: its content was changed"),
         (_edit(CARD, _without("files")), "program.json: its content was changed"),
         (_edit(CARD, lambda data: b"\xff"), "card.json: is not JSON"),
@@ -120,15 +126,6 @@ def test_damage_is_named_and_refused(
     assert store.verify("fect@1") == store.verify("fect") == store.verify()
     assert refused(store)
     assert store.list()[0].problem
-
-
-def test_a_card_whose_keys_are_reordered_is_found(store: Store, artifact: Artifact) -> None:
-    card = json.loads((artifact.path / CARD).read_bytes())
-    text = json.dumps(dict(reversed(card.items())), indent=2, ensure_ascii=False) + "\n"
-    (artifact.path / CARD).write_text(text, encoding="utf-8")
-    assert [str(problem) for problem in store.verify()] == [
-        "fect@1: card.json: its layout was changed after it was saved"
-    ]
 
 
 def test_foreign_files_are_a_problem_but_do_not_stop_loading(store: Store, artifact: Artifact) -> None:
@@ -148,13 +145,6 @@ def test_a_copied_folder_is_not_another_version(store: Store, artifact: Artifact
     ]
     with pytest.raises(ArtifactError, match="says fect@1"):
         store.load("fect@2")
-
-
-def test_a_whole_copy_of_a_store_is_sound(store: Store, tmp_path: Path) -> None:
-    shutil.copytree(store.root, tmp_path / "copy")
-    copy = Store(tmp_path / "copy", shipped=tmp_path / "none")
-    assert copy.verify() == []
-    assert copy.load("fect").sha256 == store.load("fect").sha256
 
 
 @pytest.mark.parametrize(

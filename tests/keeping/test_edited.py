@@ -21,7 +21,6 @@ from jurist.keeping.trust import remembered_file
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.definition import defined, definition_of
 from jurist.programs.judge import Judge
-from jurist.programs.judge_files import JudgeFile
 
 PLAIN = '''
 from typing import Literal
@@ -245,18 +244,3 @@ def test_a_damaged_definition_is_refused_in_one_line(key: str, value: Any) -> No
     if {**data, key: value} != data:
         with contextlib.suppress(ArtifactError):  # and nothing else
             assert isinstance(defined({**data, key: value}), Judge)
-
-
-@pytest.mark.parametrize(
-    ("edit", "same"),
-    [
-        *((edit, True) for edit in SILENT),
-        *((edit, False) for edit in ("label renamed", "input added", "function body")),
-    ],
-)
-def test_code_is_what_a_file_does(edit: str, same: bool, tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(CODE)
-    (tmp_path / "b.py").write_text(EDITS[edit](CODE))
-    one, two = (JudgeFile.read(tmp_path / name).hashes for name in ("a.py", "b.py"))
-    assert one["judge_sha256"] != two["judge_sha256"]
-    assert (one["judge_code"] == two["judge_code"]) == same

@@ -72,13 +72,6 @@ def test_what_a_name_stands_for(store: Store, reference: str, model: str, name: 
         assert pickle.loads(pickle.dumps(direct)).with_model(Model("offline")).name == name  # noqa: S301
 
 
-def test_the_line_says_what_to_do(store: Store) -> None:
-    assert load_judge("fect", store=store, model=Model("openai/new")).note == (
-        "fect@3 was proven with offline, not with openai/new: the basic prompt is used; fect@3 names it all the same; "
-        "jurist compile fect --model openai/new proves one"
-    )
-
-
 def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
     def name(model: str) -> str:
         return load_judge("fect", store=store, model=Model(model)).name

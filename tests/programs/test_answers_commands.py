@@ -51,7 +51,6 @@ def test_every_command(kind: str) -> None:
     assert card["decision"]["metric"] in evaluated.out
     ok("compare", kind, f"{kind}:basic", "--gold", gold)
     ok("compare", f"{kind}:basic", "--repeats", "2", "--gold", gold, "--json")
-    ok("compare", kind, f"{kind}:basic", "--repeats", "2", "--gold", gold)
     for target in ("messages", "markdown"):
         exported = ok("export", kind, "--to", target)
         assert about["field"] in exported.out
@@ -78,7 +77,10 @@ def test_judges_of_the_readme_learn_the_house_style(name: str) -> None:
     judge = jurist.judge(str(Path(jurist.__file__).parent / "docs" / f"{name}.py"))
     source = Path(jurist.__file__).parent / "docs" / f"{name}.py"
     assert len(source.read_text().splitlines()) < 25
-    compiled = jurist.compile(judge, gold=judge.name, optimizer="fewshot", shares=(0.4, 0.2, 0.4))
+    few = {"sizes": (16,), "sets": 2, "steps": 2}
+    compiled = jurist.compile(
+        judge, gold=judge.name, optimizer="fewshot", options=few, shares=(0.4, 0.2, 0.4)
+    )
     assert compiled.proof.decision.verdict == "better"
 
 

@@ -95,14 +95,6 @@ def test_draws_are_numbered_from_the_first() -> None:
     assert [request.config.seed for request in inner.requests] == [10, 11, 12]
 
 
-def test_concurrency_is_bounded() -> None:
-    inner = Slow(lambda request: YES)
-    cases = [Case(inputs={**CASE.inputs, "claim": f"c{n}"}) for n in range(15)]
-    assert len(asker(inner, concurrency=5).ask_all(cases)) == 15
-    assert inner.peak == 5
-    assert asker(inner).ask_all([]) == []
-
-
 class Grade(dspy.Signature):
     """Grade an essay."""
 

@@ -265,15 +265,6 @@ def test_a_missing_key_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) 
     assert "dspy" not in str(stop.value)
 
 
-def test_an_unreachable_host_is_one_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    judge = asker(f"http://127.0.0.1:{port}/v1")
-    with pytest.raises(ModelError, match="check the address") as stop:
-        judge.ask_all(CASES)
-    assert "\n" not in str(stop.value)
-
-
 def test_a_server_that_goes_away_later_fails_rows_and_no_more(serve: Serve) -> None:
     server = serve(faults=lambda index, body: "reset" if index >= 5 else None)
     found = asker(server, concurrency=1).ask_all(CASES[:8])
