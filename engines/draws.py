@@ -60,14 +60,11 @@ def drawn_for(request: Request) -> Request:
     """Return a request with what the draw in hand adds to it: the sample's number, and that it wants probabilities."""
     draw, config = current_draw.get(), request.config
     seed = draw.sample if config.seed is None else config.seed
-    config = settled(config, seed, ALTERNATIVES if _has_labels(draw) else config.logprobs)
-    return request if config == request.config else replace(request, config=config)
-
-
-def _has_labels(draw: Draw) -> bool:
     typed = typed_request.get() if draw.labels else None
     signature: Any = typed and typed.signature  # its metaclass hides from mypy that a class is hashable
-    return signature is not None and closed_labels(signature, draw.labels) is not None
+    closed = signature is not None and closed_labels(signature, draw.labels) is not None
+    config = settled(config, seed, ALTERNATIVES if closed else config.logprobs)
+    return request if config == request.config else replace(request, config=config)
 
 
 def probabilities_of(response: Response) -> list[dict[str, float]]:

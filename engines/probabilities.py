@@ -69,7 +69,11 @@ def closed_labels(signature: Any, field: str) -> _ClosedLabels | None:
     if len({label.casefold() for label in labels}) < max(2, len(labels)):
         return None
     return _ClosedLabels(
-        labels=labels, opening=_opening(field), label=_pattern(labels, key, several), several=several
+        labels=labels,
+        # What begins a field in the prompt formats: chat, JSON and XML.
+        opening=re.compile(rf"\[\[ ## {field} ## \]\]|[\"']{field}[\"']\s*:|<{field}>"),
+        label=_pattern(labels, key, several),
+        several=several,
     )
 
 
@@ -78,11 +82,6 @@ def _labels(kind: Any) -> tuple[str, ...]:
         return ("True", "False")
     values = get_args(kind) if get_origin(kind) is Literal else ()
     return values if all(isinstance(value, str) and value for value in values) else ()
-
-
-def _opening(name: str) -> re.Pattern[str]:
-    """Return what begins a field in the prompt formats: chat, JSON and XML."""
-    return re.compile(rf"\[\[ ## {name} ## \]\]|[\"']{name}[\"']\s*:|<{name}>")
 
 
 def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:

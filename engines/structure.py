@@ -172,14 +172,18 @@ class Terms:
             return RefusedParameterError(error)
         if too_long or isinstance(error, LMUnsupportedModelError):
             return None
+        refusal = isinstance(error, LMInvalidRequestError | LMUnsupportedFeatureError)
+        refusal = refusal or error.status in (400, 422)
         named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
-        if named and (_refusal(error) or named[0] == "logprobs"):  # llama.cpp's server answers 500
+        # llama.cpp's server answers 500 to a parameter or a form that it does not know.
+        about_form = ("response_format", *(("json_schema", "json_object", "schema", "structured") * refusal))
+        if named and (refusal or named[0] == "logprobs"):
             self._leave_out(named[0], sent, fewer=_fewer(sent, text) if named[0] == "logprobs" else None)
-        elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
+        elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and refusal:
             self._both_limits, self._config = False, Kept(self._changed)
-        elif self._has_default(sent) and _refusal(error) and any(word in text for word in _ABOUT_LIMIT):
+        elif self._has_default(sent) and refusal and any(word in text for word in _ABOUT_LIMIT):
             self._leave_limit("refuses the default limit on a reply")
-        elif len(self._forms) > 1 and _is_held(sent) and _about_form(text, _refusal(error)):
+        elif len(self._forms) > 1 and _is_held(sent) and any(word in text for word in about_form):
             self._give_up(sent)
         else:
             return None
@@ -236,20 +240,10 @@ def _thinks(response: Response) -> bool:
     return bool(thoughts or not text.strip() or "<think" in text)
 
 
-def _refusal(error: LMError) -> bool:
-    return isinstance(error, (LMInvalidRequestError, LMUnsupportedFeatureError)) or error.status in (400, 422)
-
-
 def _fewer(sent: Request, text: str) -> int | None:
     """Return the most alternatives that a refusal speaks of, below those that were asked for."""
     numbers = map(int, re.findall(r"\d+", text.replace(sent.model.rpartition("/")[2].lower(), "")))
     return max((number for number in numbers if 0 < number < (sent.config.logprobs or 0)), default=None)
-
-
-def _about_form(text: str, refusal: bool) -> bool:
-    """Whether a message speaks of the form; llama.cpp's server answers 500 to a form that it does not know."""
-    words = ("json_schema", "json_object", "schema", "structured") if refusal else ()
-    return any(word in text for word in ("response_format", *words))
 
 
 def _is_held(sent: Request) -> bool:

@@ -136,8 +136,7 @@ def _value(task: Task, field: Field, made: Decisions) -> Any:
         case "texts":
             return [neutralise(one.unit.text) for one in made if one.label == "True"]
         case "score":
-            value = shape.low + (shape.high - shape.low) * (made[0].support if made else 0.0)
-            return round(value) if shape.whole else round(value, 3)
+            return shape.at(made[0].support if made else 0.0)
         case "objects" if _renders(task, field):
             return [_rendered(shape, one) for one in made]
         case "objects":

@@ -16,7 +16,7 @@ from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_weights
 from .learning import Array, Readout, chance, learn, vocabulary
 from .request import Field, Part, Roles, Unit, split_lines
-from .scores import columns, prior_of, share_of, to_levels
+from .scores import columns, prior_of, to_levels
 
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
@@ -92,9 +92,7 @@ def _filled(task: Task, part: Part, readouts: Sequence[Readout], x: Array) -> An
         return task.manner.holds(p[0])
     if part.role == "label":
         return part.values[task.manner.drawn(p)]
-    share = to_levels(p[0], readouts[0].spread, part, task.manner)
-    value = part.low + share * (part.high - part.low)
-    return round(value) if part.whole else round(value, 3)
+    return part.at(to_levels(p[0], readouts[0].spread, part, task.manner))
 
 
 def _scene(values: Mapping[str, str], roles: Roles, level: int | None) -> Scene:
@@ -180,7 +178,7 @@ def _priors(part: Part, instruction: str) -> list[Array]:
 def _target(part: Part, place: int, value: Any) -> float:
     if part.role == "label":
         return float(str(value) == str(part.values[place]))
-    return float(bool(value)) if part.role == "flag" else share_of(float(value), part)
+    return float(bool(value)) if part.role == "flag" else part.share(float(value))
 
 
 def _best_level(lesson: Lesson) -> tuple[int | None, list[_Shown]]:

@@ -34,6 +34,16 @@ class Scale:
     whole: bool = False
     levels: tuple[float, ...] = ()  # the scores there are, ascending; empty if all between low and high
 
+    def at(self, share: float) -> float:
+        """Return the number at a share of the range."""
+        value = self.low + (self.high - self.low) * share
+        return round(value) if self.whole else round(value, 3)
+
+    def share(self, value: float) -> float:
+        """Return where a number lies on the range, 0 to 1."""
+        low, high = self.low, self.high
+        return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Scale):

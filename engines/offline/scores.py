@@ -35,7 +35,7 @@ def decide_score(task: Task, field: Field) -> list[Decision]:
     words, readout = _score_readout(task.lesson(field))
     x = columns(scene, words)
     support = to_levels(float(chance(readout.odds(x))[0]), readout.spread, shape, task.manner)
-    label = f"{round(shape.low + support * (shape.high - shape.low), 3):g}"
+    label = f"{shape.at(support):g}"
     return [_decision(scene, x, readout, label, support, holds=support >= 0.5)]
 
 
@@ -58,15 +58,9 @@ def to_levels(at: float, spread: float, scale: Scale, manner: Manner) -> float:
     if not levels and scale.whole and scale.high - scale.low <= _GRID:
         levels = tuple(float(n) for n in range(round(scale.low), round(scale.high) + 1))
     levels = levels or tuple(map(float, np.linspace(scale.low, scale.high, _GRID + 1)))
-    shares = [share_of(level, scale) for level in levels]
+    shares = list(map(scale.share, levels))
     likely = [float(np.exp(-(((share - at) / spread) ** 2) / 2.0)) for share in shares]
     return shares[manner.drawn(likely)]
-
-
-def share_of(value: float, scale: Scale) -> float:
-    """Return where a value lies on its range, 0 to 1."""
-    low, high = scale.low, scale.high
-    return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
 def prior_of(name: str, description: str = "") -> Array:
@@ -83,7 +77,7 @@ def _score_readout(lesson: Lesson) -> tuple[tuple[str, ...], Readout]:
             value = float(value) if re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", value) else None
         if isinstance(value, int | float) and not isinstance(value, bool):
             scenes.append(scene_of(values, lesson.roles)[0])
-            target.append(share_of(float(value), field.shape))
+            target.append(field.shape.share(float(value)))
     words = vocabulary([scene.units[0] for scene in scenes])
     prior = prior_of(field.name, field.description)
     return words, learn([columns(scene, words) for scene in scenes], target, prior, words)
@@ -117,14 +111,9 @@ def _label_readouts(lesson: Lesson) -> tuple[tuple[str, ...], tuple[Readout, ...
 
 def _label_columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> Array:
     held = term_set(scene.units[0])
-    own = (term_set(re.sub(r"[_-]+", " ", label)), _definition(label, instruction))
+    own = (term_set(re.sub(r"[_-]+", " ", label)), term_set(definition_of(label, instruction)))
     extra = np.array([[len(wanted & held) / len(wanted) if wanted else 0.0 for wanted in own]])
     return columns(scene, words, extra)
-
-
-@lru_cache(maxsize=256)
-def _definition(label: str, instruction: str) -> frozenset[str]:
-    return term_set(definition_of(label, instruction))
 
 
 def decide_preference(task: Task, field: Field) -> list[Decision]:
