@@ -4,9 +4,10 @@ All figures are those of the artifact's card, or are counted from the rows of it
 from the gold again, whose cases are known by the hash of their inputs.
 """
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +21,10 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
-from .differing import against_before, prompt_changes
-from .document import Document, Part, Section, Tone
-from .history import basic_state, search_parts
+from ..programs.state import PromptState
+from .differing import against_before, change_words, prompt_changes
+from .document import Cases, Document, Link, Part, Section
+from .history import basic_state, search_parts, sign_of
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
 from .scores import (
@@ -32,21 +34,25 @@ from .scores import (
     counts_line,
     criteria_table,
     disagreement_words,
-    reference_tables,
     robustness_about,
     robustness_table,
     score_parts,
     spend_line,
+    taken_words,
 )
 from .table import Table, table
+from .verdict import proof_table, tone_of
 from .views import TAKEN
 from .votes import credit_of, reliability_parts, sure_parts
 
-_HEADLINES: dict[str, tuple[str, Tone]] = {
-    "better": ("Compiling made it better", "good"),
-    "worse": ("Compiling made it worse", "bad"),
-    "not shown to be better": ("Not shown to be better", "open"),
+_HEADLINES = {
+    "better": "It can ship: it is better than the prompt you started with",
+    "worse": "Do not ship it: it is worse than the prompt you started with",
+    "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
 }
+_REFERENCES = ("constant", "words", "neighbours", "people")
+_ERRORS = 5
+"""Kinds of wrong answers that the first screen counts."""
 _FEW_GROUPS = 10  # below it, only a large difference can be shown
 _GROUPS = 20
 """Groups that the table of groups shows: those that the compiled judge has most trouble with."""
@@ -65,76 +71,162 @@ class ArtifactReport:
     def document(self) -> Document:
         """Return the report. Raises ``JuristError`` if the artifact was never proven."""
         card, artifact, optimizer = self._card, self.artifact, self._card.get("optimizer") or {}
-        decision, spend = card.get("decision"), card.get("spend") or {}
-        if not (card.get("scores") and decision):
+        if not (card.get("scores") and card.get("decision")):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
-        headline, tone = _HEADLINES[decision["verdict"]]
-        metric = decision["metric"]
+        verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
+        constant = card["decision"].get("constant") or {}
+        and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
         succession = against_before(artifact, self.judge, self.store)
         older = [f"Against the version before it: {succession.words}."] if succession else []
         sure = sure_parts(self.judge, self._proof, self._sampling.samples) if self._proof else []
+        rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
+        scored = {name: class_scores(own, self.judge.comparison) for name, own in rows.items()}
+        before = basic_state(artifact, self.store)
         sections = (
             Section(
-                "scores",
-                "Scores",
+                "errors",
+                "Errors",
                 [
-                    *score_parts(card["scores"], metric, "the sealed test"),
-                    *criteria_table(decision),
-                    *reference_tables(card.get("references"), metric),
-                    *(counts_line(system, card["counts"][system]) for system in SYSTEMS),
-                    *older,
+                    part
+                    for name, own in rows.items()
+                    for part in confusion_table(name, confused(self.judge.answer.scale, own), opens=name)
                 ],
-                intro="On the sealed test, each with the interval in which it is likely to be over all cases "
-                "of the same kind. The star marks the metric that was compiled for.",
+                intro=f"{TAKEN} A number opens its cases.",
             ),
-            Section("classes", "What was taken for what", self._classes(), intro=TAKEN),
-            Section(
-                "votes",
-                "How sure it is",
-                [*sure, *reliability_parts(card.get("calibration") or {})],
-                intro=f"Samples a case: {self._sampling.samples}.",
-            ),
-            Section(
-                "search",
-                "The search",
-                search_parts(artifact),
-                intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
-                "The choice was made by a lower bound and not by the highest dot: the best of many noisy means is "
-                "mostly luck.",
-            ),
+            self._case_section(),
             Section(
                 "prompt",
-                "What changed in the prompt",
-                prompt_changes(basic_state(artifact, self.store), artifact.state),
-                intro="Green words were added by compiling, red ones were removed.",
+                "Prompt",
+                prompt_changes(before, artifact.state),
+                intro="Green words were added by compiling, red ones were removed; an instruction that is another "
+                "one altogether stands beside the basic one.",
             ),
-            self._cases(),
-            Section(
-                "people",
-                "Gold, people and groups",
-                list(self._people()),
-                intro="What the judge was held against. The human ceiling is how well each rater does against the "
-                "others: a judge that reaches it agrees with people as well as they agree with each other.",
+            *(
+                replace(section, folded=True)
+                for section in (
+                    Section(
+                        "scores",
+                        "All scores",
+                        [
+                            *score_parts(card["scores"], metric, "the sealed test"),
+                            *(counts_line(system, card["counts"][system]) for system in SYSTEMS),
+                            *older,
+                        ],
+                        intro="On the sealed test, each with the interval in which it is likely to be over all "
+                        "cases of the same kind. The star marks the metric that was compiled for.",
+                    ),
+                    Section(
+                        "classes",
+                        "Classes",
+                        [
+                            part
+                            for name, own in scored.items()
+                            for part in class_table(
+                                f"each class against the rest, {name}", [one.to_json() for one in own]
+                            )
+                        ],
+                    ),
+                    Section(
+                        "votes",
+                        "How sure it is",
+                        [*sure, *reliability_parts(card.get("calibration") or {})],
+                        intro=f"Samples a case: {self._sampling.samples}.",
+                    ),
+                    Section(
+                        "search",
+                        "Search",
+                        search_parts(artifact),
+                        intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
+                        "The choice was made by a lower bound and not by the highest dot: the best of many noisy "
+                        "means is mostly luck.",
+                    ),
+                    Section(
+                        "people",
+                        "Gold, people and groups",
+                        list(self._people()),
+                        intro="The human ceiling is how well each rater does against the others: a judge that "
+                        "reaches it agrees with people as well as they agree with each other.",
+                    ),
+                    Section(
+                        "robustness",
+                        "Attacks and biases",
+                        [robustness_table(one, robustness_about(one)) for one in artifact.robustness],
+                        intro="How often the answer changed when the judged text was changed in a way that must not "
+                        "change it. The control is the same text asked again: what changes there changes by itself.",
+                    ),
+                    Section("cost", "What compiling cost", [*self._spending(), spend_line(card["spend"])]),
+                    Section("unmeasured", "Not measured", list(self._unmeasured())),
+                    Section("provenance", "Where it comes from", [self._provenance()]),
+                )
             ),
-            Section(
-                "robustness",
-                "Attacks and biases",
-                [robustness_table(one, robustness_about(one)) for one in artifact.robustness],
-                intro="How often the answer changed when the judged text was changed in a way that must not change "
-                "it. The control is the same text asked again: what changes there changes by itself.",
-            ),
-            Section("cost", "What it cost", [*self._spending(), spend_line(spend)]),
-            Section("unmeasured", "Not measured", list(self._unmeasured())),
-            Section("provenance", "Where it comes from", [self._provenance()]),
         )
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
-            headline=headline,
-            tone=tone,
-            lead=list(self._lead(decision)),
+            headline=_HEADLINES[verdict] + and_constant,
+            tone=tone_of(verdict),
+            lead=list(self._lead(card["decision"])),
+            front=self._front(metric, before),
             sections=sections,
         )
+
+    def _front(self, metric: str, before: PromptState) -> tuple[Section, ...]:
+        card, about, ref = self._card, self.artifact.about, self.artifact.ref
+        gold, model, cut = card["gold"], about.model, self._sampling
+        learned = [
+            change_words(before, self.artifact.state),
+            *([f"its answer: {cut.rule}"] if cut.by_probability else []),
+        ]
+        proven = [
+            ("model", f"{model.name or 'not known'}, temperature {model.temperature}, samples {cut.samples}"),
+            ("compiling took", taken_words(card["spend"])),
+            ("when", card["created"].replace("T", " ").rstrip("Z") + " UTC"),
+            (
+                "sealed test",
+                f"{gold['test']} cases of {gold['name']}, opened {plural(self._openings, 'time')}",
+            ),
+        ]
+        commands = [
+            ("judge new rows", f"jurist run {ref} --input rows.jsonl --output verdicts.jsonl"),
+            ("serve it", f"jurist serve {ref}"),
+            ("check it in CI", f"jurist gate {ref} --gold labels.csv {self._least(metric)}"),
+            ("prove it on new rows", f"jurist prove {ref} --rows new.jsonl"),
+        ]
+        return (
+            Section("standing", "How good it is", [proof_table(card, metric, _REFERENCES), *criteria_table(card["decision"])]),
+            Section("remaining", "Errors that remain", list(self._remaining())),
+            Section("learned", "What the prompt learned", learned),
+            Section("proven", "Proven with", [table("", ["name", "value"], proven, layout="facts")]),
+            Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
+            Section("remarks", "What to know", list(self._remarks(card["decision"]))),
+        )
+
+    def _least(self, metric: str) -> str:
+        """Return the option of a gate that holds the judge to the end of its interval."""
+        score = self._card["scores"]["compiled"][metric]
+        if sign_of(self.artifact) > 0:
+            return f"--min {metric}={math.floor(100 * score['low']) / 100:g}"
+        return f"--max {metric}={math.ceil(100 * score['high']) / 100:g}"
+
+    def _remaining(self) -> Iterator[Part]:
+        """Yield what compiling did, and which wrong answers are left, the most frequent first."""
+        if not self._proof:
+            return
+        kinds = [name for name, tone, _ in self._cases.kinds if tone != "good" and name != "unlabelled"]
+        units = [unit for case in self._cases.cases for unit in case["units"]]
+        wrong = Counter((unit["names"][0], unit["names"][-1]) for unit in units if unit["became"] in kinds)
+        right = sum(unit["became"] in ("right", "corrected") for unit in units)
+        labelled = sum(bool(unit["names"][0]) for unit in units)
+        if self._card["decision"].get("c") is not None:
+            yield f"{right:,} of {plural(labelled, 'unit')} are right."
+        if confused(self.judge.answer.scale, self._rows("compiled")):
+            for (gold, said), count in wrong.most_common(_ERRORS):
+                if gold != said:
+                    filters = {"gold": gold, "by": "compiled", "said": said}
+                    yield Link(f"{count:,} judged {said}, people said {gold}", filters)
+        for name, _, words in self._cases.kinds:
+            if name not in ("right", "unlabelled") and (units_of := self._cases.units.get(name)):
+                yield Link(f"{units_of:,} {name}: {words}", {"kind": name})
 
     def _lead(self, decision: dict[str, Any]) -> Iterator[str]:
         level = f"{decision.get('level', 0.95) * 100:.4g} % interval"
@@ -143,21 +235,18 @@ class ArtifactReport:
             f"({decision['difference']:+.3f}, {level} {decision['low']:+.3f} to {decision['high']:+.3f}) on "
             f"{decision['cases']} sealed cases that no optimizer had seen."
         )
-        counted = decision.get("c") is not None
-        changed = f"{plural(decision['c'], 'unit')} corrected, {decision['b']} broken. " if counted else ""
-        below = f"must be below {decision.get('tested', decision['alpha']):.3g}"
-        if self._openings > 1:
-            below += f", as this test has been opened {self._openings} times"
-        yield f"{changed}p = {decision['p']:.3g} and {below} ({decision['test']})."
-        if price := self.artifact.about.price_words:
-            yield f"{price[0].upper()}{price[1:]}."
-        yield from (f"{line[0].upper()}{line[1:]}." for line in self.artifact.about.cheaper_words)
+        # the verdict and its counts stand elsewhere; luck and the constant answer only here
+        said = (decision.get("words") or "").split("; ")[1:3]
+        yield " ".join(f"{words[0].upper()}{words[1:]}." for words in said)
+
+    def _remarks(self, decision: dict[str, Any]) -> Iterator[str]:
+        """Yield what has to be known of the decision, and of prices."""
         if decision["verdict"] == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
-                "to tell. More labelled groups, or a judge that fails more often, can show one; so can few labels on "
-                f"new rows where the two differ: jurist prove {self.artifact.ref} --rows new.jsonl."
+                "to tell. Few labels can, on new rows where the two differ (jurist prove)."
             )
+        yield from (f"{line[0].upper()}{line[1:]}." for line in self.artifact.about.cheaper_words)
         for shown in self.artifact.disagreements:
             yield from (f"{line[0].upper()}{line[1:]}." for line in disagreement_words(shown))
         warnings = (*(decision.get("warnings") or ()), *(self._card.get("warnings") or ()))
@@ -188,34 +277,23 @@ class ArtifactReport:
     def _sampling(self) -> Sampling:
         return self.artifact.about.thresholds.sampling
 
-    def _classes(self) -> list[Part]:
-        rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
-        parts: list[Part] = []
-        for system, own in rows.items():
-            parts += confusion_table(system, confused(self.judge.answer.scale, own))
-        for system, own in rows.items():
-            scored = [one.to_json() for one in class_scores(own, self.judge.comparison)]
-            parts += class_table(f"each class against the rest, {system}", scored)
-        return parts
-
-    def _cases(self) -> Section:
-        if not self._proof:
-            return Section("cases", "The cases")
+    @cached_property
+    def _cases(self) -> Cases:
         known: dict[str, Case] = {case.id: case for case in self.gold.cases} if self.gold else {}
         missing = sum(row["case"] not in known for row in self._proof)
         note = ""
         if missing:
             why = self.no_gold or f"{self.gold.source if self.gold else ''} no longer holds them"
             note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
-        shown = paired_cases(self.judge.answer, self._proof, known, note)
-        told = [f"{shown.units[name]} {name}" for name, _, _ in shown.kinds if shown.units.get(name)]
+        return paired_cases(self.judge.answer, self._proof, known, note)
+
+    def _case_section(self) -> Section:
         means = self.judge.comparison.right_means
         return Section(
             "cases",
-            "The cases",
-            [shown],
-            intro=f"The sealed test, {len(shown.cases)} cases; of their units, {', '.join(told)}"
-            f"{f' (right means: {means})' if means else ''}. "
+            "Cases",
+            [self._cases] if self._proof else (),
+            intro=f"The sealed test, {len(self._proof)} cases{f'; right means: {means}' if means else ''}. "
             "Whoever changes the judge by what is read here needs new cases to prove it on.",
         )
 
@@ -307,6 +385,7 @@ class ArtifactReport:
             yield f"Enough groups: with {groups}, only a large difference can be shown."
         if self._openings > 1:
             yield f"A fresh test: this one has been opened {self._openings} times; the level is stricter for it."
+        yield "Latency: it is the model's server's; of jurist serve, /metrics has the time of every request."
         yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
         if not self.artifact.robustness:
             yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."

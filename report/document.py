@@ -13,6 +13,7 @@ from .table import Table
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
 Change: TypeAlias = Literal["same", "added", "removed"]
+_CHANGES: tuple[Change, ...] = ("same", "added", "removed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,14 @@ class Changes:
     words: tuple[Word, ...]  # all of it
     examples: tuple[str, ...] = ()  # texts that were added to it as they are, such as demonstrations
 
+    @property
+    def rewritten(self) -> bool:
+        """Whether so little stayed that marked words cannot be read, and both texts stand beside each other."""
+        letters = {
+            change: len("".join(w.text for w in self.words if w.change == change)) for change in _CHANGES
+        }
+        return 2 * letters["same"] < max(letters["added"], letters["removed"]) and min(letters.values()) > 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cases:
@@ -62,7 +71,16 @@ class Cases:
     note: str = ""  # what has to be said beside them; empty if nothing
 
 
-Part: TypeAlias = Table | Plot | Changes | Cases | str
+class Link(NamedTuple):
+    """A line that opens the cases that it counts."""
+
+    text: str
+    filters: Mapping[
+        str, str
+    ]  # the fields of the page's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
+
+
+Part: TypeAlias = Table | Plot | Changes | Cases | Link | str
 """What a section has; texts that follow each other are the lines of one list."""
 
 
@@ -74,6 +92,7 @@ class Section:
     title: str  # the heading
     parts: Sequence[Part] = ()  # what is in it
     intro: str = ""  # one or two sentences for people who are not statisticians; may be empty
+    folded: bool = False  # whether only its heading is seen until somebody opens it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +104,7 @@ class Document:
     headline: str  # the outcome in a few words
     tone: Tone  # what kind of outcome it is
     lead: Sequence[str] = ()  # what the outcome rests on, and what has to be known of it; one statement each
+    front: Sequence[Section] = ()  # what the first screen answers, beside each other
     sections: Sequence[Section]  # in the order in which they are read; those without a part are left out
 
 

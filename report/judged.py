@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..cases import Case, Value
+from ..evaluation.classes import UNANSWERED
 from ..keeping.artifact_card import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
@@ -40,12 +41,12 @@ def paired_cases(
             for unit in zip(before.gold, before.predicted, after.predicted, strict=True)
         ]
         units.update(became)
+        sure = [_sure(answer, line[system]) for system in SYSTEMS]
         case = known.get(after.id)
         texts = answer.units(case.inputs) if case is not None else ("",) * len(after.gold)
-        said = [
-            ["" if value is None else answer.scale.text(value) for value in values]
-            for values in (after.gold, before.predicted, after.predicted)
-        ]
+        # what is wanted of a generator is the same for every document, and nobody said it
+        gold = [None] * len(after.gold) if answer.scale.row_type is type(None) else after.gold
+        values = list(zip(gold, before.predicted, after.predicted, strict=True))
         kinds = {*became, *(line[system]["status"] for system in SYSTEMS)} - {"right", "verdict"}
         notes = []
         for system in SYSTEMS:
@@ -60,16 +61,48 @@ def paired_cases(
                 inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case else (),
                 units=[
                     # a single unit's text is one of the inputs, and stands there
-                    {"text": text if len(texts) > 1 else "", "gold": gold, "said": answers, "became": kind}
-                    for text, (gold, *answers), kind in zip(
-                        texts, zip(*said, strict=True), became, strict=True
-                    )
+                    {
+                        "text": text if len(texts) > 1 else "",
+                        "gold": _text(answer, gold),
+                        "said": [_text(answer, value) for value in said],
+                        "names": [
+                            _name(answer, gold, ""),
+                            *(_name(answer, value, UNANSWERED) for value in said),
+                        ],
+                        "sure": shares,
+                        "became": kind,
+                    }
+                    for text, (gold, *said), *shares, kind in zip(texts, values, *sure, became, strict=True)
                 ],
                 notes=notes,
             )
         )
     cases.sort(key=lambda case: min(map(_ORDER.index, case["kinds"])))
     return Cases(systems=SYSTEMS, kinds=KINDS, units=units, cases=cases, note=note)
+
+
+def _text(answer: Answer, value: Value | None) -> str:
+    return "" if value is None else answer.scale.text(value)
+
+
+def _name(answer: Answer, value: Value | None, none: str) -> str:
+    """Return the name under which a value is counted in the tables of what was taken for what."""
+    return none if value is None else answer.scale.category(value)
+
+
+def _sure(answer: Answer, line: Mapping[str, Any]) -> list[float | None]:
+    """Return how sure each answer is, 0 to 1: by the probability of its side, or by the votes of several samples."""
+    scale, values = (
+        answer.scale,
+        [None if one is None else answer.scale.of_json(one) for one in line["values"]],
+    )
+    if line.get("probability"):
+        positive = [value is not None and scale.probability({value: 1.0}) == 1 for value in values]
+        return [
+            None if p is None else round(p if is_so else 1 - p, 3)
+            for p, is_so in zip(line["probability"], positive, strict=True)
+        ]
+    return list(line["agreement"]) if line["drawn"] > 1 else [None] * len(values)
 
 
 def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:

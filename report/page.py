@@ -20,20 +20,22 @@ from .table import Table
 
 def as_page(document: Document) -> str:
     """Return a report as a page."""
-    sections = [section for section in document.sections if section.parts]
-    return rendered("page", ("page.css",), document=document, sections=sections, shown=_shown, pack=pack)
+    front, sections = ([one for one in some if one.parts] for some in (document.front, document.sections))
+    values = {"document": document, "front": front, "sections": sections}
+    return rendered("page", ("page.css",), **values, shown=_shown, pack=pack)
 
 
-def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[str]]]:
-    """Yield the parts of a section with the names of their macros."""
-    for textual, some in groupby(parts, key=lambda part: isinstance(part, str)):
-        if textual:
-            yield "lines", [str(text) for text in some]
-        else:
-            yield from (
-                (part.layout if isinstance(part, Table) else type(part).__name__.lower(), part)
-                for part in some
-            )
+def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[Part]]]:
+    """Yield the parts of a section with the names of their macros; texts, and links, that follow each other as one."""
+    for name, some in groupby(parts, key=_macro):
+        parts = list(some)
+        yield from [(name, parts)] if name in ("lines", "link") else ((name, part) for part in parts)
+
+
+def _macro(part: Part) -> str:
+    if isinstance(part, str):
+        return "lines"
+    return part.layout if isinstance(part, Table) else type(part).__name__.lower()
 
 
 def rendered(name: str, styles: Sequence[str], **values: Any) -> str:

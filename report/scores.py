@@ -78,13 +78,15 @@ def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) ->
     )
 
 
-def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]]) -> list[Table]:
+def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:
     """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
     title = f"{name}: what people said (rows) and what the judge said (columns)"
     tables: dict[tuple[str, ...], list[list[Any]]] = {}
     for gold, judged in counts.items():
         tables.setdefault(tuple(judged), []).append([gold, *judged.values()])
-    return [table(title, ["gold", *names], rows, layout="counts") for names, rows in tables.items()]
+    return [
+        table(title, ["gold", *names], rows, layout="counts", opens=opens) for names, rows in tables.items()
+    ]
 
 
 def criteria_table(decision: Mapping[str, Any]) -> list[Table]:

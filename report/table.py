@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "number"]
-Layout: TypeAlias = Literal["columns", "records", "counts", "facts"]
+Layout: TypeAlias = Literal["columns", "records", "counts", "facts", "commands"]
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?%?")
 _EMPTY = ("", "-")
@@ -28,8 +28,9 @@ class Table:
     columns: tuple[Column, ...]  # at least one
     rows: tuple[tuple[str, ...], ...]  # each with one cell a column, white space folded into single spaces
     # how it is read: in columns where they fit, or, as text, always as records, a line for each cell; a page has
-    # counts the darker, the more of their row they are, and facts, names and what they are, as a list
+    # counts the darker, the more of their row they are, and facts (names and what they are) and commands as a list
     layout: Layout = "columns"
+    opens: str = ""  # of counts: who judged, if each cell of a page opens the cases that it counts
 
     def __post_init__(self) -> None:
         """Refuse a row of another length."""
@@ -43,7 +44,11 @@ class Table:
 
 
 def table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], layout: Layout = "columns"
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    layout: Layout = "columns",
+    opens: str = "",
 ) -> Table:
     """Return a table of any values; a column whose cells are all numbers is one of numbers."""
     cells = tuple(tuple(_cell(value) for value in row) for row in rows)
@@ -54,6 +59,7 @@ def table(
         columns=tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)),
         rows=cells,
         layout=layout,
+        opens=opens,
     )
 
 

@@ -33,31 +33,37 @@ def tone_of(verdict: str) -> Tone:
 
 
 def standing_table(
-    metric: str, scores: Scores, prices: Mapping[str, Price], references: Mapping[str, Any] | None
+    metric: str,
+    scores: Scores,
+    prices: Mapping[str, Price],
+    references: Mapping[str, Any] | None,
+    shown: Sequence[str] = ("constant",),
 ) -> Table:
-    """Return a row for each that was scored, with its price, and one for the best constant answer after the first."""
+    """Return a row for each that was scored, with its price, and after the first one for each reference ``shown``."""
     rows = []
     for name, own in scores.items():
         tokens, dollars = prices.get(name, (None, None))
         price = [f"{tokens:,.0f}" if tokens else "-", f"{dollars:.3g}" if dollars else "-"]
         rows.append([name, metric_cell(own[metric]), *price])
-    if constant := (references or {}).get("constant"):
-        score = metric_cell({**constant, "value": constant["score"]})
-        rows.insert(1, [f"constant: {constant['answer']}", score, "-", "-"])
+    rows[1:1] = [
+        [f"{name}: {one['answer']}", metric_cell({**one, "value": one["score"]}), "-", "-"]
+        for name in shown
+        if (one := (references or {}).get(name))
+    ]
     columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows"]
-    shown = [place for place in range(4) if place < 2 or any(row[place] != "-" for row in rows)]
-    return table("", [columns[place] for place in shown], [[row[place] for place in shown] for row in rows])
+    kept = [place for place in range(4) if place < 2 or any(row[place] != "-" for row in rows)]
+    return table("", [columns[place] for place in kept], [[row[place] for place in kept] for row in rows])
 
 
-def proof_table(content: Mapping[str, Any], metric: str) -> Table:
-    """Return basic, the constant answer and compiled of an artifact's card."""
+def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = ("constant",)) -> Table:
+    """Return basic, the references ``shown`` and compiled of an artifact's card."""
     card = Card.model_validate(content)
     dollars = card.dollars_per_1000_rows or {}
     prices = {
         name: (sum((card.tokens_per_row.get(name) or {}).values()), dollars.get(name))
         for name in content["scores"]
     }
-    return standing_table(metric, content["scores"], prices, content.get("references"))
+    return standing_table(metric, content["scores"], prices, content.get("references"), shown)
 
 
 def spent_price(spend: Mapping[str, Any], rows: int) -> Price:

@@ -1,7 +1,7 @@
 "use strict";
 // Shows the cases of a report. Whatever was judged is put on the page as text nodes only.
 (() => {
-  const ROW = 76, SPARE = 6, LONG = 20000, PRINTED = 200;
+  const ROW = 76, SPARE = 6, LONG = 20000, PRINTED = 200, FEW = 30;
 
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
@@ -16,13 +16,44 @@
     return JSON.parse(await new Response(stream).text());
   };
 
+  // Words that are looked for stand out; everything is a text node.
+  const marked = (text, wanted) => {
+    if (!wanted) return [text];
+    const nodes = [];
+    let end = 0;
+    for (const hit of text.matchAll(wanted)) {
+      if (!hit[0]) continue;
+      nodes.push(text.slice(end, hit.index), make("mark", {}, hit[0]));
+      end = hit.index + hit[0].length;
+    }
+    return [...nodes, text.slice(end)];
+  };
+
   // A long text shows its beginning until somebody wants the rest.
-  const textNode = (text, attributes = {}) => {
-    const shown = make("p", { class: "text", dir: "auto", ...attributes }, text.slice(0, LONG));
+  const textNode = (text, wanted = null) => {
+    const shown = make("p", { class: "text", dir: "auto" }, ...marked(text.slice(0, LONG), wanted));
     if (text.length <= LONG) return [shown];
     const more = make("button", { type: "button" }, `show all ${text.length.toLocaleString("en")} letters`);
-    more.addEventListener("click", () => { shown.textContent = text; more.remove(); shown.tabIndex = -1; shown.focus(); });
+    more.addEventListener("click", () => { shown.replaceChildren(...marked(text, wanted)); more.remove(); shown.tabIndex = -1; shown.focus(); });
     return [shown, more];
+  };
+
+  // JSON is shown as fields, and what was checked with a tick or a cross and the reason.
+  const parsed = (text) => {
+    if (!/^\s*[[{]/.test(text) || text.length > LONG) return null;
+    try { const value = JSON.parse(text); return value && typeof value === "object" ? value : null; } catch { return null; }
+  };
+  const fields = (value, wanted) => {
+    if (value === null || typeof value !== "object") return make("span", { class: "text", dir: "auto" }, ...marked(String(value ?? "-"), wanted));
+    if (Array.isArray(value) && value.every((one) => one === null || typeof one !== "object")) return fields(value.join(", "), wanted);
+    if (typeof value.verdict === "string") return make("span", { class: value.verdict === "yes" ? "yes" : "no" },
+      `${value.verdict === "yes" ? "\u2713" : "\u2717"} ${value.verdict}${value.reason ? `: ${value.reason}` : ""}`);
+    return make("dl", {}, ...Object.entries(value).map(([name, one]) => make("div", {},
+      make("dt", {}, Array.isArray(value) ? String(Number(name) + 1) : name), make("dd", {}, fields(one, wanted)))));
+  };
+  const valueNodes = (text, wanted) => {
+    const value = parsed(text);
+    return value ? [fields(value, wanted)] : textNode(text, wanted);
   };
 
   class Explorer {
@@ -32,20 +63,43 @@
       this.tones = new Map(data.kinds.map(([name, tone]) => [name, tone]));
       this.cases = data.cases;
       this.kind = "";
+      this.sure = (unit) => unit.sure?.[data.systems.length - 1] ?? null;
+      this.sides = data.systems.map((_, place) => place);
       this.list = root.querySelector(".list");
       this.room = root.querySelector(".room");
       this.pane = root.querySelector(".case");
       this.found = root.querySelector(".found");
       this.search = root.querySelector("input");
-      this.gold = root.querySelector("select");
+      this.select = Object.fromEntries([...root.querySelectorAll("select")].map((one) => [one.name, one]));
       this.haystacks = new Array(this.cases.length);
       this.buttons();
-      this.golds();
+      this.choices();
       this.listen();
-      this.filter();
-      const asked = decodeURIComponent(location.hash.replace(/^#case=/, ""));
-      const place = this.shown.findIndex((one) => one.id === asked);
-      if (place >= 0) { this.choose(place); this.root.scrollIntoView(); }
+      this.read(true);
+    }
+
+    // The address holds the filter and the case, so that both can be sent and come back.
+    read(first = false) {
+      const asked = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+      const by = Math.max(0, this.data.systems.indexOf(asked.get("by")));
+      const wanted = { gold: asked.get("gold"), group: asked.get("group"), sort: asked.get("sort"),
+        said: asked.has("said") ? `${by}:${asked.get("said")}` : "" };
+      for (const [name, box] of Object.entries(this.select)) box.value = wanted[name] || "";
+      for (const box of Object.values(this.select)) if (box.selectedIndex < 0) box.value = "";
+      this.search.value = asked.get("q") || "";
+      this.kind = this.tones.has(asked.get("kind")) ? asked.get("kind") : "";
+      this.filter({ quiet: true });
+      const place = this.shown.findIndex((one) => one.id === asked.get("case"));
+      if (place >= 0) this.choose(place, { quiet: true });
+      if ([...asked].length) this.root.scrollIntoView({ behavior: first ? "instant" : "auto" });
+    }
+
+    write() {
+      const [by, said] = (this.select.said?.value || ":").split(/:(.*)/s);
+      const told = { kind: this.kind, gold: this.select.gold?.value, by: said && this.data.systems[by], said, group: this.select.group?.value,
+        sort: this.select.sort.value, q: this.search.value.trim(), case: this.shown[this.at]?.id };
+      const kept = new URLSearchParams(Object.entries(told).filter(([, value]) => value));
+      history.replaceState(null, "", `#${kept}`);
     }
 
     text(value) { return value && typeof value === "object" ? this.data.texts[value.t] : value; }
@@ -68,11 +122,32 @@
       }
     }
 
-    golds() {
-      const values = new Set(this.cases.flatMap((one) => one.units.map((unit) => this.text(unit.gold))));
-      values.delete("");
-      if (!values.size || values.size > 30) { this.gold.parentElement.remove(); this.gold = null; return; }
-      for (const value of ["", ...[...values].sort()]) this.gold.append(make("option", { value }, value || "anything"));
+    // What people and the judge said of a unit, by the names under which it is counted.
+    names(unit) { return unit.names ?? [this.text(unit.gold), ...unit.said.map((said) => this.text(said) || "no answer")]; }
+
+    choices() {
+      const every = this.cases.flatMap((one) => one.units.map((unit) => this.names(unit)));
+      const offer = (name, options, most) => {
+        if (new Set(options.map(([value]) => value)).size > 1 && options.length <= most)
+          this.select[name].append(make("option", { value: "" }, "anything"), ...options.map(([value, words]) => make("option", { value }, words)));
+        else { this.select[name].parentElement.remove(); delete this.select[name]; }
+      };
+      const named = (place) => [...new Set(every.map((names) => names[place]))].filter(Boolean).sort();
+      offer("gold", named(0).map((name) => [name, name]), FEW);
+      offer("said", this.sides.flatMap((place) => named(place + 1).map((name) =>
+        [`${place}:${name}`, this.sides.length > 1 ? `${this.data.systems[place]}: ${name}` : name])), FEW * this.sides.length);
+      offer("group", [...new Set(this.cases.map((one) => one.group))].filter(Boolean).sort().map((name) => [name, name]), 2000);
+      if (!this.cases.some((one) => one.units.some((unit) => this.sure(unit) !== null)))
+        for (const option of this.select.sort.querySelectorAll("[value$=sure]")) option.remove();
+      if (!this.select.group) this.select.sort.querySelector("[value=group]").remove();
+      if (this.select.sort.options.length < 2) this.select.sort.parentElement.hidden = true;
+    }
+
+    // The surest or the least sure of what is wrong in a case, else of all of it.
+    sureness(one, way) {
+      const wrong = one.units.filter((unit) => this.tones.get(unit.became) !== "good");
+      const found = (wrong.length ? wrong : one.units).map((unit) => this.sure(unit)).filter((share) => share !== null);
+      return found.length ? way * Math.max(...found.map((share) => way * share)) : way > 0 ? -1 : 2;
     }
 
     haystack(place) {
@@ -82,12 +157,22 @@
         ...one.notes.flatMap((note) => [this.text(note.reasoning), this.text(note.error)])].join("\n").toLowerCase();
     }
 
-    filter() {
-      const words = this.search.value.toLowerCase().trim(), gold = this.gold ? this.gold.value : "";
+    filter({ quiet = false } = {}) {
+      const words = this.search.value.toLowerCase().trim();
+      const [gold, group, sort] = ["gold", "group", "sort"].map((name) => this.select[name]?.value || "");
+      const [side, said] = (this.select.said?.value || ":").split(/:(.*)/s);
+      const fits = this.fits = (unit) => {
+        const names = this.names(unit);
+        return (!gold || names[0] === gold) && (!said || names[Number(side) + 1] === said);
+      };
       this.shown = this.cases.filter((one, place) =>
-        (!this.kind || one.kinds.includes(this.kind)) &&
-        (!gold || one.units.some((unit) => this.text(unit.gold) === gold)) &&
-        (!words || this.haystack(place).includes(words)));
+        (!this.kind || one.kinds.includes(this.kind)) && (!group || one.group === group) &&
+        ((!gold && !said) || one.units.some(fits)) && (!words || this.haystack(place).includes(words)));
+      if (sort === "group") this.shown.sort((one, two) => one.group < two.group ? -1 : one.group > two.group ? 1 : 0);
+      else if (sort) {
+        const way = sort === "sure" ? 1 : -1;
+        this.shown.sort((one, two) => way * (this.sureness(two, way) - this.sureness(one, way)));
+      }
       for (const button of this.root.querySelectorAll(".kinds button"))
         button.setAttribute("aria-pressed", String(button.dataset.kind === this.kind));
       this.found.textContent = `${this.shown.length.toLocaleString("en")} of ${this.cases.length.toLocaleString("en")} cases`;
@@ -97,6 +182,7 @@
       this.room.replaceChildren();
       this.at = -1;
       this.choose(this.shown.length ? 0 : -1, { quiet: true });
+      if (!quiet) this.write();
     }
 
     // Only the rows that can be seen are in the page; those that stay are not made again.
@@ -123,7 +209,7 @@
     }
 
     preview(one) {
-      const unit = one.units.find((each) => each.became !== "right") || one.units[0];
+      const unit = one.units.find((each) => this.tones.get(each.became) === "bad" && this.fits(each)) || one.units.find((each) => each.became !== "right") || one.units[0];
       const text = (unit && this.text(unit.text)) || (one.inputs.length ? this.text(one.inputs[one.inputs.length - 1][1]) : `case ${one.id}`);
       return text.slice(0, 200);
     }
@@ -134,21 +220,31 @@
         const top = place * ROW, height = this.list.clientHeight;
         if (top < this.list.scrollTop) this.list.scrollTop = top;
         else if (top + ROW > this.list.scrollTop + height) this.list.scrollTop = top + ROW - height;
-        if (!quiet) history.replaceState(null, "", `#case=${encodeURIComponent(this.shown[place].id)}`);
+        if (!quiet) this.write();
       }
       this.draw();
       this.pane.replaceChildren(...(place >= 0 ? this.details(this.shown[place]) : [make("p", {}, "No case is like that.")]));
       this.pane.scrollTop = 0;
     }
 
+    // What is marked in the inputs: what is searched for, what the judge quotes, and units that are judged wrong.
+    wanted(one) {
+      const search = this.search.value.trim();
+      const quoted = one.notes.flatMap((note) => [...(this.text(note.reasoning) || "").matchAll(/["\u201c]([^"\u201c\u201d]{4,300})["\u201d]/g)].map((hit) => hit[1]));
+      const units = one.units.filter((unit) => this.tones.get(unit.became) === "bad").map((unit) => this.text(unit.text));
+      const every = [search, ...quoted, ...units].filter((text) => text && text.length > 1).slice(0, 200).sort((a, b) => b.length - a.length);
+      return every.length ? new RegExp(every.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "gi") : null;
+    }
+
     details(one) {
+      const wanted = this.wanted(one);
       const where = [one.source, one.group && `group ${one.group}`].filter(Boolean).join(", ");
       return [
         make("h3", {}, ...one.kinds.map((kind) => this.tag(kind)), `case ${one.id}`),
         ...(where ? [make("p", { class: "where", dir: "auto" }, where)] : []),
         ...(one.units.length ? [this.verdicts(one)] : []),
-        ...one.notes.flatMap((note) => this.note(note)),
-        ...one.inputs.flatMap(([name, value]) => [make("h4", {}, this.text(name)), ...textNode(this.text(value))]),
+        ...one.notes.flatMap((note) => this.note(note, wanted)),
+        ...one.inputs.flatMap(([name, value]) => [make("h4", {}, this.text(name)), ...valueNodes(this.text(value), wanted)]),
       ];
     }
 
@@ -160,24 +256,30 @@
         ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, this.text(unit.text))] : []),
         ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, this.text(unit.gold) || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
-          this.text(said) || "no answer")),
+          ...this.said(this.text(said), unit.sure?.[place] ?? null))),
         make("td", {}, this.tag(unit.became))));
       return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "verdicts" }, make("table", { "aria-label": "verdicts" },
         make("thead", {}, make("tr", {}, ...head.map((name) => name ? make("th", { scope: "col" }, name) : make("td", {})))),
         make("tbody", {}, ...rows)));
     }
 
-    note(note) {
+    said(text, sure) {
+      const value = parsed(text);
+      return [value ? fields(value) : text || "no answer", ...(sure === null ? [] : [make("small", { title: "how sure it is" }, ` ${Math.round(100 * sure)}\u00a0%`)])];
+    }
+
+    note(note, wanted) {
       const parts = [];
-      if (note.status !== "verdict") parts.push(make("h4", {}, `${note.system}: ${note.status}`), ...textNode(this.text(note.error)));
-      if (this.text(note.reasoning)) parts.push(make("h4", {}, `${note.system}: reasoning`), ...textNode(this.text(note.reasoning)));
+      if (note.status !== "verdict") parts.push(make("h4", {}, `${note.system}: ${note.status}`), ...textNode(this.text(note.error), wanted));
+      if (this.text(note.reasoning)) parts.push(make("h4", {}, `${note.system}: reasoning`), ...textNode(this.text(note.reasoning), wanted));
       return parts;
     }
 
     listen() {
       let waiting = 0, frame = 0;
       this.search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => this.filter(), 120); });
-      if (this.gold) this.gold.addEventListener("change", () => this.filter());
+      for (const box of Object.values(this.select)) box.addEventListener("change", () => this.filter());
+      addEventListener("hashchange", () => { if (location.hash.includes("=")) this.read(); });
       this.list.addEventListener("scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(() => this.draw()); });
       new ResizeObserver(() => this.draw()).observe(this.list);
       this.list.addEventListener("keydown", (event) => this.key(event));
@@ -225,6 +327,15 @@
         ...(left ? [make("p", {}, `${left} more cases are not printed.`)] : []));
     }
   }
+
+  // A folded section opens where the address leads to it, and on paper.
+  const unfold = () => {
+    const folded = location.hash.length > 1 && !location.hash.includes("=") && document.getElementById(location.hash.slice(1))?.querySelector("details.folded");
+    if (folded) folded.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details.folded")) one.open = true; });
+  unfold();
 
   for (const root of document.querySelectorAll(".explorer"))
     unpack(root.querySelector("script").textContent).then((data) => new Explorer(root, data));

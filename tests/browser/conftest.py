@@ -109,7 +109,10 @@ def spoken() -> Callable[[Any], None]:
         columns = "all => all.filter(one => !one.querySelector('thead th[scope=col]')).length"
         assert page.locator("table").evaluate_all(columns) == 0
         rows = "all => all.filter(one => !one.querySelector('th[scope=row]')).length"
-        assert page.locator("main section > .scroll > table").evaluate_all(rows) == 0
+        assert (
+            page.locator("main section > .scroll > table, main .parts > .scroll > table").evaluate_all(rows)
+            == 0
+        )
         assert any(told.get("live") == "polite" for _, _, told in tree)
 
     return hold

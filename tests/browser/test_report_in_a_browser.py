@@ -89,6 +89,22 @@ def test_the_keyboard_alone(page: Path, opened: Callable[..., Any]) -> None:
     assert "{{ 7 * 7 }}" in shown.locator(".case").inner_text()
 
 
+def test_a_count_opens_its_cases_and_the_address_keeps_them(page: Path, opened: Callable[..., Any]) -> None:
+    shown = opened(page)
+    shown.wait_for_selector(".row")
+    cell = shown.locator(".counts td.same a").first
+    count = cell.inner_text()
+    cell.click()
+    shown.wait_for_function(f"() => document.querySelector('.found').textContent.startsWith('{count} of ')")
+    shown.locator("select[name=sort]").select_option("unsure")
+    address = shown.url
+    assert all(part in address for part in ("gold=", "by=", "said=", "sort=unsure"))
+    again = opened(address)
+    again.wait_for_selector(".row")
+    assert again.locator(".found").inner_text().startswith(f"{count} of ")
+    assert again.locator(".case h3").inner_text() == shown.locator(".case h3").inner_text()
+
+
 def cases(texts: list[str]) -> Document:
     kinds = [name for name, _, _ in KINDS]
     found = [

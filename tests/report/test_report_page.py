@@ -2,12 +2,14 @@
 
 import base64
 import gzip
+import html
 import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from hostile import HOSTILE
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.report.differing import word_changes
-from jurist.report.document import Cases, Changes, Document, Section, Word
+from jurist.report.document import Cases, Changes, Document, Link, Section, Word
 from jurist.report.judged import KINDS
 from jurist.report.page import as_page, pack
 from jurist.report.table import table
@@ -102,16 +104,28 @@ def test_every_figure_is_the_cards(folder: Path) -> None:
     assert {"calls", str(card["spend"]["calls"])} <= set(page.cells)
 
 
-def test_confusion_counts_every_unit_of_the_proof_once(folder: Path) -> None:
+def test_every_count_opens_the_units_that_it_counts(folder: Path) -> None:
     report(folder)
-    rows = read_jsonl(folder / "compiled/fect/1/proof.jsonl")
-    tables = re.findall(r'<table class="counts">.*?</table>', (folder / "page.html").read_text(), re.DOTALL)
-    assert len(tables) == 2
-    for system, one in zip(("basic", "compiled"), tables, strict=True):
-        counted = sum(int(count) for count in re.findall(r">(\d+)</td>", one))
-        same = sum(int(count) for count in re.findall(r"same[^>]*>(\d+)</td>", one))
-        assert counted == len(rows)
-        assert same == sum(row["gold"] == row[system]["values"] for row in rows)
+    rows, text = read_jsonl(folder / "compiled/fect/1/proof.jsonl"), (folder / "page.html").read_text()
+    data = unpacked(text)
+    units = [unit for case in data["cases"] for unit in case["units"]]
+    same = Counter[str]()
+    counted = Counter[str]()
+    for address, words in re.findall(r'<a href="#([^"]*=[^"]*)">([^<]*)</a>', text):
+        asked, number = dict(parse_qsl(html.unescape(address))), int(words.split()[0])
+        side = 1 + data["systems"].index(asked.get("by", "basic"))
+        names = (asked.get("gold"), asked.get("said"))
+        opened = [unit for unit in units if asked.get("kind") in (None, unit["became"])]
+        opened = [
+            unit for unit in opened if "kind" in asked or (unit["names"][0], unit["names"][side]) == names
+        ]
+        assert len(opened) == number
+        if words.isdigit():
+            counted[asked["by"]] += number
+            same[asked["by"]] += number * (names[0] == names[1])
+    for system in ("basic", "compiled"):
+        assert counted[system] == len(rows)
+        assert same[system] == sum(row["gold"] == row[system]["values"] for row in rows)
 
 
 def test_the_page_asks_nothing_of_the_network_and_lets_one_script_run(folder: Path) -> None:
@@ -188,19 +202,23 @@ def document(text: str) -> Document:
         table(text, [text, "b"], [[text, "1"]]),
         Changes(title=text, words=words, examples=(text,)),
         table("", ["name", "value"], [[text, text]], layout="facts"),
-        table(text, ["gold", "yes"], [[text, 1]], layout="counts"),
+        table(text, ["gold", "yes"], [[text, 1]], layout="counts", opens=text),
+        table("", ["name", "command"], [[text, text]], layout="commands"),
+        Changes(title=text, words=(*words, Word(text="of", change="same"))),
+        Link(text, {"gold": text}),
         text,
         found,
     )
-    section = Section("one", text, parts, intro=text)
-    return Document(subject=text, about=text, headline=text, tone="good", lead=(text,), sections=(section,))
+    sections = (Section("one", text, parts, intro=text), Section("two", text, parts, folded=True))
+    about = {"subject": text, "about": text, "headline": text, "lead": (text,), "front": sections[:1]}
+    return Document(**about, tone="good", sections=sections)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_becomes_an_element(text: str) -> None:
     plain, found = Page(as_page(document("harmless"))), Page(as_page(document(text)))
     assert found.tags == plain.tags
-    assert found.addresses == plain.addresses
+    assert all(address.startswith(("#", "data:")) for address in found.addresses)
     assert "49" not in found.texts["h1"]
 
 
