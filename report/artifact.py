@@ -193,7 +193,11 @@ class ArtifactReport:
             ("prove it on new rows", f"jurist prove {ref} --rows new.jsonl"),
         ]
         return (
-            Section("standing", "How good it is", [proof_table(card, metric, _REFERENCES), *criteria_table(card["decision"])]),
+            Section(
+                "standing",
+                "How good it is",
+                [proof_table(card, metric, _REFERENCES), *criteria_table(card["decision"])],
+            ),
             Section("remaining", "Errors that remain", list(self._remaining())),
             Section("learned", "What the prompt learned", learned),
             Section("proven", "Proven with", [table("", ["name", "value"], proven, layout="facts")]),
