@@ -14,6 +14,7 @@ from ..cases import Case
 from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.ceiling import Ceiling
+from ..evaluation.comparisons import resolve
 from ..evaluation.measured import narrow
 from ..evaluation.proof import Proof, prove
 from ..gold.copies import sketched_rows
@@ -33,7 +34,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .looking import Proving, prompt_of, proof_of
 from .plan import Plan
-from .references import references
+from .references import References, references
 
 
 @dataclass(frozen=True)
@@ -190,9 +191,12 @@ def proven(
         "inconsistent": {name: sum(one.inconsistent for one in said) for name, said in systems.items()},
         "references": beside.to_card(),
         "warnings": [
-            warning
-            for name, told in rows.items()
-            for warning in narrow(name, told, judge.comparison, judge.answer.scale.text)
+            *(
+                warning
+                for name, told in rows.items()
+                for warning in narrow(name, told, judge.comparison, judge.answer.scale.text)
+            ),
+            *_as_good(beside, proof, judge),
         ],
     }
     dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
@@ -215,6 +219,18 @@ def proven(
         for case, one, two in zip(test, verdicts, others, strict=True)
     ]
     return proof, counted, answers
+
+
+def _as_good(beside: References, proof: Proof, judge: Judge) -> Iterable[str]:
+    """Yield what says that something without a language model reaches as much as the compiled judge."""
+    metric = resolve(judge.metric, judge.comparison)
+    reached = proof.compiled[metric.name].value
+    for one in beside.learners:
+        if metric.oriented(one.score.value) >= metric.oriented(reached):
+            yield (
+                f"{one.answer}, learned from the same labels, has {metric.name} {one.score.value:.3f} on the same "
+                f"cases, compiled {reached:.3f}: these labels do not need this judge"
+            )
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:

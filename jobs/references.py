@@ -64,6 +64,11 @@ class References:
         best = self.found.get("constant")
         return (best.answer, best.rows) if best else None
 
+    @property
+    def learners(self) -> tuple[Reference, ...]:
+        """Those that learn from labels, without a language model."""
+        return tuple(one for name, one in self.found.items() if name in _LEARNED)
+
     def named(self, name: str) -> Reference:
         """Return one by its name."""
         for known, reference in self.found.items():

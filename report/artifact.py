@@ -14,6 +14,7 @@ from typing import Any
 from ..cases import Case
 from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores, confused
+from ..evaluation.comparisons import resolve
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -50,6 +51,7 @@ _HEADLINES = {
     "worse": "Do not ship it: it is worse than the prompt you started with",
     "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
 }
+_NEEDLESS = "Better than the prompt you started with, but no language model is needed to do as well"
 _REFERENCES = ("constant", "words", "neighbours", "people")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
@@ -76,6 +78,7 @@ class ArtifactReport:
         verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
         constant = card["decision"].get("constant") or {}
         and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
+        headline = _NEEDLESS if verdict == "better" and self._needless else _HEADLINES[verdict] + and_constant
         succession = against_before(artifact, self.judge, self.store)
         older = [f"Against the version before it: {succession.words}."] if succession else []
         sure = sure_parts(self.judge, self._proof, self._sampling.samples) if self._proof else []
@@ -163,8 +166,8 @@ class ArtifactReport:
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
-            headline=_HEADLINES[verdict] + and_constant,
-            tone=tone_of(verdict),
+            headline=headline,
+            tone="open" if headline == _NEEDLESS else tone_of(verdict),
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
             sections=sections,
@@ -257,6 +260,15 @@ class ArtifactReport:
         yield from (f"Warning: {text}." for text in warnings)
         if self._offline:
             yield OFFLINE[0].upper() + OFFLINE[1:] + "."
+
+    @property
+    def _needless(self) -> bool:
+        """Whether something that learned from the same labels, without a language model, does as well."""
+        metric = resolve(self.judge.metric, self.judge.comparison)
+        reached = metric.oriented(self._card["scores"]["compiled"][metric.name]["value"])
+        found = self._card.get("references") or {}
+        learned = [one["score"] for name in ("words", "neighbours") if (one := found.get(name))]
+        return any(metric.oriented(score) >= reached for score in learned)
 
     @property
     def _card(self) -> dict[str, Any]:
