@@ -14,7 +14,6 @@ from typing import Any
 from ..cases import Case
 from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores, confused
-from ..evaluation.comparisons import resolve
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -42,7 +41,7 @@ from .scores import (
     taken_words,
 )
 from .table import Table, table
-from .verdict import proof_table, tone_of
+from .verdict import needless, proof_table, tone_of
 from .views import TAKEN
 from .votes import credit_of, reliability_parts, sure_parts
 
@@ -78,7 +77,7 @@ class ArtifactReport:
         verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
         constant = card["decision"].get("constant") or {}
         and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
-        headline = _NEEDLESS if verdict == "better" and self._needless else _HEADLINES[verdict] + and_constant
+        headline = _NEEDLESS if verdict == "better" and needless(card) else _HEADLINES[verdict] + and_constant
         succession = against_before(artifact, self.judge, self.store)
         older = [f"Against the version before it: {succession.words}."] if succession else []
         sure = sure_parts(self.judge, self._proof, self._sampling.samples) if self._proof else []
@@ -260,15 +259,6 @@ class ArtifactReport:
         yield from (f"Warning: {text}." for text in warnings)
         if self._offline:
             yield OFFLINE[0].upper() + OFFLINE[1:] + "."
-
-    @property
-    def _needless(self) -> bool:
-        """Whether something that learned from the same labels, without a language model, does as well."""
-        metric = resolve(self.judge.metric, self.judge.comparison)
-        reached = metric.oriented(self._card["scores"]["compiled"][metric.name]["value"])
-        found = self._card.get("references") or {}
-        learned = [one["score"] for name in ("words", "neighbours") if (one := found.get(name))]
-        return any(metric.oriented(score) >= reached for score in learned)
 
     @property
     def _card(self) -> dict[str, Any]:

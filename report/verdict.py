@@ -66,6 +66,14 @@ def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = 
     return standing_table(metric, content["scores"], prices, content.get("references"), shown)
 
 
+def needless(card: Mapping[str, Any]) -> bool:
+    """Whether something that learned from the same labels, without a language model, does as well as compiled."""
+    decision, found = card["decision"], card.get("references") or {}
+    sign = 1 if decision.get("higher_is_better", True) else -1
+    learned = [one["score"] for name in ("words", "neighbours") if (one := found.get(name))]
+    return any(sign * score >= sign * decision["compiled"] for score in learned)
+
+
 def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
     """Return what a row took; not known where answers were paid before, or nothing was asked."""
     if spend.get("replayed") or not rows:
