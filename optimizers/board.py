@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 
-from ..cases import Case
+from ..cases import Case, Values
 from ..engines.channel import CallContext
 from ..programs.asking import Asker
 from ..programs.judge import Judge
@@ -184,7 +184,22 @@ class Board:
         met = [one for one in open_ if self.met(one, dev)]
         unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
         simple = self._best_over(self.basic, unchanged, dev) or self.basic
-        return self._best_over(simple, met, dev)
+        best = self._best_over(simple, met, dev)
+        return best and self._shortest(best, [one for one in met if one.setting == best.setting], dev)
+
+    def _shortest(self, best: Candidate, among: Sequence[Candidate], dev: Sequence[Case]) -> Candidate:
+        """Return the cheapest a row of those that say the same of every case of dev."""
+
+        def said(one: Candidate) -> list[Values]:
+            return [outcome.row.predicted for outcome in self._on(one, dev)]
+
+        if not self.scored(best, dev):
+            return best
+        same = [one for one in among if self.scored(one, dev) and said(one) == said(best)]
+        taken = {one.id: spent for one in same if (spent := self.spent(one, dev))}
+        return (
+            min((best, *same), key=lambda one: (taken[one.id].tokens, one.id != best.id)) if taken else best
+        )
 
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]

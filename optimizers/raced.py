@@ -85,8 +85,7 @@ class Track:
         self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]], way: str = ""
     ) -> list[Candidate]:
         """Enter what is new, not too long and not copied among proposals: instructions of predictors of ``parent``."""
-        known = {_plain(one.state) for one in self.board.candidates.values()}
-        fresh: list[Candidate] = []
+        known, fresh = {_plain(one.state) for one in self.board.candidates.values()}, list[Candidate]()
         for proposal in proposals:
             cleaned = {name: without_repeats(text) for name, text in proposal.items()}
             usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= writing.longest}
@@ -169,11 +168,9 @@ class Bandit:
 
         It is ``late`` where the search is about to end: those that have had no turn come first.
         """
-        means = {one.id: one.mean for one in self._race.standings()}
+        means, tried = {one.id: one.mean for one in self._race.standings()}, self._picks
         rates = {arm.name: round(self._rate(arm.name, means), 12) for arm in self._arms}
-        best_first = sorted(
-            self._arms, key=lambda arm: (late and bool(self._picks[arm.name]), -rates[arm.name])
-        )
+        best_first = sorted(self._arms, key=lambda arm: (late and bool(tried[arm.name]), -rates[arm.name]))
         return [(arm, len(self._picks[arm.name]) + 1) for arm in best_first]
 
     def _rate(self, arm: str, means: Mapping[str, float]) -> float:
@@ -202,7 +199,7 @@ class Finalists:
     def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
         self._job, self._board, self._count, self._source = job, board, count, source
         self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
-        self._most = (count + (not board.scored(board.basic, job.dev))) * self._pass
+        self._most = (count + 1 + (not board.scored(board.basic, job.dev))) * self._pass
         if (left := job.context.meter.left()) is not None:
             self._most = min(self._most, max(self._pass, left // 3))
 
@@ -210,7 +207,8 @@ class Finalists:
         """Keep back what the finalists still need: those that would be it now, and others for the places left."""
         board, dev, first = self._board, self._job.dev, self._first()
         open_ = sum(len(dev) - board.met(one, dev) for one in [board.basic, *first])
-        open_ += (self._count - len(first)) * len(dev)
+        shows = any(one.state.shown != board.basic.state.shown for one in first)
+        open_ += (self._count + shows - len(first)) * len(dev)  # examples are scored without other words too
         wanted = max(self._pass, open_ * self._job.calls_per_case)
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
@@ -243,8 +241,21 @@ class Finalists:
             board.score(one, dev)
         while (best := board.best(dev)) is not None and not board.scored(best, dev):
             board.score(best, dev)
+        self._shorten(best)
         if ended is not None:
             raise self._truthful(ended)
+
+    def _shorten(self, best: Candidate | None) -> None:
+        """Score the examples of the best under the basic instruction: words that change no verdict are left out."""
+        if best is None or best.state.shown == self._board.basic.state.shown:
+            return
+        state, left = best.state, self._job.context.meter.left()
+        for name, prompt in self._board.basic_state().predictors.items():
+            state = state.with_instruction(name, prompt.instructions)
+        if state != best.state and (left is None or left >= self._pass):
+            source = "the same examples under the basic instruction"
+            shortened = self._board.add(state, parent=best, source=source, step=best.step)
+            self._board.score(shortened, self._job.dev)
 
     def _truthful(self, ended: BudgetExhausted) -> BudgetExhausted:
         """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
