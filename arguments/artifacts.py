@@ -132,9 +132,7 @@ class ReportOptions(Printed, command="report", does="artifacts.report"):
         "a compiled judge, or what evaluate, compare or run wrote",
         type=name,
     )
-    output: str | None = option(
-        "-o --output F.html", "where the page is written (default: named after its subject)"
-    )
+    output: str | None = option("F.html", "where the page is written (default: named after its subject)")
     gold: str | None = some_gold(
         "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
     )

@@ -145,7 +145,7 @@ def add_commands(
         )
         if own.rare:
             needed = [
-                one.option_strings[0] + f" {one.metavar}"
+                one.option_strings[-1] + f" {one.metavar}"
                 for one in own._actions
                 if one.required and one.option_strings
             ]

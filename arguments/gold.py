@@ -126,7 +126,7 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     """
 
     output: str = option(
-        "-o --output F",
+        "F",
         "where labels are kept: F.jsonl opens a page, F.csv and F.json (Label Studio) are sheets",
     )
     verdicts: str | None = option(

@@ -57,7 +57,8 @@ class Options:
             if settings.pop("positional", False):
                 added = to.add_argument(item.name, **settings)
             else:
-                named = flags or [f"--{item.name.replace('_', '-')}"]
+                own = [f"--{item.name.replace('_', '-')}"]
+                named = flags or (["-o", *own] if item.name == "output" else own)
                 added = to.add_argument(*named, dest=item.name, default=item.default, **settings)
             if names is not None:
                 added.names = names

@@ -100,6 +100,11 @@ def export_(options: ExportOptions) -> Result:
     about = {"judge": name, "target": options.target, "output": options.output}
     limits = [*getattr(target, "limits", ()), *subject.limits]
     shown = options.output in (None, "-")
+    if not shown and target.suffix == ".py" != Path(str(options.output)).suffix:
+        raise UsageError(
+            f"{options.target} takes a file of Python, which {options.output} is not by its name",
+            hint=f"--output {Path(str(options.output)).with_suffix('.py')}",
+        )
     if not options.check:
         text = rendered(target, subject)
         if shown:
@@ -204,7 +209,8 @@ def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
                 raise UsageError(f"no column is the {name}", hint=f"say which: --column COLUMN={name}")
 
     person = sys.stdin is not None and sys.stdin.isatty()
-    return shape_of(options.gold, prompt.inputs, dict(options.columns), ask if person else None)
+    given, words = dict(options.columns), prompt.instruction
+    return shape_of(options.gold, prompt.inputs, given, ask if person else None, words)
 
 
 def _gold_lines(gold: Gold, aside: int) -> list[str]:

@@ -16,7 +16,7 @@ from ..arguments.gold import (
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
+from ..gold.goldset import Gold, describe, import_gold, write_split
 from ..gold.leaks import check_leaks
 from ..gold.raters import RULES, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
@@ -90,10 +90,7 @@ def check(options: CheckOptions) -> Result:
 def _found(gold: Gold, bad: Rejects) -> str:
     """Return in words what is not as it should be, of the rows that are used."""
     said = [f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []
-    said += [
-        f"{name} is empty in {rows} case{'s' if rows > 1 else ''}"
-        for name, rows in empty_inputs(gold.cases).items()
-    ]
+    said += gold.blank_words
     if near := gold.near_copies:
         said.append(
             f"{sum(len(one.groups) for one in near)} groups hold near copies and count as {len(near)}"

@@ -167,7 +167,9 @@ class Terminal(Surface):
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
         assert isinstance(self._options, RowOptions)
-        return gold_of(str(gold), judge, self._options)
+        read = gold_of(str(gold), judge, self._options)
+        remark(*(f"{words}: judged as it is" for words in read.blank_words))
+        return read
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar."""

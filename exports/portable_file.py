@@ -26,8 +26,6 @@ $proof
 
 from __future__ import annotations
 
-$imports
-
 $source
 
 
@@ -60,8 +58,7 @@ class PortableFile(Target):
             ref=subject.ref,
             proof="\n".join(textwrap.wrap(subject.proof, 110)),
             about=Template(self.about).substitute(words),
-            imports=self.imports,
-            source=portable_source(),
+            source=portable_source(self.imports),
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(words),
         )
@@ -127,8 +124,11 @@ def _unreadable(subject: Subject) -> UsageError:
 
 
 @cache
-def portable_source() -> str:
-    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, and all it needs."""
+def portable_source(imports: str = "") -> str:
+    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports.
+
+    ``imports`` are those of a target's own code.
+    """
     from ..evaluation import votes
     from ..programs.answers import portable, sentences
     from ..text import escaping, ranking, replies
@@ -137,12 +137,12 @@ def portable_source() -> str:
     voting: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
     voting += (votes.median_vote, votes.named_vote, votes.most_preferred)
     functions = (*voting, sentences.shown, sentences.numbered)
-    return bundle(escaping, ranking, replies, *functions, portable, portable_judge)
+    return bundle(imports, escaping, ranking, replies, *functions, portable, portable_judge)
 
 
-def bundle(*parts: ModuleType | Callable[..., object]) -> str:
+def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:
     """Return one source of modules and functions, without docstrings and imports of ours; others stand at its top."""
-    imports, defined, bodies = set[str](), set[str](), []
+    imported_nodes, defined, bodies = list(ast.parse(more).body), set[str](), []
     for part in parts:
         source = inspect.getsource(part)
         lines, names = source.splitlines(), set[str]()
@@ -157,13 +157,28 @@ def bundle(*parts: ModuleType | Callable[..., object]) -> str:
                 names |= {target.id for target in targets if isinstance(target, ast.Name)}
             ours = isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
             if imported and not ours:
-                imports.add(ast.unparse(node))
+                imported_nodes.append(node)
         if names & defined:
             raise ValueError(f"{part.__name__} defines {', '.join(sorted(names & defined))} again")
         defined |= names
         bodies.append("\n".join(lines).strip("\n"))
-    top = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))
-    return "\n\n\n".join([top, *bodies])
+    return "\n\n\n".join([_import_lines(imported_nodes), *bodies])
+
+
+def _import_lines(nodes: Sequence[ast.stmt]) -> str:
+    """Return one line for each module that is imported, Python's own first."""
+    plain, names = set[str](), dict[str, set[str]]()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            names.setdefault(str(node.module), set()).update(ast.unparse(one) for one in node.names)
+        elif isinstance(node, ast.Import):
+            plain.update(one.name for one in node.names)
+    lines = {name: f"import {name}" for name in sorted(plain)}
+    lines |= {f"{name}.": f"from {name} import {', '.join(sorted(names[name]))}" for name in sorted(names)}
+    own = [line for name, line in lines.items() if name.split(".")[0] in sys.stdlib_module_names]
+    return "\n".join(
+        [*own, *([""] if len(own) < len(lines) else []), *(one for one in lines.values() if one not in own)]
+    )
 
 
 class PythonFile(PortableFile):

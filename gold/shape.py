@@ -35,8 +35,9 @@ def shape_of(
     inputs: Sequence[str],
     given: Mapping[str, str],
     ask: Callable[[str, Sequence[str]], str] | None = None,
+    prompt: str = "",
 ) -> Shape:
-    """Find what each column of a file is; ``given`` is column -> input, ``label`` or ``group``."""
+    """Find what each column of a file is to a prompt; ``given`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
     rows = [dict(_flat(row)) for _, row in reading.rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -62,11 +63,14 @@ def shape_of(
         elif name == "label":
             few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
             named = [one for usual in _LABEL for one in few if usual in _plain(one)]
-            fits = named or (few if len(few) == 1 else [])
+            words = set(re.findall(r"\w+", prompt.casefold()))
+            asked = [one for one in few if words >= {label.casefold() for label in _spelled(counts[one])}]
+            fits = named or next((some for some in (few, asked) if len(some) == 1), [])
         else:
             own = [one for one in free if _plain(one) == _plain(name)]
             kin = next((kind for kind in _ALIKE if _plain(name) in kind), set())
-            fits = own or [one for one in free if _words(one)[-1] in kin]
+            within = [one for one in free if name.casefold() in _words(one)]
+            fits = own or (within if len(within) == 1 else [one for one in free if _words(one)[-1] in kin])
         if not fits and name != "group":
             if ask is None:
                 hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"

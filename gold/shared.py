@@ -8,12 +8,14 @@ the rows. A document with a handful of claims is not shared, nor are many docume
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
+from ..errors import plural
 from ..text.wording import normalised, strings
 from .files import Row
 
@@ -86,6 +88,13 @@ class GoldData:
     def shared_words(self) -> tuple[str, ...]:
         """Which inputs were found to be shared by design, a line each, where that makes a difference."""
         return tuple(str(one) for one in self.shared if one.matters)
+
+    @property
+    def blank_words(self) -> tuple[str, ...]:
+        """Which inputs are empty in how many cases, a line each."""
+        texts = ((name, value) for case in self.cases for name, value in case.inputs.items())
+        found = Counter(name for name, value in texts if isinstance(value, str) and not value.strip())
+        return tuple(f"{name} is empty in {plural(rows, 'case')}" for name, rows in sorted(found.items()))
 
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:

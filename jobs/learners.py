@@ -144,9 +144,8 @@ def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> 
     quiet = {"show_progress": False, "leave_progress": False}
     index.index([units.tokens[place] or [""] for place in known], **quiet)
     most = min(_NEIGHBOURS, len(known))
-    found, scores = index.retrieve(
-        [units.tokens[place] or [""] for place in asked], k=most, backend_selection="numpy", **quiet
-    )
+    texts = [units.tokens[place] or [" "] for place in asked]  # no text holds that word, and none is refused
+    found, scores = index.retrieve(texts, k=most, backend_selection="numpy", **quiet)
     gold = [units.gold[place] for place in known]
     usual = units.judge.answer.scale.usual(gold)[0]
     answers = []

@@ -58,6 +58,15 @@ PAIRS = [
     for n in range(20)
 ]
 FLAGS = [{"message": f"q{n}", "reply": f"r{n}", "label": n % 2} for n in range(20)]
+OWN = [
+    {
+        "Topic": f"t{n % 3}",
+        "Policy text": f"Rule {n}.",
+        "Agent reply": f"r{n}" if n else "",
+        "Seen by Ann": "ok" if n % 2 else "bad",
+    }
+    for n in range(20)
+]
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
     "nested scores": (TEXT, NESTED, (), "meta.thread_id", (1, 5)),
     "pairs by the names of the models": (
@@ -66,6 +75,13 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         ("--prefer", "gpt,llama", "--column", "winner=label"),
         "winner",
         ("first", "second", "tie"),
+    ),
+    "names of one's own, the labels as the prompt says them, and an empty cell": (
+        "Say ok or bad.\n\nPolicy: {{policy}}\nReply: {{reply}}",
+        OWN,
+        (),
+        "Seen by Ann",
+        ("ok", "bad"),
     ),
     "numbers as labels": (TEXT, FLAGS, (), "", ("0", "1")),
     "labels of one's own": (
