@@ -113,6 +113,8 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
     if too_few(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
     names = [shlex.quote(part) for part in (options.judge.removesuffix(":basic"), options.gold)]
+    for flag, pairs in (("--column", options.columns), ("--map", options.labels)):
+        names[1] += "".join(f" {flag} {shlex.quote('='.join(pair))}" for pair in pairs)
     if data["judge"].endswith(":basic"):
         model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
         return f"next: jurist compile {names[0]} --gold {names[1]}{model}"

@@ -77,7 +77,7 @@ class RowMapping:
     def check_columns(self, reading: Reading) -> None:
         """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
-            if not any(_has(row, column) for _, row in reading.rows):
+            if not any(has_column(row, column) for _, row in reading.rows):
                 have = dict.fromkeys(key for _, row in reading.rows for key in row)
                 hint = choices(column, have)
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
@@ -106,7 +106,7 @@ class RowMapping:
         """Return what is renamed in a row: the judge's own names count in a row that has one of their columns."""
         given = set(self.columns.values())
         own = {key: name for key, name in judge.columns.items() if name not in given}
-        return {**(own if any(_has(row, key) for key in own) else {}), **self.columns}
+        return {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
 
     def _row(self, judge: Judge, row: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
         taken = set(columns.values())
@@ -114,7 +114,7 @@ class RowMapping:
             columns.get(key, key): value for key, value in row.items() if key in columns or key not in taken
         }
         for path, name in columns.items():
-            if path not in row and _has(row, path):
+            if path not in row and has_column(row, path):
                 result[name] = _at(row, path)
                 if path.startswith("ratings."):  # it is theirs, and holds no raters
                     result.pop("ratings", None)
@@ -191,12 +191,12 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def _has(row: Any, column: str) -> bool:
+def has_column(row: Any, column: str) -> bool:
     """Whether a row has a column, or a value at the path that is written so."""
     if not isinstance(row, Mapping) or column in row:
         return isinstance(row, Mapping)
     start, every, rest = column.partition("[]")
     if every:
         items = _at(row, start)
-        return isinstance(items, list) and any(not rest or _has(one, rest[1:]) for one in items)
+        return isinstance(items, list) and any(not rest or has_column(one, rest[1:]) for one in items)
     return "." in column and _at(row, column) is not None

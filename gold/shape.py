@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
+from .mapping import has_column
 from .sources import read
 
 _ALIKE = (
@@ -18,6 +19,9 @@ _ALIKE = (
 _LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
 _GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
+_CONTENT = {"text", "content", "value", "body"}  # what a column holds, and not of what
+_MACHINE = {"gpt", "llm", "model", "judge", "auto", "machine", "predicted", "prediction"}
+_ITEMS = 3  # of a list at most, where each is a column of its own
 _MOST = 12  # different values that a column of labels has at most
 
 
@@ -39,14 +43,14 @@ def shape_of(
 ) -> Shape:
     """Find what each column of a file is to a prompt; ``given`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
-    rows = [dict(_flat(row)) for _, row in reading.rows]
+    rows = [dict(flat(row)) for _, row in reading.rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     wanted = (*inputs, "label", "group")
     for column, name in given.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
         if name not in wanted:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
-        if column not in names and "[]" not in column:
+        if not any(has_column(row, column) for _, row in reading.rows):
             raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
     counts = {name: Counter(_text(row.get(name)) for row in rows) for name in names}
     found = {name: column for column, name in given.items()}
@@ -62,14 +66,15 @@ def shape_of(
             ]
         elif name == "label":
             few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
-            named = [one for usual in _LABEL for one in few if usual in _plain(one)]
+            people = [one for one in few if not _MACHINE & {*_words(one)}] or few
+            named = [one for usual in _LABEL for one in people if usual in _plain(one)]
             words = set(re.findall(r"\w+", prompt.casefold()))
             asked = [one for one in few if words >= {label.casefold() for label in _spelled(counts[one])}]
             fits = named or next((some for some in (few, asked) if len(some) == 1), [])
         else:
             own = [one for one in free if _plain(one) == _plain(name)]
             kin = next((kind for kind in _ALIKE if _plain(name) in kind), set())
-            within = [one for one in free if name.casefold() in _words(one)]
+            within = [one for one in free if {name.casefold(), f"{name.casefold()}s"} & {*_words(one)}]
             fits = own or (within if len(within) == 1 else [one for one in free if _words(one)[-1] in kin])
         if not fits and name != "group":
             if ask is None:
@@ -84,10 +89,14 @@ def shape_of(
     return Shape(columns=columns, labels=_spelled(values), silent=silent)
 
 
-def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+    """Give what stands at each path of a row; of a list of a few, too, as ``outputs.0``."""
     for name, value in row.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{start}{name}.")
+        inner = value if isinstance(value, Mapping) else {}
+        if isinstance(value, list) and len(value) <= _ITEMS:
+            inner = {str(place): item for place, item in enumerate(value)}
+        if inner:
+            yield from flat(inner, f"{start}{name}.")
         else:
             yield f"{start}{name}", value
 
@@ -97,8 +106,11 @@ def _plain(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name: ``botResponse``, ``bot_response`` and ``Bot response`` have the same two."""
-    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)] or [""]
+    """Return the words of a name: ``botResponse``, ``bot_response`` and ``Bot response.text`` have the same two."""
+    words = [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)] or [""]
+    while len(words) > 1 and words[-1] in _CONTENT:
+        words.pop()
+    return words
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,7 @@ from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.rows import REASON, is_rating
+from ..gold.shape import flat
 from ..gold.sources import read
 from ..keeping.loading import LoadedJudge
 from ..keeping.naming import BASIC
@@ -102,7 +103,7 @@ def _of_a_run(row: Mapping[str, Any]) -> bool:
 
 
 def _log(judge: RecordedJudge) -> list[Row]:
-    rows = [row for _, row in read(judge.file).rows]
+    rows = [{**row, **dict(flat(row))} for _, row in read(judge.file).rows]
     if not rows:
         raise GoldError("there are no rows", path=judge.file, hint="name a file with a verdict a row")
     return rows
@@ -162,7 +163,9 @@ def _inferred(
         return gold.judge
     named = os.fspath(gold) if isinstance(gold, str | os.PathLike) else ""
     found = [row for _, row in read(named).rows] if named else list(records(gold, "gold"))
-    rows = [{columns.get(key, key): value for key, value in row.items()} for row in found]
+    rows = [
+        {columns.get(key, key): value for key, value in {**row, **dict(flat(row))}.items()} for row in found
+    ]
     answers = [(_verdicts(one, logs[one.name]), logs[one.name]) for one in recorded]
     said = [_text(row.get(column)) for column, log in answers for row in log]
     hint = "say which one it is: --column THEIRS=label"
@@ -173,12 +176,13 @@ def _inferred(
     shared = [
         name
         for name in dict.fromkeys(key for row in rows for key in row)
-        if name.isidentifier() and name not in (label, *own) and name.lower() not in (*IDS, *_ABOUT)
+        if _plain(name).isidentifier() and name not in (label, *own)
+        if name.lower().rpartition(".")[2] not in (*IDS, *_ABOUT)
         if not is_rating(name) and all(isinstance(row.get(name), str) and row[name].strip() for row in rows)
     ]
     keys = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
     inputs = [name for name in shared if not _is_label(rows, name)] or shared or keys[:1]
-    if not inputs or not label.isidentifier():
+    if not inputs or not _plain(label).isidentifier():
         raise GoldError(
             "the rows hold no texts that tell them apart, or their columns have no plain names",
             path=named,
@@ -187,13 +191,19 @@ def _inferred(
         )
     signature = dspy.make_signature(
         {
-            **{name: (str, dspy.InputField()) for name in inputs},
-            label: (kind, dspy.OutputField(**{k: v for k, v in about.items() if k in ("ge", "le")})),
+            **{_plain(name): (str, dspy.InputField()) for name in inputs},
+            _plain(label): (kind, dspy.OutputField(**{k: v for k, v in about.items() if k in ("ge", "le")})),
         },
         "Say what the log says.",
         "Recorded",
     )
-    return Judge(name="recorded", signature=signature, positive=about.get("positive", ()))
+    paths = {name: _plain(name) for name in (*inputs, label) if name != _plain(name)}
+    return Judge(name="recorded", signature=signature, positive=about.get("positive", ()), columns=paths)
+
+
+def _plain(path: str) -> str:
+    """Return the name of the field that is read from a path, as ``scores_overall``."""
+    return path.replace(".", "_")
 
 
 def _kind_of(truths: Sequence[str], said: Sequence[str]) -> tuple[Any, dict[str, Any]]:
@@ -243,14 +253,16 @@ def _verdicts(judge: RecordedJudge, rows: Sequence[Row]) -> str:
 
 def _joined(judge: RecordedJudge, rows: Sequence[Row], gold: Gold) -> RecordedJudge:
     """Return the judge with what its log says of each case of the gold, and how the rows were found in its note."""
-    cases = (*gold.cases, *gold.ambiguous)
+    cases, mapping = (*gold.cases, *gold.ambiguous), RowMapping(**gold.mapping)
+    columns = {**gold.judge.columns, **mapping.columns}
+    ours = {path: name for path, name in columns.items() if name in gold.judge.input_fields}
+    rows = [{**row, **{name: row[path] for path, name in ours.items() if path in row}} for row in rows]
     keys = _keys(rows, gold, cases, judge.column)
     column = "units" if keys == _RUN else _verdicts(judge, rows)
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
     said, unreadable, twice, used = dict[str, Reading](), list[str](), 0, 0
-    mapping = RowMapping(**gold.mapping)
     for case in cases:
         own = {**gold.rows[case.id], **case.inputs, "case": case.id}
         found = by_key.get(tuple(_key(own.get(name)) for name in keys), [])
@@ -258,7 +270,7 @@ def _joined(judge: RecordedJudge, rows: Sequence[Row], gold: Gold) -> RecordedJu
         readings = [
             Reading(values=values_said(gold.judge, row))
             if keys == _RUN
-            else _reading(gold.judge, mapping, case, row.get(column))
+            else _reading(gold.judge, RowMapping(labels=mapping.labels), case, row.get(column))
             for row in found
         ]
         known = {reading.values for reading in readings if reading}

@@ -56,6 +56,23 @@ def test_a_log_that_is_right_is_right_however_it_says_so(log: str) -> None:
     assert found["model"] == "recorded:log.jsonl"
 
 
+def test_a_nested_log_is_its_own_gold() -> None:
+    written([
+        {"trace": {"session_id": row["group"]}, "input": {"documents": [{"text": row["question"]}]},
+         "output": row["answer"], "feedback": {"expert": row["human"]}, "gpt_verdict": "good" if right(row) else "bad"}
+        for row in ROWS
+    ])  # fmt: skip
+    log, names = "recorded:log.jsonl#gpt_verdict", ("--column", "feedback.expert=label")
+    found = ok("evaluate", log, "--gold", "log.jsonl", *names, "--json").json
+    assert (found["scores"]["accuracy"]["value"], found["spend"]["calls"]) == (1.0, 0)
+    shown = ok("evaluate", log, "--gold", "log.jsonl", *names)
+    assert " ".join(names) in shown.out + shown.err
+    Path("p.md").write_text("Good or bad?\n\n{{document}}\n\n{{answer}}", "utf-8")
+    ok("new", "mine", "--from", "p.md", "--gold", "log.jsonl", "--column", "feedback.expert=label")
+    both = ok("compare", "mine.py:judge:basic", log, "--gold", "log.jsonl", "--json").json
+    assert both["judges"][1]["scores"]["accuracy"]["value"] == 1.0
+
+
 def test_what_is_missing_or_unreadable_is_not_answered_and_is_said() -> None:
     rows = [{"id": row["id"], "verdict": "good" if right(row) else "bad"} for row in ROWS]
     rows[1]["verdict"], rows[2]["verdict"] = "perhaps", ""
