@@ -10,7 +10,7 @@ from small import cli, ok, write_jsonl
 
 JUDGES = """
 from typing import Literal
-import dspy, jurist
+import dspy, jurist, pydantic
 
 def signature(fields, **outputs):
     given = {name: (str, dspy.InputField()) for name in fields.split()}
@@ -21,6 +21,11 @@ score = jurist.Judge(name="score", signature=signature("document answer", score=
 right = jurist.Judge(name="right", signature=signature("question answer", right=(bool, {})), positive="false")
 pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
                     answer=jurist.Preference(first="answer_a", second="answer_b"))
+class Span(pydantic.BaseModel):
+    text: str
+    kind: Literal["invented", "contradicted"]
+
+spans = jurist.Judge(name="spans", signature=signature("document answer", spans=(list[Span], {})))
 three = jurist.Judge(name="three", signature=signature("context response", grounded=(bool, {}), tone=(int, {"ge": 1, "le": 3}),
                      action=(Literal["send", "hold"], {})))
 """  # noqa: E501
@@ -146,6 +151,27 @@ def test_counted_votes_are_their_majority_and_a_tie_is_no_label() -> None:
     write_jsonl(Path("rows.jsonl"), rows)
     found = read("claim", "rows.jsonl", ["votes=verdict"], ["unsure="])
     assert (found["cases"], found["labels"]) == (COUNT - 1, {"ok": 6, "bad": 5})
+
+
+def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
+    rows = [
+        {
+            "document": text(n),
+            "answer": f"Parcel {n} left on Sunday.",
+            "annotations": {
+                rater: [{"text": f"Parcel {n}", "kind": kind}] for rater, kind in marks.items() if kind
+            },
+        }
+        for n in range(COUNT)
+        for marks in [{"ann": "invented", "bob": "invented", "cy": ("contradicted", "")[n % 2]}]
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    merged = ("--merge", "majority", "--column", "annotations=ratings", "--output", "merged.jsonl")
+    done = ok("gold", "import", "judges.py:spans", "rows.jsonl", *merged, "--json").json
+    assert done["cases"] == COUNT
+    assert read("spans", "merged.jsonl", [], [])["unlabelled"] == 0
+    kept = [json.loads(line)["spans"] for line in Path("merged.jsonl").read_text("utf-8").splitlines()]
+    assert kept == [[{"text": f"Parcel {n}", "kind": "invented"}] for n in range(COUNT)]
 
 
 def test_a_workbook_is_read_as_its_csv_would_be() -> None:
