@@ -10,6 +10,8 @@ from ..gold.raters import Ambiguous, Strata
 from ..gold.sheets import CATEGORIES
 from .table import Table, table
 
+_RATERS = 10  # with more of them a terminal shows no column of each, and --json has all
+_PAIRS = 10  # the same of their pairs
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
 
@@ -25,13 +27,15 @@ def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
         rows.insert(1, ["Fleiss' kappa", fleiss.kappa, of])
     if found.ordinal is not None:
         rows.append(["alpha, ordinal", found.ordinal, f"{found.units} units, labels as ordered"])
+    least = sorted(found.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
+    some = f", the {_PAIRS} of {len(found.pairs):,} that agree least" if len(found.pairs) > _PAIRS else ""
     pairs = [
         [f"{pair.first} and {pair.second}", pair.units, pair.raw, "-" if pair.kappa is None else pair.kappa]
-        for pair in found.pairs
+        for pair in (least if some else found.pairs)
     ]
     return [
         table(f"All raters{over}", ["measure", "value [95 % interval]", "over"], rows),
-        table(f"Pairs{over}", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
+        table(f"Pairs{some}{over}", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
         *([_label_table(found)] if found.table else []),
     ]
 
@@ -39,11 +43,16 @@ def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
 def _label_table(found: Agreement) -> Table:
     cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
     last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
+    raters = found.raters if len(found.raters) <= _RATERS else ()
     rows = [
-        [one.label, *one.given.values(), one.specific, _over_pairs(found, one.label), one.fleiss, one.alpha]
+        [
+            one.label,
+            *(one.given[rater] for rater in raters),
+            *(one.specific, _over_pairs(found, one.label), one.fleiss, one.alpha),
+        ]
         for one in found.table
     ]
-    return table("Each label against the rest", ["label", *found.raters, *last], rows)
+    return table("Each label against the rest", ["label", *raters, *last], rows)
 
 
 def ceiling_card(found: Ceiling) -> dict[str, Any]:
@@ -60,15 +69,16 @@ def ceiling_card(found: Ceiling) -> dict[str, Any]:
 
 def ceiling_table(found: Ceiling) -> Table:
     """Return one row a metric: the mean over raters with its interval, and each rater's value."""
-    rows = [
-        [
-            f"{name} *" if name == found.metric else name,
-            mean,
-            *(f"{rater.measured[name].value:.3f}" for rater in found.raters),
-        ]
-        for name, mean in found.mean.items()
-    ]
+    many = len(found.raters) > _RATERS
+    rows = []
+    for name, mean in found.mean.items():
+        values = [rater.measured[name].value for rater in found.raters]
+        shown = (min(values), max(values)) if many else values
+        rows.append(
+            [f"{name} *" if name == found.metric else name, mean, *(f"{value:.3f}" for value in shown)]
+        )
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
+    columns = ["lowest rater", "highest rater"] if many else columns
     title = "Human ceiling: each rater against the others, on all units they rated"
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 

@@ -1,5 +1,6 @@
 """Which kind of answer a signature asks for: read from the annotation of its output field."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
@@ -18,12 +19,15 @@ from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
 
 SUPPORTED = (
-    'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '
+    'bool or Literal["a", "b"] (a label), Literal[1, 2, 3], or an int or float with ge= and le= or '
+    'desc="1-5" (a score), '
     'Literal["first", "second"] with inputs first and second, "tie" too if there are any (a preference), '
     'list[Literal["a", "b"]] (several labels), list[MODEL] with a pydantic model (a set of objects, or, if it has '
     "n: int and label: Literal, a label for each numbered unit)"
 )
 """The annotations that are understood, in words."""
+_RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?!\d|\.\d)")
+"""The range of a score in the words of its field, as ``1-5`` or ``from 1 to 5``."""
 
 
 def answer_for(
@@ -170,4 +174,10 @@ def _ends(info: FieldInfo) -> tuple[float, float] | None:
         return (options[0], options[-1]) if whole else None
     low = [one.ge for one in info.metadata if isinstance(one, annotated_types.Ge)]
     high = [one.le for one in info.metadata if isinstance(one, annotated_types.Le)]
-    return (low[0], high[0]) if info.annotation in (int, float) and low and high else None  # type: ignore[return-value]
+    if info.annotation not in (int, float) or bool(low) != bool(high):
+        return None
+    if low:
+        return low[0], high[0]  # type: ignore[return-value]
+    about = info.json_schema_extra
+    said = _RANGE.search(str(about.get("desc", ""))) if isinstance(about, Mapping) else None
+    return (float(said[1]), float(said[2])) if said and float(said[1]) < float(said[2]) else None

@@ -70,6 +70,8 @@ def signature(annotation: Any, inputs: tuple[str, ...] = ("question", "text"), *
         (int, {"ge": 0, "le": 10}, Score, {"low": 0, "high": 10, "whole": True}),
         (float, {"ge": 0, "le": 1}, Score, {"low": 0, "high": 1, "whole": False}),
         (Annotated[float, pydantic.Field(ge=-1, le=1)], {}, Score, {"low": -1, "high": 1, "whole": False}),
+        (int, {"desc": "from 1 to 5, 5 is best"}, Score, {"low": 1, "high": 5, "whole": True}),
+        (float, {"desc": "0.0-1.0"}, Score, {"low": 0, "high": 1, "whole": False}),
         (list[Literal["a", "b"]], {}, LabelSet, {"labels": ("a", "b")}),
         (list[Claim], {}, ObjectSet, {"model": Claim}),
     ],
@@ -94,7 +96,7 @@ def test_two_inputs_called_first_and_second_are_compared() -> None:
     assert (answer.field, answer.unit_fields) == ("answer", ("left", "right"))
     with pytest.raises(JudgeError, match="not two of its inputs"):
         Judge(name="own", signature=signature(labels), answer=given)
-    with pytest.raises(JudgeError, match="does not split the labels"):
+    with pytest.raises(JudgeError, match="which of its labels first, second, tie is the positive class"):
         Judge(name="own", signature=signature(labels))  # labels like any other
 
 
