@@ -15,7 +15,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_the_own_judge_is_the_file_and_short(name: str) -> None:
     source = (ROOT / "docs" / f"{name}.py").read_text(encoding="utf-8").strip()
     page = (ROOT / "docs" / "own-judge.md").read_text(encoding="utf-8")
-    for text in (TEXT, page):
+    for text in (TEXT, page) if name == "may_send" else (page,):
         assert f'```python title="{name}.py"\n{source}\n```' in text
     assert len(source.splitlines()) < 25
 
