@@ -180,12 +180,18 @@ class CheckedItems(Scale):
             raise ValueError(f"these are no checked items: {error}") from error
 
     def to_json(self, value: Value | None) -> Any:
-        return None if value is None else [self.item_json(item) for item in items_of(value)]
-
-    def item_json(self, item: CheckedItem) -> dict[str, Any]:
-        """One item with its checks by name and whether it passed."""
-        checks = {name: check.model_dump() for name, check in zip(self.checks, item.checks, strict=True)}
-        return {"item": item.data, "checks": checks, "passed": item.passed}
+        """Each item with its checks by name and whether it passed."""
+        if value is None:
+            return None
+        named = [(item, zip(self.checks, item.checks, strict=True)) for item in items_of(value)]
+        return [
+            {
+                "item": item.data,
+                "checks": {name: one.model_dump() for name, one in each},
+                "passed": item.passed,
+            }
+            for item, each in named
+        ]
 
     def text(self, value: Value) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..cases import Case, Label, Value, Values
 from ..errors import UsageError, plural
-from .metrics import Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
+from .metrics import SIDES, Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
 from .rows import majority
 from .scale import Lack, Scale
 from .scores import error_metrics
@@ -72,13 +72,17 @@ class ClosedLabels(Scale):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
-        found = [confusion_metric(name, self, of) for name, of in _SIDES.items() if self.positive]
+        found = [confusion_metric(name, self, of) for name, of in CONFUSED.items() if self.positive]
         found += [
             confusion_metric("accuracy", self, _accuracy),
             confusion_metric("balanced_accuracy", self, _balanced_accuracy),
             confusion_metric("macro_f1", self, _macro_f1),
             confusion_metric("kappa", self, cohen_kappa, low=-1.0),
-            Metric(name="validation_rate", statistics=case_means(_exact), divisible=False),
+            Metric(
+                name="validation_rate",
+                statistics=case_means(lambda units: units.gold == units.predicted),
+                divisible=False,
+            ),
         ]
         numbers = {label: _number(label) for label in self.labels}
         if all(map(math.isfinite, numbers.values())):
@@ -90,7 +94,7 @@ class ClosedLabels(Scale):
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
         alone = {label: ClosedLabels(self.labels, {label}) for label in self.labels if len(self.labels) > 1}
         return {
-            label: {name: confusion_metric(f"{name}_{label}", one, of) for name, of in _SIDES.items()}
+            label: {name: confusion_metric(f"{name}_{label}", one, of) for name, of in CONFUSED.items()}
             for label, one in alone.items()
         }
 
@@ -285,10 +289,6 @@ def _flags(kind: ClosedLabels) -> Bools:
     return np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)
 
 
-def _exact(units: Units) -> Bools:
-    return np.asarray(units.gold == units.predicted)
-
-
 def _number(label: str) -> float:
     try:
         return float(label)
@@ -303,34 +303,18 @@ def _farthest(numbers: Mapping[Label, float]) -> Callable[[Units], Units]:
     return lambda units: units.filled(farthest[units.gold])
 
 
-def _cells(counts: Floats, positive: Bools) -> tuple[Floats, Floats, Floats]:
-    """True positives, gold positives, predicted positives."""
-    gold = counts[..., positive, :].sum(axis=-2)
-    return gold[..., positive].sum(axis=-1), gold.sum(axis=-1), counts[..., positive].sum(axis=(-2, -1))
+def _of_positive(side: Ratio) -> Ratio:
+    """Turn a quotient of hits, gold and found into one of confusion matrices (..., K, K) and positive labels (K,)."""
+
+    def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
+        gold, said = counts[..., positive, :].sum(axis=-2), counts[..., positive].sum(axis=(-2, -1))
+        return side.parts(np.stack([gold[..., positive].sum(axis=-1), gold.sum(axis=-1), said], axis=-1))
+
+    return Ratio(parts)
 
 
-@Ratio
-def precision(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Found and positive over found, from confusion matrices (..., K, K)."""
-    true, _, predicted = _cells(counts, positive)
-    return true, predicted
-
-
-@Ratio
-def recall(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Found and positive over positive, from confusion matrices (..., K, K)."""
-    true, gold, _ = _cells(counts, positive)
-    return true, gold
-
-
-@Ratio
-def f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """The harmonic mean of precision and recall, from confusion matrices (..., K, K)."""
-    true, gold, predicted = _cells(counts, positive)
-    return 2.0 * true, gold + predicted
-
-
-_SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": recall, "f1": f1}
+CONFUSED: Final[Mapping[str, Ratio]] = {name: _of_positive(side) for name, side in SIDES.items()}
+"""Precision, recall and F1 of the positive labels, by name."""
 
 
 @Ratio

@@ -13,7 +13,7 @@ A missing answer counts as all labels that gold has not, and none that it has: n
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -23,8 +23,7 @@ import numpy as np
 
 from ..cases import Label, Value
 from ..errors import UsageError
-from .metrics import Metric, Ratios, mean, mean_parts, pair_sums
-from .object_sets import SIDES, f1
+from .metrics import SIDES, Metric, Ratios, f1, mean, mean_parts, pair_sums
 from .scale import Members
 from .units import Floats
 from .votes import Sampling, named_vote
@@ -112,7 +111,7 @@ class LabelSets(Members):
         """The labels of a list."""
         if not isinstance(data, list | tuple) or not all(item in self.labels for item in data):
             raise ValueError(f"no label set {data!r}")
-        return of_labels(data)
+        return tuple(sorted(set(data)))
 
     def to_json(self, value: Any) -> Any:
         return None if value is None else [label for label in self.labels if label in value]
@@ -174,11 +173,6 @@ class LabelSets(Members):
         """The same for people."""
         counts = self.totals(sums)["labels"]
         return ("rows with each label: " + ", ".join(f"{name} {count}" for name, count in counts.items()),)
-
-
-def of_labels(labels: Iterable[Any]) -> Set:
-    """Return labels as a value."""
-    return tuple(sorted(set(labels)))
 
 
 def _listed(text: str) -> list[Any]:

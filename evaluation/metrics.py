@@ -14,9 +14,9 @@ The function is mostly a quotient, or the mean of several, and knows how much ea
 """
 
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -150,6 +150,21 @@ def mean(sums: Floats) -> tuple[Floats, Floats]:
     return sums[..., 0], sums[..., 1]
 
 
+@Ratio
+def precision(sums: Floats) -> tuple[Floats, Floats]:
+    """Hits over found, from sums (..., 3) of hits, gold and found; recall, hits over gold, is their :func:`mean`."""
+    return sums[..., 0], sums[..., 2]
+
+
+@Ratio
+def f1(sums: Floats) -> tuple[Floats, Floats]:
+    """The harmonic mean of precision and recall, likewise."""
+    return 2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]
+
+
+SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": mean, "f1": f1}
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Vectors summed by group, one (G, d) table per answer set, and the function of a weighted sum of their rows."""
@@ -222,7 +237,8 @@ class Metric:
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
         found = self.statistics(units)
-        return np.asarray(np.mean([_weighted(found.of, weights, sums) for sums in found.sums], axis=0))
+        each = ([found.of(some) for some in _slices(weights, sums)] for sums in found.sums)
+        return np.asarray(np.mean([np.concatenate(values) for values in each], axis=0))
 
     def swapped(self, units: Units, swaps: Bools) -> Floats:
         """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G)."""
@@ -236,10 +252,6 @@ class Metric:
                 np.concatenate([found.of(right - some) - found.of(left + some) for some in moved])
             )
         return np.asarray(np.mean(differences, axis=0))
-
-
-def _weighted(of: SumFunction, weights: Ints, sums: Sums) -> Floats:
-    return np.concatenate([of(some) for some in _slices(weights, sums)])
 
 
 def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:

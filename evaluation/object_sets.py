@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pydantic
@@ -21,35 +21,13 @@ from scipy.optimize import linear_sum_assignment
 
 from ..cases import Value
 from ..errors import JuristError, UsageError
-from .metrics import Metric, Ratio, pair_sums
+from .metrics import SIDES, Metric, pair_sums
 from .scale import Members
-from .units import Floats
 from .votes import Sampling, majority
 
 Set: TypeAlias = tuple[Any, ...]
 Similarity: TypeAlias = Callable[[Any, Any], float]
 """(an object of gold, an object of the answer) -> how far they are the same, in [0, 1]."""
-
-
-@Ratio
-def precision(sums: Floats) -> tuple[Floats, Floats]:
-    """Hits over found, from sums (..., 3) of hits, gold and found."""
-    return sums[..., 0], sums[..., 2]
-
-
-@Ratio
-def recall(sums: Floats) -> tuple[Floats, Floats]:
-    """Hits over gold, likewise."""
-    return sums[..., 0], sums[..., 1]
-
-
-@Ratio
-def f1(sums: Floats) -> tuple[Floats, Floats]:
-    """Their harmonic mean, likewise."""
-    return 2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]
-
-
-SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": recall, "f1": f1}
 
 
 def equal(gold: Any, value: Any) -> float:

@@ -128,7 +128,8 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
     if start[0] in "{[" or PurePath(path).suffix.lower() in _JSON_NAMES:
         whole = start[0] == "[" or start.rstrip() == "{"
         return "json", _whole_json(rest, path) if whole else _json_lines(rest, path)
-    return "text", _csv_rows(rest, path)
+    csv.field_size_limit(max(csv.field_size_limit(), _CELL))
+    return "text", _named(_records(rest, path), path)
 
 
 class _Lines(io.TextIOWrapper):
@@ -239,11 +240,6 @@ def _object(item: Any, place: Place) -> Row | GoldError:
     if isinstance(item, dict):
         return item
     return place.wrong(f"a row must be a JSON object, got {type(item).__name__}", hint="write {...}")
-
-
-def _csv_rows(lines: Numbered, path: str) -> Iterator[ReadRow]:
-    csv.field_size_limit(max(csv.field_size_limit(), _CELL))
-    return _named(_records(lines, path), path)
 
 
 def _named(records: Iterator[tuple[int, list[str] | GoldError]], path: str) -> Iterator[ReadRow]:

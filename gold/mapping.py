@@ -21,16 +21,8 @@ if TYPE_CHECKING:
 
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
-_YES = {
-    "yes": "true",
-    "y": "true",
-    "1": "true",
-    "1.0": "true",
-    "no": "false",
-    "n": "false",
-    "0": "false",
-    "0.0": "false",
-}
+_YES = dict.fromkeys(("yes", "y", "1", "1.0"), "true") | dict.fromkeys(("no", "n", "0", "0.0"), "false")
+"""Other words for yes or no of a judge that answers true or false."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +137,8 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     label = labels.get(given.casefold())
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    label = label or _said_yes(scale, given)
+    if not label and set(map(scale.text, scale.domain)) == {"true", "false"}:
+        label = _YES.get(given.casefold())
     if label is None and not isinstance(value, str):
         return value
     known = scale.cell(given if label is None else label)
@@ -166,13 +159,6 @@ def _voted(scale: Scale, labels: Mapping[str, Label], votes: Mapping[Any, Any]) 
     del counted[NO_LABEL]
     (label, most), *others = counted.most_common()
     return label if most and (not others or others[0][1] < most) else None
-
-
-def _said_yes(scale: Scale, given: str) -> str | None:
-    """Return what another word for yes or no says of a judge that answers true or false."""
-    if set(map(scale.text, scale.domain)) != {"true", "false"}:
-        return None
-    return _YES.get(given.casefold())
 
 
 def _at(row: Mapping[str, Any], path: str) -> Any:

@@ -67,7 +67,9 @@ def is_sheet(first: Row, kind: Kind) -> bool:
     if kind == "text":
         inputs = any(key.startswith((INPUT, JSON_INPUT)) for key in first)
         return {CASE, UNIT, TEXT} <= first.keys() and inputs
-    return kind == "json" and (_is_task(first) or is_journal(first))
+    data = first.get("data")
+    task = isinstance(data, Mapping) and (isinstance(first.get("annotations"), list) or data.keys() >= _TASK)
+    return kind == "json" and (task or is_journal(first))
 
 
 def sheet_cases(judge: Judge, rows: Rows, path: str, kind: Kind) -> list[tuple[int, tuple[Case, Row]]]:
@@ -205,11 +207,6 @@ class _Task(pydantic.BaseModel):
 
 
 _TASKS = pydantic.TypeAdapter(_Task)
-
-
-def _is_task(row: Mapping[str, Any]) -> bool:
-    data = row.get("data")
-    return isinstance(data, Mapping) and (isinstance(row.get("annotations"), list) or data.keys() >= _TASK)
 
 
 def _task_unit(row: Row, place: Place) -> SheetUnit:

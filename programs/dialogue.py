@@ -148,16 +148,10 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
     if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:
         told = "The assistant's message hardly uses the reference; answer from what the reference says."
         found.append(Fault("grounded", told))
-    elif _copied(asked.reference, assistant) >= COPIED:
+    elif (runs := _runs(asked.reference)) and len(runs & _runs(assistant)) / len(runs) >= COPIED:
         told = "The assistant's message copies the whole reference; answer in other words, and only what is asked."
         found.append(Fault("grounded", told))
     return tuple(found)
-
-
-def _copied(reference: str, message: str) -> float:
-    """Return the share of the reference's runs of six words that the message repeats."""
-    runs = _runs(reference)
-    return len(runs & _runs(message)) / len(runs) if runs else 0.0
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

@@ -308,7 +308,13 @@ class Judge:
             parsed = self.row_model.model_validate(dict(row))
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
-        case = self.to_case(parsed) if self.to_case else self._plain_case(parsed)
+        if self.to_case:
+            case = self.to_case(parsed)
+        else:
+            inputs = {name: getattr(parsed, name) for name in self.input_fields}
+            given = getattr(parsed, self.answer.field)
+            gold = None if given is None else self.answer.values_of(given)
+            case = Case(inputs=inputs, group=getattr(parsed, "group", ""), gold=gold)
         units = len(self.answer.units(case.inputs))
         if case.gold is not None and len(case.gold) != units:
             raise GoldError(
@@ -333,12 +339,6 @@ class Judge:
         return pydantic.create_model(
             f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
         )
-
-    def _plain_case(self, row: pydantic.BaseModel) -> Case:
-        inputs = {name: getattr(row, name) for name in self.input_fields}
-        given = getattr(row, self.answer.field)
-        gold = None if given is None else self.answer.values_of(given)
-        return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
 
 
 def _gold_error(

@@ -37,7 +37,7 @@ def json_line(value: Any) -> str:
         return orjson.dumps(value, default=_of_cell).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
         text = json.dumps(value, default=_of_cell)
-        return json.dumps(json.loads(text, parse_constant=_null), separators=(",", ":"))
+        return json.dumps(json.loads(text, parse_constant=lambda name: None), separators=(",", ":"))
 
 
 def _of_cell(value: Any) -> Any:
@@ -50,7 +50,3 @@ def _of_cell(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def _null(name: str) -> None:
-    """Stand for NaN and infinities."""

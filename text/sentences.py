@@ -195,7 +195,11 @@ def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]
     marker = _MARKER.match(text, start, end)
     body = marker.end() if marker else start
     edges = [body, *_chinese(text, body, end), end]
-    protected = _protected(text, body, end)
+    # nothing is cut in URLs and e-mail addresses, without punctuation at their end
+    protected = [
+        (match.start(), match.start() + len(match[0].rstrip(_TRAILING)))
+        for match in _PROTECTED.finditer(text, body, end)
+    ]
     for left, right in itertools.pairwise(edges):
         cuts = [right, *_spaced(text, left, right, tokenizer)]
         yield from (
@@ -235,14 +239,6 @@ def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
     for match in _ELLIPSIS.finditer(segment):
         if match["word"][0].isupper() and match["word"].lower() in _WORDS["starters"]:
             yield start + match.end()
-
-
-def _protected(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where nothing is cut: URLs and e-mail addresses, without punctuation at their end."""
-    return [
-        (match.start(), match.start() + len(match[0].rstrip(_TRAILING)))
-        for match in _PROTECTED.finditer(text, start, end)
-    ]
 
 
 def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -36,10 +36,10 @@ import numpy as np
 from ...cases import Label
 from ...engines.ledger import Spend
 from ...evaluation.classes import Taken, confusion
-from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
+from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
-from ...evaluation.metrics import Metric, Ratio, Ratios
+from ...evaluation.metrics import Metric, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
@@ -51,7 +51,7 @@ Kind = Literal["factual", "cognitive", "macro", "overall"]
 Statistic = Literal["precision", "recall", "f1"]
 Weighting = Literal["sentence", "word"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-STATISTICS: Mapping[Statistic, Ratio] = {"precision": precision, "recall": recall, "f1": f1}
+STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 _HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 
@@ -94,7 +94,7 @@ class Detection:
 
 def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> Metric:
     """Return the metric of one kind: the mean of a statistic over parts of the confusion matrix, some gold labels."""
-    base = STATISTICS[statistic]
+    base = CONFUSED[statistic]
     kinds = np.array([statement_type(label) if label in LABELS else "" for label in comparison.labels])
     parts = [(kinds == name)[:, np.newaxis] for name in ("factual", "cognitive") if kind in (name, "macro")]
 
