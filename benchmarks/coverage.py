@@ -26,19 +26,19 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.comparisons import Comparison
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
 from jurist.evaluation.paired import Paired, compare_pair, holm, permute
 from jurist.evaluation.power import gains
 from jurist.evaluation.proof import level_of
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.units import Bools, Ints, Units
 
 LABELS = ClosedLabels(("found", "fine"), {"found"})
 PAIRS = ClosedLabels(("first", "second", "tie"))
 SCORES = Scores(1, 5, whole=True)
-KINDS: dict[str, Comparison] = {
+KINDS: dict[str, Scale] = {
     "f1": LABELS,
     "balanced_accuracy": LABELS,
     "kappa": LABELS,

@@ -14,8 +14,8 @@ from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
-from ..evaluation.comparisons import choosable
 from ..evaluation.measured import objective_score
+from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import strata

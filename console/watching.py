@@ -24,8 +24,8 @@ from rich.text import Text
 
 from ..engines.meter import Meter
 from ..errors import plural, printable
-from ..evaluation.comparisons import resolve
 from ..evaluation.intervals import metric_interval
+from ..evaluation.scale import resolve
 from ..evaluation.units import encode
 from ..optimizers.base import Event, Job
 from ..optimizers.board import Board

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from ..cases import Value
 from ..errors import JuristError, UsageError
 from .closed_labels import cohen_kappa
-from .comparisons import Comparison
 from .intervals import Estimate, estimated
 from .metrics import Ratio, mean
+from .scale import Scale
 from .units import MISSING, Floats, Ints
 
 Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
@@ -90,7 +90,7 @@ class Agreement:
 
 def rater_agreement(
     ratings: Mapping[str, Sequence[str | None]],
-    comparison: Comparison | None = None,
+    comparison: Scale | None = None,
     *,
     groups: Sequence[str] | None = None,
     ordered: bool = False,
@@ -224,7 +224,7 @@ def _ordinal(table: Floats) -> tuple[Floats, Floats]:
 
 def encode_ratings(
     ratings: Mapping[str, Sequence[Value | None]],
-    comparison: Comparison | None = None,
+    comparison: Scale | None = None,
     *,
     groups: Sequence[str] | None = None,
 ) -> tuple[tuple[Value, ...], Ints, tuple[str, ...]]:

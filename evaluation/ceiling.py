@@ -15,11 +15,11 @@ import numpy as np
 
 from ..cases import Value
 from .agreement import encode_ratings
-from .comparisons import Comparison, MetricLike, shown_metrics
 from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
 from .metrics import Counted, Metric
 from .rows import Row
+from .scale import MetricLike, Scale, shown_metrics
 from .units import Units, encode
 
 
@@ -45,7 +45,7 @@ class Ceiling:
 def human_ceiling(
     ratings: Mapping[str, Sequence[Value | None]],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
     *,
     groups: Sequence[str] | None = None,
 ) -> Ceiling | None:
@@ -64,7 +64,11 @@ def human_ceiling(
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
     groups_of_all = sorted({row.group for row in chain.from_iterable(by_rater.values())})
-    encoded = [_encoded(rows, comparison, groups_of_all) for rows in by_rater.values()]
+    encoded = []
+    for rows in by_rater.values():  # with groups numbered as those of all raters are
+        coded, own = encode(comparison, rows), sorted({row.group for row in rows})
+        group = np.searchsorted(groups_of_all, own)[coded.group]
+        encoded.append(replace(coded, group=group, groups=len(groups_of_all)))
     means = {one.name: _mean(encoded, one) for one in shown_metrics(comparison, metric)}
     return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=means)
 
@@ -73,7 +77,7 @@ def _rows(
     rater: str,
     ratings: Mapping[str, Sequence[Value | None]],
     groups: Sequence[str],
-    comparison: Comparison,
+    comparison: Scale,
 ) -> list[Row]:
     rows = []
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
@@ -85,12 +89,6 @@ def _rows(
             gold = other if agreed is None else agreed
             rows.append(Row(id=f"{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
-
-
-def _encoded(rows: Sequence[Row], comparison: Comparison, names: Sequence[str]) -> Units:
-    """Return a rater's units with their groups numbered as all raters' groups are."""
-    units, own = encode(comparison, rows), sorted({row.group for row in rows})
-    return replace(units, group=np.searchsorted(names, own)[units.group], groups=len(names))
 
 
 def _mean(raters: Sequence[Units], metric: Metric) -> Estimate:

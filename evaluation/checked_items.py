@@ -285,7 +285,6 @@ class CheckedItems(Scale):
         return {"items": items, **counted, "check_rates": rates}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         found = self.totals(sums)
         if not found["items"]:
             return ("no item was written",)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .closed_labels import ClosedLabels
-from .comparisons import Comparison
 from .criteria import CriteriaScale
 from .measured import Score, score
 from .rows import Row
@@ -32,7 +31,7 @@ class ClassScores:
         return {"label": self.label, "gold": self.gold, **scores}
 
 
-def class_scores(rows: Sequence[Row], comparison: Comparison) -> tuple[ClassScores, ...]:
+def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:
     """Score every class against the rest; empty for kinds of answers without classes."""
     if not comparison.classes:
         return ()

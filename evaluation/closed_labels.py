@@ -71,7 +71,6 @@ class ClosedLabels(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those that fit, by name."""
         found = [confusion_metric(name, self, of) for name, of in CONFUSED.items() if self.positive]
         found += [
             confusion_metric("accuracy", self, _accuracy),

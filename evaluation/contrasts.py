@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
-from .comparisons import Comparison, MetricLike, resolve
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
 from .power import Smallest, noncentrality, smallest_of
 from .rows import Row
+from .scale import MetricLike, Scale, resolve
 from .units import encode
 
 Shown = Literal["better", "worse", "not shown to differ"]
@@ -91,7 +91,7 @@ def contrast(
     first: tuple[str, Sequence[Sequence[Row]]],
     second: tuple[str, Sequence[Sequence[Row]]],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
     *,
     seed: int = 0,
     alpha: float = 0.05,

@@ -22,11 +22,11 @@ from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from ..cases import Value
-from .comparisons import Comparison, MetricLike, resolve
 from .intervals import Ranged, t_quantile
 from .paired import fewest_groups, sign_test
 from .power import POWER
 from .rows import Row
+from .scale import MetricLike, Scale, resolve
 from .units import encode
 
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
@@ -67,7 +67,7 @@ def win_share_shown(labels: int, level: float) -> float | None:
     return float(betaincinv(needed, labels - needed + 1, POWER))
 
 
-def credit(comparison: Comparison, gold: Value, value: Value | None) -> float:
+def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
     """Return how right an answer is, 0 to 1: 0 or 1 where answers are right or wrong, 0 without one."""
     if value is None:
         return 0.0
@@ -75,7 +75,7 @@ def credit(comparison: Comparison, gold: Value, value: Value | None) -> float:
     return comparison.similarity(gold, value) if right is None else float(right)
 
 
-def apart(comparison: Comparison, first: Value | None, second: Value | None) -> bool:
+def apart(comparison: Scale, first: Value | None, second: Value | None) -> bool:
     """Say whether some label of people could make one of two answers better than the other."""
     if first == second:
         return False
@@ -127,7 +127,7 @@ def in_metric(
     differing: Sequence[tuple[Value, Value | None, Value | None]],
     rate: float,
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
 ) -> tuple[float, float] | None:
     """Return an estimate of both prompts in the judge's own metric: a description without an interval.
 

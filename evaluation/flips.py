@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import JuristError
-from .comparisons import Comparison
 from .disagreements import credit
 from .intervals import Estimate, estimated
 from .metrics import mean
 from .rows import Row
+from .scale import Scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Flips:
         }
 
 
-def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str] = str) -> Flips:
+def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = str) -> Flips:
     """Count what changed."""
     counted = [row for row in rows if row.labelled and not row.failed]
     if not counted:

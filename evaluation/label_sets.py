@@ -53,7 +53,6 @@ class LabelSets(Members):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those that fit, by name."""
         size = 3 * len(self.labels)
         statistics = {
             "balanced_accuracy": pair_sums(
@@ -170,7 +169,6 @@ class LabelSets(Members):
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         counts = self.totals(sums)["labels"]
         return ("rows with each label: " + ", ".join(f"{name} {count}" for name, count in counts.items()),)
 

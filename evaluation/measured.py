@@ -11,10 +11,10 @@ from typing import Any
 
 from ..cases import Value
 from ..errors import choices
-from .comparisons import Comparison, MetricLike, resolve, shown_metrics
 from .intervals import Interval, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
+from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
 
 
@@ -77,13 +77,13 @@ def score(units: Units, metric: Metric) -> Score:
     return Score(value=metric.of(units), worst=worst, best=best, interval=interval)
 
 
-def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> Measured:
+def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measured:
     """Score rows on every metric that is shown, and on ``metric``."""
     units = encode(comparison, rows)
     return measure_units(units, tally(rows), metric, comparison)
 
 
-def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Comparison) -> Measured:
+def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Scale) -> Measured:
     """Do the same for encoded rows, of several repeats if there are."""
     return Measured(
         metric=resolve(metric, comparison).name,
@@ -92,7 +92,7 @@ def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: C
     )
 
 
-def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> float:
+def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> float:
     """The metric with every abstained or failed unit counted as wrong: what optimizers select on.
 
     A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving
@@ -106,7 +106,7 @@ _MOST = 0.95  # the largest share of one answer that nothing is said of
 
 
 def narrow(
-    name: str, rows: Sequence[Row], comparison: Comparison, text: Callable[[Value], str] = str
+    name: str, rows: Sequence[Row], comparison: Scale, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
     """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has."""
     units = [

@@ -226,7 +226,6 @@ class ObjectSets(Members):
         return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         found = self.totals(sums)
         words = f"{found.pop('objects')} objects in {found.pop('with_object')} rows"
         return ("; ".join([words, *(f"{count} {name}" for name, count in found.items())]),)

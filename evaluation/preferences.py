@@ -93,7 +93,6 @@ class Preferences(ClosedLabels):
         return {**{name: int(sums.get(name, 0)) for name in self.labels}, **self.proof_facts(sums)}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         preferred = ", ".join(f"{name} {int(sums.get(name, 0))}" for name in self.labels)
         facts = self.proof_facts(sums)
         if facts["position_bias"] is None:

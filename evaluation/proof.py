@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
-from .comparisons import Comparison, MetricLike, resolve
 from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
 from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
+from .scale import MetricLike, Scale, resolve
 from .units import encode
 
 Verdict = Literal["better", "worse", "not shown to be better"]
@@ -175,7 +175,7 @@ def prove(
     basic: Sequence[Row],
     compiled: Sequence[Row],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
     *,
     seed: int = 0,
     alpha: float = 0.05,

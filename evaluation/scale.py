@@ -9,11 +9,12 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from ..cases import Case, Value, Values
-from .metrics import Metric
+from ..errors import UsageError
+from .metrics import CustomMetric, Metric, ValueFunction
 from .votes import Sampling
 
 Learned: TypeAlias = Literal["label", "number", "members"]
@@ -291,3 +292,35 @@ def upper_half(numbers: Sequence[float | None]) -> list[bool]:
     middle = known[(len(known) - 1) // 2]
     above = middle < known[-1]
     return [number is not None and (number > middle if above else number >= middle) for number in numbers]
+
+
+MetricLike: TypeAlias = str | ValueFunction | Metric
+"""A name of :attr:`Scale.metrics`, a function (gold, predicted) -> float in [0, 1], a
+:class:`~jurist.evaluation.metrics.CustomMetric` with a range of its own, or a
+:class:`~jurist.evaluation.metrics.Metric`."""
+
+
+def resolve(metric: MetricLike, comparison: Scale) -> Metric:
+    """The metric behind a name or a function."""
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        if metric not in choosable(comparison):
+            names = ", ".join(choosable(comparison))
+            raise UsageError(f"the metric {metric!r} does not fit this judge", hint=f"use one of {names}")
+        return comparison.metrics[metric]
+    own = metric if isinstance(metric, CustomMetric) else CustomMetric(function=metric)
+    name = own.metric.name
+    return replace(own, name=f"custom_{name}").metric if name in comparison.metrics else own.metric
+
+
+def choosable(comparison: Scale) -> tuple[str, ...]:
+    """The names of the metrics that answers can be better or worse in."""
+    return tuple(name for name, one in comparison.metrics.items() if one.higher_is_better is not None)
+
+
+def shown_metrics(comparison: Scale, metric: MetricLike) -> list[Metric]:
+    """The metrics of every table, and the judge's own."""
+    own = resolve(metric, comparison)
+    shown = [comparison.metrics[name] for name in comparison.shown]
+    return shown if own.name in comparison.shown else [*shown, own]

@@ -69,7 +69,6 @@ class Scores(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those that fit, by name."""
         found = {
             **error_metrics(self.low, self.high),
             "quadratic_kappa": _correlation("quadratic_kappa", pair_sums(self._moments, _quadratic_kappa, 6)),
@@ -256,7 +255,6 @@ class Scores(Scale):
         return {"mean_score": sums["score_sum"] / scored if scored else None}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
         mean = self.totals(sums)["mean_score"]
         return () if mean is None else (f"mean score {mean:.3f}",)
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import UsageError
 from ..evaluation.classes import ClassScores, class_scores, confused
-from ..evaluation.comparisons import resolve, shown_metrics
 from ..evaluation.contrasts import Consistency, Contrast, Spread, consistency, contrast, corrected, spread
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
 from ..evaluation.rows import Row, Tally, tally
+from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective

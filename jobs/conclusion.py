@@ -14,9 +14,9 @@ from ..cases import Case
 from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.comparisons import resolve
 from ..evaluation.measured import narrow
 from ..evaluation.proof import Proof, prove
+from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact

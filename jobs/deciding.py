@@ -13,9 +13,9 @@ from typing import Any
 
 from ..cases import Value
 from ..errors import JuristError
-from ..evaluation.comparisons import resolve
 from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric
 from ..evaluation.rows import Row
+from ..evaluation.scale import resolve
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
-from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast, corrected
 from ..evaluation.paired import fewest_groups
+from ..evaluation.scale import shown_metrics
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..text.json_lines import plain_fields

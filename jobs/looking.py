@@ -13,10 +13,10 @@ import numpy as np
 
 from ..cases import Case, text_hash
 from ..engines.models import Model
-from ..evaluation.comparisons import Comparison
 from ..evaluation.paired import fewest_groups, limits
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
+from ..evaluation.scale import Scale
 from ..evaluation.units import Ints
 from ..evaluation.votes import Sampling, majority
 from ..gold.copies import near_rows
@@ -57,7 +57,7 @@ class Look:
             return f"{sealed}: this is opening {self.opening} of them ({level})"
         return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.opening}"
 
-    def limits(self, cases: Sequence[Case], comparison: Comparison, tests: int = 1) -> tuple[str, ...]:
+    def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
         """What so few units and groups can and cannot show, in words, said before anything is spent."""
         level, labelled = self.level / max(1, tests), _sizes(cases)
         few = limits(len({case.group for case in cases}), level)

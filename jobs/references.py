@@ -19,12 +19,11 @@ from typing import Any, Final, Literal, get_args
 from ..cases import Case, Value, Values
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.comparisons import resolve
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score
 from ..evaluation.rows import Row
-from ..evaluation.scale import Learned
+from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cases import Values
-from ..evaluation.comparisons import resolve
 from ..evaluation.paired import permute
+from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, encode
 from ..programs.judge import Judge
 from .objective import Objective, Outcome

@@ -19,8 +19,8 @@ from scipy.special import expit, logit, ndtr, softmax
 
 from ..cases import Case, Value
 from ..errors import OptimizerError
-from ..evaluation.comparisons import resolve
 from ..evaluation.rows import Row
+from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
 from ..programs.verdicts import Verdict
 from .base import Job, Result

@@ -19,7 +19,7 @@ import pydantic
 from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
 from ..errors import GoldError, JudgeError
-from ..evaluation.comparisons import Comparison, resolve
+from ..evaluation.scale import Scale, resolve
 from ..text.escaping import defuse
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
@@ -152,7 +152,7 @@ class Judge:
         return tuple(self.signature.input_fields)
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> Scale:
         """How its answers are held against gold."""
         return self.answer.scale
 

@@ -12,6 +12,7 @@ holds twice, nor for letters that lower case changes. Therefore every entry also
 equal sentences, as in their own files.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,8 @@ def response_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:
             # A string and not an object: loaders of columns would give every row every label's key.
             "votes": [json_text(dict(vote)) for vote in _votes(one)],
             "agreement": [
-                _agreement(label, vote) for label, vote in zip(one.labels, _votes(one), strict=True)
+                round(vote.get(label, 0) / vote.total(), 4) if label is not None and vote.total() else None
+                for label, vote in zip(one.labels, map(Counter, _votes(one)), strict=True)
             ],
         }
         for one in found
@@ -145,11 +147,6 @@ def response_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:
 def _votes(one: Labelled) -> list[Mapping[Label, int]]:
     votes = list(one.verdict.votes) if one.verdict is not None else []
     return votes if len(votes) == len(one.labels) else [{}] * len(one.labels)
-
-
-def _agreement(label: str | None, vote: Mapping[Label, int]) -> float | None:
-    total = sum(vote.values())
-    return round(vote.get(label, 0) / total, 4) if label is not None and total else None
 
 
 def write_dataset(

@@ -41,7 +41,6 @@ class Score(Answer):
         return Scores(self.low, self.high, whole=self.whole, top=self.top)
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return the scale."""
         reader = {"reader": "score"} if type(self) is Score else {}
         return {"field": self.field, "score": self.scale.ends, **reader}
 

@@ -8,11 +8,11 @@ from measures import difference, interval, noisy, rows_of
 from sklearn import metrics as sk
 
 from jurist.errors import JuristError
-from jurist.evaluation.comparisons import choosable
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score
 from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
+from jurist.evaluation.scale import choosable
 from jurist.evaluation.scores import Scores
 
 FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)

@@ -21,10 +21,10 @@ from jurist.errors import JuristError, UsageError
 from jurist.evaluation import metrics
 from jurist.evaluation.ceiling import human_ceiling
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.comparisons import Comparison, choosable, resolve
 from jurist.evaluation.label_sets import LabelSets
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.object_sets import ObjectSets
+from jurist.evaluation.scale import Scale, choosable, resolve
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.units import encode
 
@@ -33,7 +33,7 @@ some_scores = st.integers(1, 5)
 some_numbers = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
 some_objects = st.lists(st.integers(0, 4), max_size=4).map(tuple)
-KINDS: dict[str, tuple[Comparison, st.SearchStrategy[Any]]] = {
+KINDS: dict[str, tuple[Scale, st.SearchStrategy[Any]]] = {
     "labels": (ClosedLabels("abc", {"a"}), st.sampled_from("abc")),
     "labels that are numbers": (ClosedLabels(("1", "2", "3.5")), st.sampled_from(("1", "2", "3.5"))),
     "whole scores": (FIVE, some_scores),
@@ -275,7 +275,7 @@ def test_bounds_of_label_sets_are_reached_and_contain_every_completion(name: str
     check_bounds(LABELS, name, data, every)
 
 
-def check_bounds(comparison: Comparison, name: str, data: Any, every: Sequence[Any]) -> None:
+def check_bounds(comparison: Scale, name: str, data: Any, every: Sequence[Any]) -> None:
     metric = comparison.metrics[name]
     found = scores(rows_of(data), comparison, [name])[name]
     holes = [place for place, (_, said) in enumerate(data) if said is None]
@@ -314,7 +314,7 @@ def test_correlations_with_a_missing_answer_have_the_widest_bounds() -> None:
         (OBJECTS, [1], "is not a tuple of objects"),
     ],
 )
-def test_values_of_another_kind_are_refused(kind: Comparison, value: Any, problem: str) -> None:
+def test_values_of_another_kind_are_refused(kind: Scale, value: Any, problem: str) -> None:
     assert problem in kind.check(value)
 
 
@@ -344,7 +344,7 @@ def test_a_metric_of_another_kind_is_refused() -> None:
         (FIVE, [], None),
     ],
 )
-def test_what_several_raters_stand_for(kind: Comparison, values: list[Any], agreed: Any) -> None:
+def test_what_several_raters_stand_for(kind: Scale, values: list[Any], agreed: Any) -> None:
     assert kind.consensus(values) == agreed
 
 

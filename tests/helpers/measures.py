@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.comparisons import Comparison, MetricLike, resolve
 from jurist.evaluation.intervals import Interval, difference_of, metric_interval
 from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
 from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import MetricLike, Scale, resolve
 from jurist.evaluation.units import encode
 
 NAMES = ClosedLabels("ab", {"a"}).shown
@@ -32,15 +32,13 @@ def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[Ro
     ]
 
 
-def value_of(
-    metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Comparison
-) -> float:
+def value_of(metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Scale) -> float:
     row = Row(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
     return resolve(metric, comparison).of(encode(comparison, [row]))
 
 
 def scores(
-    rows: Sequence[Row], comparison: Comparison, metrics: Sequence[MetricLike] | None = None
+    rows: Sequence[Row], comparison: Scale, metrics: Sequence[MetricLike] | None = None
 ) -> dict[str, Bounds]:
     units = encode(comparison, rows)
     shown = [comparison.metrics[name] for name in comparison.shown]
@@ -51,7 +49,7 @@ def scores(
 def interval(
     rows: Sequence[Row],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
 ) -> Interval:
     return metric_interval(encode(comparison, rows), resolve(metric, comparison))
 
@@ -60,7 +58,7 @@ def difference(
     first: Sequence[Row],
     second: Sequence[Row],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
     level: float = 0.95,
 ) -> Interval:
     found = resolve(metric, comparison)
@@ -71,7 +69,7 @@ def permutation(
     first: Sequence[Row],
     second: Sequence[Row],
     metric: MetricLike,
-    comparison: Comparison,
+    comparison: Scale,
     *,
     seed: int = 0,
     draws: int | None = None,
@@ -82,7 +80,7 @@ def permutation(
     return permute(encode(comparison, first, second), drawn, seed=seed, cautious=cautious)
 
 
-def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Comparison) -> McNemar | None:
+def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> McNemar | None:
     units = encode(comparison, first, second)
     return compare_pair(units, resolve(comparison.default, comparison), seed=0, tested=0.05).mcnemar
 

@@ -12,10 +12,10 @@ from jurist.console.history import pareto_parts
 from jurist.engines.ledger import Spend
 from jurist.errors import ArtifactError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.comparisons import MetricLike
 from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import MetricLike
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.keeping.sealing import MATRIX
