@@ -50,7 +50,7 @@ _NO_TEXT = {
 _BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
-"""Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
+"""Characters of a line or a CSV cell: those of a cell that is never closed are all that follow it."""
 _BATCH = 256
 """Rows of Parquet that are in memory at once."""
 _ROW = 256
@@ -120,7 +120,9 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
     if head[:4] == _ZIP and PurePath(path).suffix.lower() in _BOOKS:
         return "text", _named(_workbook(source, path), path)
     _check_text(head, path)
-    lines = enumerate(_Lines(source, encoding="utf-8-sig", errors="surrogateescape", newline=""), 1)
+    text = _Lines(source, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    text.path = path
+    lines = enumerate(text, 1)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         raise GoldError("the file is empty", path=path, hint=_SOME)
@@ -133,7 +135,18 @@ def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, 
 
 
 class _Lines(io.TextIOWrapper):
-    """The lines of a stream, which whoever opened it closes."""
+    """The lines of a stream, which whoever opened it closes; one that never ends is refused."""
+
+    path = ""
+
+    def __next__(self) -> str:
+        line = self.readline(_CELL + 1)
+        if len(line) > _CELL:
+            said = f"a line has more than {_CELL // 2**20} million characters"
+            raise GoldError(said, path=self.path, hint="write one row a line (JSONL), or Parquet")
+        if not line:
+            raise StopIteration
+        return line
 
     def close(self) -> None:
         """Leave the stream open."""

@@ -366,6 +366,12 @@ def test_many_rows_in_few_bytes_are_refused_where_they_are_read_at_once(
     assert sum(1 for _ in files.scan(io.BytesIO(data), "x")[1]) == 100_000
 
 
+def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_CELL", 1000)
+    with pytest.raises(GoldError, match="a line has more than"):
+        list(files.scan(io.BytesIO(b'{"a": 1}\n' + b"a" * 1001), "x")[1])
+
+
 def test_what_is_no_trap_is_read() -> None:
     texts = ["short", None, "long " * 1000]
     rows = parse(parquet(text=texts, number=[1, 2, 3]), "x").rows
