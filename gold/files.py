@@ -139,7 +139,7 @@ class _Lines(io.TextIOWrapper):
 
     path = ""
 
-    def __next__(self) -> str:
+    def __next__(self) -> str:  # type: ignore[override]
         line = self.readline(_CELL + 1)
         if len(line) > _CELL:
             said = f"a line has more than {_CELL // 2**20} million characters"
