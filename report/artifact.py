@@ -22,7 +22,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .differing import against_before, change_words, prompt_changes
+from .differing import against_before, change_words, prompt_changes, shown_words
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, search_parts, sign_of
 from .judged import SYSTEMS, paired_cases
@@ -177,6 +177,7 @@ class ArtifactReport:
         gold, model, cut = card["gold"], about.model, self._sampling
         learned = [
             change_words(before, self.artifact.state),
+            *shown_words(self.artifact.state, self.judge.answer.field, self.judge.answer.unit),
             *([f"its answer: {cut.rule}"] if cut.by_probability else []),
         ]
         proven = [

@@ -13,6 +13,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge, Metric
 from ..programs.state import PredictorPrompt, PromptState
+from ..text.terms import shorten
 from .document import Changes, Word, text_of
 from .scores import metric_cell
 from .table import Table, table
@@ -133,6 +134,8 @@ def paired_test(one: Side, two: Side, judge: Judge, metric: Metric) -> Contrast 
 
 _QUOTED = 12
 """Words that are quoted of what is new."""
+_LABELS = 4
+"""Values of demonstrations that have a line each."""
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -183,6 +186,16 @@ def change_words(before: PromptState, after: PromptState) -> str:
     longest = max(added, key=len, default=[])
     quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
     return ", ".join(said) + (f"; new: {quoted}" if longest else "")
+
+
+def shown_words(state: PromptState, field: str, unit: str) -> list[str]:
+    """Return one line for each value of a field that demonstrations show: how many do, and what the first judges."""
+    shown = dict[str, list[str]]()
+    for one in (one for prompt in state.predictors.values() for one in prompt.demos):
+        if isinstance(one.get(field), str | bool | int | float):
+            shown.setdefault(str(one[field]), []).append(str(one.get(unit, "")))
+    most = sorted(shown.items(), key=lambda item: -len(item[1]))[:_LABELS]
+    return [f'{len(texts)} shown as {value}, such as "{shorten(texts[0], 100)}"' for value, texts in most]
 
 
 @dataclass(frozen=True, kw_only=True)
