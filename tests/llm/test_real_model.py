@@ -61,7 +61,7 @@ def compiled(smollm: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
             "json",
         ),
         *("--model", NAME, "--api-base", smollm, "--max-tokens", 40, "--temperature", 0, "--concurrency", 2),
-        *("--force", "--yes"),
+        *("--force", "--yes", "--anyway"),
     )
     return store, gold
 
