@@ -1,7 +1,7 @@
 // Pictures of a page in Chromium at the widths of a desk and of a telephone, and what goes wrong while it is shown.
 //
 //     node benchmarks/screenshots.mjs report.html docs/images/report              # report-1280.png and report-390.png
-//     node benchmarks/screenshots.mjs report.html /tmp/case '#kind=broken' whole  # at an address in it, of all its height
+//     node benchmarks/screenshots.mjs report.html case '#kind=broken' whole  # at an address in it, of all its height
 //
 // Chromium is driven through a pipe, so that nothing needs to be installed beside it and Node.
 import { spawn } from "node:child_process";

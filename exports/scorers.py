@@ -6,6 +6,7 @@ framework is one class with a :class:`ScorerFile` as its base, and its name in `
 """
 
 import os
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from tempfile import gettempdir
@@ -67,9 +68,9 @@ class ScorerFile(PortableFile):
         )
         return got[0] if got else ()
 
+    @abstractmethod
     def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:
         """Let the framework score a row with what asks a model."""
-        raise NotImplementedError
 
 
 class Autoevals(ScorerFile):

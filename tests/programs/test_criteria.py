@@ -3,6 +3,7 @@
 import base64
 import csv
 import gzip
+import inspect
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -25,21 +26,6 @@ from jurist.gold.sheets_out import open_lines
 from jurist.programs.definition import defined, definition_of
 from jurist.report.reviewing import Review
 
-FILE = '''
-from typing import Literal
-import dspy, jurist
-
-class Desk(dspy.Signature):
-    """Rate a drafted reply against the policy."""
-
-    policy: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    grounded: bool = dspy.OutputField()
-    action: Literal["send", "edit", "hold"] = dspy.OutputField()
-    tone: int = dspy.OutputField(ge=1, le=3)
-
-judge = jurist.Judge(name="desk", signature=Desk, positive={"grounded": "false"})
-'''
 GIVEN = [
     {"policy": f"Thing {number} costs {number} euros and is sent on day {number % 5}.", "group": f"g{number // 3}",
      "reply": f"Thing {number} costs {number} euros." if number % 2 else f"We bring thing {number} for nothing, dear.",
@@ -59,6 +45,13 @@ class Desk(dspy.Signature):
     tone: int = dspy.OutputField(ge=1, le=3)
 
 
+FILE = f"""
+from typing import Literal
+import dspy, jurist
+
+{inspect.getsource(Desk)}
+judge = jurist.Judge(name="desk", signature=Desk, positive={{"grounded": "false"}})
+"""
 JUDGE = jurist.Judge(name="desk", signature=Desk, positive={"grounded": "false"})
 SCALES = JUDGE.answer.scale.scales  # type: ignore[attr-defined]
 INPUTS = {"policy": "It costs 3 euros.", "reply": "It is 3 euros."}
