@@ -152,7 +152,7 @@ def fill(
     from dspy.adapters.utils import format_field_value
     from pydantic.fields import FieldInfo
 
-    from ..programs.answers.sentences import Numbered, PerSentence
+    from ..programs.answers.sentences import PerSentence
     from ..programs.answers.spans import Listed
     from ..programs.answers.tags import Tagged
 
@@ -174,12 +174,12 @@ def fill(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
         )
     values = defuse(dict(inputs) if judge is None else judge.prompt_values(inputs), content["tags"])
-    forms = {form.rendering: form for form in (Numbered(), Tagged(), Listed())}
-    answer, texts = PerSentence(labels=content["labels"]), dict[str, str]()
+    forms, texts = {form.rendering: form for form in (PerSentence, Tagged, Listed)}, dict[str, str]()
     for spec in content["inputs"]:
         value = values[spec["name"]]
         if judge is None and spec["render"] in forms:
-            value = forms[spec["render"]].show(answer, value, range(len(value)))
+            form = forms[spec["render"]](labels=content["labels"])
+            value = form.show(value, range(len(value)))
         kind = FieldInfo(annotation=str if spec["type"] == "text" else object)
         texts[spec["name"]] = str(format_field_value(kind, value))
     return filled(content, texts)

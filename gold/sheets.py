@@ -108,7 +108,7 @@ def _rated(judge: Judge, unit: SheetUnit) -> tuple[Case, Row]:
             raise wrong("the column names no rater", column, hint=f"write {RATER}NAME")
         label = answer.cell(written, number - 1)
         if label is None:
-            hint = f"use {answer.expects(number - 1)}; or leave it empty"
+            hint = f"use {answer.scale_of(number - 1).expects}; or leave it empty"
             raise wrong(f"unknown label {written!r}", column, hint=hint)
         if labels.setdefault(rater, label) != label:
             said = f"rater {rater!r} has two labels, {labels[rater]!r} and {label!r}"

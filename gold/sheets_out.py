@@ -124,7 +124,8 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
     )
     long = 0
     for line in lines:
-        allowed = " | ".join(judge.answer.choices(line.unit)) or judge.answer.expects(line.unit)
+        scale = judge.answer.scale_of(line.unit)
+        allowed = " | ".join(scale.choices) or scale.expects
         row, case = inputs[line.case.id], line.case
         cells = [
             row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names

@@ -15,7 +15,7 @@ from ..cases import Case, Label, Values, text_hash
 from ..signatures.cognibench import LABELS, EchoResponse, SentenceLabel, TagResponse
 from ..signatures.detector import DetectHallucinations
 from ..text.sentences import locate, split
-from .answers.sentences import Form, Numbered, PerSentence
+from .answers.sentences import PerSentence
 from .answers.spans import Listed
 from .answers.tags import Tagged
 from .judge import Judge
@@ -126,17 +126,14 @@ def sentence_details(label: Label, hallucinated: frozenset[Label]) -> dict[str, 
     }
 
 
-def sentence_labels(form: Form) -> PerSentence:
-    """Return CogniBench's labels of every sentence, asked for in this form."""
-    return PerSentence(
-        field="labels",
-        unit="sentences",
-        labels=LABELS,
-        positive=HALLUCINATED,
-        tiers=BELOW,
-        details=sentence_details,
-        form=form,
-    )
+_SENTENCES: dict[str, Any] = {
+    "field": "labels",
+    "unit": "sentences",
+    "labels": LABELS,
+    "positive": HALLUCINATED,
+    "tiers": BELOW,
+    "details": sentence_details,
+}
 
 
 COGNIBENCH = Judge(
@@ -144,7 +141,7 @@ COGNIBENCH = Judge(
     variant="basic",
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
     signature=TagResponse,
-    answer=sentence_labels(Numbered()),
+    answer=PerSentence(**_SENTENCES),
     metric="f1",
     rows=CogniBenchRow,
     to_case=_case,
@@ -157,7 +154,7 @@ COGNIBENCH_TAGS = replace(
     variant="tags",
     description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
     signature=EchoResponse,
-    answer=sentence_labels(Tagged()),
+    answer=Tagged(**_SENTENCES),
 )
 """The paper's own form; the same rows, labels and rules, so that both can be compared (``benchmarks/shapes.py``)."""
 
@@ -191,19 +188,17 @@ def _two(labels: Values) -> Values:
     return tuple(label and (FOUND if label in (FOUND, *HALLUCINATED) else CLEAR) for label in labels)
 
 
-LISTED = PerSentence(
-    field="hallucinated",
-    unit="sentences",
-    labels=(CLEAR, FOUND),
-    positive=frozenset({FOUND}),
-    form=Listed(),
-)
+TWO_LABELS: dict[str, Any] = {
+    "unit": "sentences",
+    "labels": (CLEAR, FOUND),
+    "positive": frozenset({FOUND}),
+}
 DETECTOR = Judge(
     name="detector",
     variant="basic",
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
     signature=DetectHallucinations,
-    answer=LISTED,
+    answer=Listed(field="hallucinated", **TWO_LABELS),
     metric="f1",
     rows=DetectorRow,
     to_case=detector_case,

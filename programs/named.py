@@ -17,7 +17,6 @@ prompt, there is nothing to compile.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import dspy
@@ -31,7 +30,7 @@ from ..text.replies import data, without_drafts
 from .answers.base import Answer
 from .answers.sentences import Bare, numbered
 from .answers.spans import Marked
-from .cognibench import CLEAR, FOUND, LISTED, DetectorRow, detector_case
+from .cognibench import CLEAR, FOUND, TWO_LABELS, DetectorRow, detector_case
 from .frozen import frozen
 from .judge import Judge
 from .stepwise import Making, Steps, Stepwise
@@ -204,8 +203,8 @@ def named_judge(named: Named) -> Judge:
     )
 
 
-_SPANS = replace(LISTED, form=Marked())
-_LABELS = replace(_SPANS, field="labels", form=Bare())
+_SPANS = Marked(field="hallucinated", **TWO_LABELS)
+_LABELS = Bare(field="labels", **TWO_LABELS)
 
 
 def _parts(named: Named) -> tuple[str, Answer, Making]:

@@ -24,7 +24,6 @@ from ..signatures.cognibench import (
     TierStatements,
 )
 from .answers.base import by_number, member
-from .answers.sentences import PerSentence
 from .answers.tags import Tagged
 from .cognibench import COGNIBENCH, verdict_word
 from .state import Demo
@@ -101,8 +100,8 @@ COGNIBENCH_STAGED = replace(
 )
 
 
-_ECHO: Final = PerSentence(
-    field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"}), form=Tagged()
+_ECHO: Final = Tagged(
+    field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"})
 )
 _FACTS: Final = {"faithful": "faithful", "hallucinated": "invented"}
 

@@ -91,8 +91,8 @@ class Review:
                     "text": text_of(inputs[answer.unit]),
                     "criterion": criterion,
                     "row": line.case.id,
-                    "choices": list(answer.choices(line.unit)),
-                    "expects": answer.expects(line.unit),
+                    "choices": list(answer.scale_of(line.unit).choices),
+                    "expects": answer.scale_of(line.unit).expects,
                 }
             units.append(unit)
         about = {
@@ -154,7 +154,7 @@ class Review:
             raise GoldError("there is no such unit")
         label = {shown: label for label, shown in self._names(line, name).items()}.get(str(label), label)
         if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
-            raise GoldError(f"it is not {self.gold.judge.answer.expects(line.unit)}")
+            raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
         why, skipped = well_formed((reason or "").strip()), bool(step.get("skipped"))

@@ -9,11 +9,22 @@ value for the whole case, written into the prompt as it is, asked once, and read
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from ...cases import Value, Values
 from ...errors import JudgeError, UsageError
 from ...evaluation.scale import SHOWN, Scale
+
+Inputs: TypeAlias = Mapping[str, Any]
+"""A row's inputs, as the prompt shows them."""
+Reply: TypeAlias = Mapping[str, Any]
+"""Output field -> its value."""
+Places: TypeAlias = Sequence[int] | None
+"""The units that are asked for, from 0; default: all."""
+Constant: TypeAlias = Callable[[Inputs], Values]
+"""What an answer that reads no row says of its inputs."""
+Shares: TypeAlias = Mapping[Any, float]
+"""Label -> probability."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +37,7 @@ class Reading:
     problem: str = ""  # what in it cannot be used, if that is worth saying
     extra: int = 0  # answers for what was not asked: a number that no sentence has, a text that is none
     duplicated: int = 0  # units that were given two different labels, and so have none
-    # label -> probability of each unit, where the reply's tokens say it; empty where they do not
-    probabilities: tuple[Mapping[Any, float], ...] = ()
+    probabilities: tuple[Shares, ...] = ()  # of each unit, where the reply's tokens say it; else empty
     # what its kind of answer counts besides, by name; added up over samples and rows
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -49,28 +59,18 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(ABC):
-    """A kind of answer. Values are hashable, one for each unit of a case.
+    """A kind of answer. Values are hashable, one for each unit of a case."""
 
-    Inputs are a row's, as the prompt shows them; ``places`` (from 0) are the units that are asked for, default all.
+    field: str = ""  # the output field that holds the answer
+    unit: str = ""  # the input field whose text gets the value
 
-    Attributes:
-        field: the output field that holds the answer.
-        unit: the input field whose text gets the value.
-        part: the name under which output lines hold a value.
-        has_examples: whether gold makes demonstrations.
-        proposer_note: what a proposer has to know besides, where being wrong is not to disagree with people.
-        presentations: how many times one sample asks a case.
-        per_unit: whether a row holds a list with a value for each unit.
-    """
-
-    field: str = ""
-    unit: str = ""
-
-    part: ClassVar[str] = "value"
-    has_examples: ClassVar[bool] = True
+    part: ClassVar[str] = "value"  # the name under which output lines hold a value
+    has_examples: ClassVar[bool] = True  # whether gold makes demonstrations
+    # what a proposer has to know besides, where being wrong is not to disagree with people
     proposer_note: ClassVar[str] = ""
-    presentations: ClassVar[int] = 1
-    per_unit: ClassVar[bool] = False
+    presentations: ClassVar[int] = 1  # how many times one sample asks a case
+    per_unit: ClassVar[bool] = False  # whether a row holds a list with a value for each unit
+    repeatable: ClassVar[bool] = False  # whether units that a reply leaves out can be asked for again, alone
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is worked out again."""
@@ -98,11 +98,6 @@ class Answer(ABC):
         """The input fields whose texts get the answer; every other input is evidence."""
         return (self.unit,)
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether units that a reply leaves out can be asked for again, alone."""
-        return False
-
     def check(self, judge: str, inputs: Sequence[str]) -> None:
         """Refuse settings that do not fit each other, or the judge of that name with these inputs."""
         if self.unit not in inputs:
@@ -115,22 +110,20 @@ class Answer(ABC):
         except UsageError as error:
             raise JudgeError(f"judge {judge}: {error.message}", hint=error.hint) from error
 
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+    def units(self, inputs: Inputs) -> tuple[str, ...]:
         """Return the texts that get a value each."""
         return (str(inputs[self.unit]),)
 
-    def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    def asks(self, inputs: Inputs) -> tuple[Inputs, ...]:
         """Return the inputs of each presentation of a case, the row's own first."""
         return (inputs,)
 
-    def render(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+    def render(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the values of the signature's input fields."""
         return dict(inputs)
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
-        """Return what a reply (output field -> value) says: a value for each unit, none for what was not asked."""
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+        """Return what a reply says: a value for each unit, none for what was not asked."""
         try:
             value = self.scale.of_json(reply.get(self.field))
         except ValueError as error:
@@ -138,10 +131,10 @@ class Answer(ABC):
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
-    ) -> tuple[Mapping[Any, float], ...]:
-        """Return label -> probability of each unit, from what the tokens of :attr:`field` say of each label in a
-        reply, in its order (:mod:`jurist.engines.probabilities`); empty where that says nothing.
+        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
+        """Return those of each unit, from what the tokens of :attr:`field` say of each label in a reply, in its order
+        (:mod:`jurist.engines.probabilities`); empty where that says nothing.
         """
         return ()
 
@@ -149,11 +142,11 @@ class Answer(ABC):
         """Return what the readings of all presentations say together."""
         return readings[0]
 
-    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> Any:
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""
         return self.scale.to_json(values[0])
 
-    def examples(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
         """Return output field -> its value, of a reply that says ``values``."""
         return {self.field: self.example(values, inputs)}
 
@@ -176,13 +169,9 @@ class Answer(ABC):
         """Return what a cell of a sheet says of a unit (from 0), as a row has it; ``None`` if it is unusable."""
         return self.scale.cell(written)
 
-    def expects(self, unit: int) -> str:
-        """What people may say of a unit (from 0), in words."""
-        return self.scale.expects
-
-    def choices(self, unit: int) -> tuple[str, ...]:
-        """All that people may say of a unit (from 0), where that is a short list; else empty."""
-        return self.scale.choices
+    def scale_of(self, unit: int) -> Scale:
+        """What the values of a unit (from 0) are."""
+        return self.scale
 
     @property
     def row_type(self) -> Any:
@@ -195,10 +184,10 @@ class Answer(ABC):
         spelled = self.scale.cell(given) if isinstance(given, str) else None
         return given if spelled is None else spelled
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
-        """Return what can be answered without reading a row by what it is called: what it says of a row's inputs."""
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
+        """Return what can be answered without reading a row, by what it is called."""
 
-        def always(value: Value) -> Callable[[Mapping[str, Any]], Values]:
+        def always(value: Value) -> Constant:
             return lambda inputs: (value,) * len(self.units(inputs))
 
         return {name: always(value) for name, value in self.scale.constants(known).items()}

@@ -1,8 +1,8 @@
 """Several criteria in one reply, each an output field on a scale of its own; a row gives each a column."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import pydantic
@@ -11,7 +11,7 @@ from ...cases import Value, Values
 from ...errors import JudgeError
 from ...evaluation.criteria import CriteriaScale, Rated
 from ...evaluation.scale import SHOWN, Scale
-from .base import Answer, Reading, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, reasoning_of
 from .labels import OneLabel
 from .whole import LabelSet, Score
 
@@ -83,12 +83,10 @@ class Criteria(Answer):
                 )
         return replace(self, each=tuple(found.values()))
 
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+    def units(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return what the reply says of each criterion; one that it leaves out is a missing value."""
         each = {name: answer.read(reply, inputs) for name, answer in self.answers.items()}
         problems = (f"{name}: {one.problem}" for name, one in each.items() if one.problem)
@@ -98,10 +96,10 @@ class Criteria(Answer):
             problem="; ".join(problems)[:SHOWN],
         )
 
-    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> Any:
         raise TypeError("several criteria are several fields: see examples")
 
-    def examples(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
         known = zip(self.answers.items(), values, strict=True)
         return {
             name: answer.example((value.value,), inputs)
@@ -153,22 +151,19 @@ class Criteria(Answer):
         known = self.criteria[name].cell(written)
         return self.scale.cell(written) if known is None else {name: known}
 
-    def expects(self, unit: int) -> str:
-        return list(self.criteria.values())[unit].expects
+    def scale_of(self, unit: int) -> Scale:
+        return list(self.criteria.values())[unit]
 
-    def choices(self, unit: int) -> tuple[str, ...]:
-        return list(self.criteria.values())[unit].choices
-
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         """Return the likeliest value of each criterion together, then the next ones, so that each has its turn."""
         likely = {
             name: [one for one in self.scale.usual(known) if one.criterion == name] for name in self.answers
         }
-        found: dict[str, Callable[[Mapping[str, Any]], Values]] = {}
+        found: dict[str, Constant] = {}
         for turn in range(max(map(len, likely.values()))):
             values = tuple(own[min(turn, len(own) - 1)] if own else None for own in likely.values())
             words = ", ".join(self.scale.text(value) for value in values if value is not None)
-            found[f"always {words}"] = partial(_values, values)
+            found[f"always {words}"] = lambda inputs, values=values: values  # type: ignore[misc]
         return found
 
     # What output lines and exports hold of them.
@@ -200,10 +195,6 @@ class Criteria(Answer):
     def parser_rule(self) -> dict[str, Any]:
         rules = {name: answer.parser_rule() for name, answer in self.answers.items()}
         return {"field": self.field, "reader": "criteria", "criteria": rules}
-
-
-def _values(values: Values, inputs: Mapping[str, Any]) -> Values:
-    return values
 
 
 def _rated(name: str, value: Value | None) -> Rated | None:

@@ -13,7 +13,7 @@ from ...errors import JudgeError
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.preferences import FIRST, SECOND, SIDES, TIE, Preferences
 from ...text.escaping import one_line
-from .base import Answer, Reading, member, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, member, reasoning_of
 
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
@@ -111,9 +111,7 @@ class OneLabel(ClosedLabel):
             object.__setattr__(self, "labels", tuple(self.values))
         super().__post_init__()
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the label whose value was answered; 1 is equal to True, and not what it says."""
         said = reply.get(self.field)
         alike = (
@@ -124,14 +122,14 @@ class OneLabel(ClosedLabel):
         return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
-    ) -> tuple[Mapping[Any, float], ...]:
+        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
         """Return those of the one label."""
         if len(said) != 1:
             return ()
         return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
 
-    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> Any:
         return self.values.get(str(values[0]))
 
     def spell(self, given: Any) -> Any:
@@ -177,9 +175,7 @@ class Verified(OneLabel):
                 hint="name two of the labels",
             )
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the label if it agrees with the parts, else what the policy makes of the two.
 
         A reply whose parts cannot be read says nothing that can be checked: it gives no label.
@@ -263,10 +259,10 @@ class Preference(OneLabel):
                 hint='give the output field the type Literal["first", "second", "tie"]',
             )
 
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+    def units(self, inputs: Inputs) -> tuple[str, ...]:
         return (f"{FIRST}: {inputs[self.first]}\n{SECOND}: {inputs[self.second]}",)
 
-    def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    def asks(self, inputs: Inputs) -> tuple[Inputs, ...]:
         return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
 
     def join(self, readings: Sequence[Reading]) -> Reading:
@@ -291,10 +287,10 @@ class Preference(OneLabel):
 
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Values]]:
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         return {**super().constants(known), "always the longer one": lambda inputs: (self._longer(inputs),)}
 
-    def _longer(self, inputs: Mapping[str, Any]) -> Value:
+    def _longer(self, inputs: Inputs) -> Value:
         first, second = (len(str(inputs[name])) for name in self.unit_fields)
         if first == second:
             return TIE if TIE in self.values else FIRST

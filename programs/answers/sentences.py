@@ -1,68 +1,48 @@
-"""One closed label for each of several texts, such as the sentences of a response: in a form, by default by number."""
+"""One closed label for each of several texts, such as the sentences of a response: by number, or in another form."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .base import Reading, member, reasoning_of
+from .base import Inputs, Places, Reading, Reply, Shares, member, reasoning_of
 from .labels import ClosedLabel
 
 
-class Form(ABC):
-    """How texts are shown that get a label each, and how a reply says which label is for which text."""
+@dataclass(frozen=True, kw_only=True)
+class PerSentence(ClosedLabel):
+    """One closed label for each of the texts in the list ``unit``, which are shown with numbers.
 
-    rendering: ClassVar[str] = "custom"  # what exports call the way in which the texts are shown
-    repeatable: ClassVar[bool] = False  # whether some of the texts can be asked for alone
+    A reply is a list of items with the number ``n`` of a text and its ``label``. Subclasses ask in other forms.
+    """
 
-    @abstractmethod
-    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return the texts at these places as the prompt shows them."""
-
-    @abstractmethod
-    def read(
-        self, answer: "PerSentence", reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
-    ) -> Reading:
-        """Return the label of each text; ``None`` where there is none, or where it was given two."""
-
-    def probabilities(
-        self, answer: "PerSentence", reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
-    ) -> tuple[Mapping[Any, float], ...]:
-        """Return label -> probability of each text, as :meth:`Answer.probabilities` does."""
-        return ()
-
-    @abstractmethod
-    def example(self, answer: "PerSentence", values: Values, texts: Sequence[str]) -> Any:
-        """Return what a reply says that gives these labels."""
-
-    @abstractmethod
-    def rule(self, answer: "PerSentence") -> dict[str, Any]:
-        """Return for other systems what a reply means."""
-
-
-@dataclass(frozen=True)
-class Numbered(Form):
-    """Texts are numbered, and a reply is a list of items with the number ``n`` of a text and its ``label``."""
-
-    rendering: ClassVar[str] = "numbered"
+    per_unit: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
+    rendering: ClassVar[str] = "numbered"  # what exports call the way in which the texts are shown
 
-    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return some of the texts, each with the number it has among all."""
+    def units(self, inputs: Inputs) -> tuple[str, ...]:
+        return tuple(inputs[self.unit])
+
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
+        """Return the texts at these places as the prompt shows them."""
         return numbered(texts, places)
 
-    def read(
-        self, answer: "PerSentence", reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
-    ) -> Reading:
-        """Return the labels of the texts that were asked for."""
-        asked, extra = {place + 1 for place in places}, 0
+    def render(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
+        return {**inputs, self.unit: self.show(inputs[self.unit], self.asked(inputs, places))}
+
+    def asked(self, inputs: Inputs, places: Places) -> Sequence[int]:
+        """Return the places of the texts that are asked for."""
+        return range(len(inputs[self.unit])) if places is None else places
+
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+        """Return the labels of the texts that were asked for; none for a text that was given two."""
+        asked, extra = {place + 1 for place in self.asked(inputs, places)}, 0
         given: dict[int, set[Label]] = {}
-        items = _items(reply.get(answer.field))
+        items = _items(reply.get(self.field))
         for item in items:
             number, label = member(item, "n"), member(item, "label")
-            if not isinstance(number, int) or label not in answer.labels:
+            if not isinstance(number, int) or label not in self.labels:
                 continue
             if number in asked:
                 given.setdefault(number, set()).add(label)
@@ -75,87 +55,49 @@ class Numbered(Form):
             if (why := member(item, "evidence"))
         ]
         return Reading(
-            values=tuple(sure.get(number) for number in range(1, len(texts) + 1)),
+            values=tuple(sure.get(number) for number in range(1, len(inputs[self.unit]) + 1)),
             reasoning=reasoning_of(reply) or "\n".join(evidence),
             extra=extra,
             duplicated=len(given) - len(sure),
         )
 
     def probabilities(
-        self, answer: "PerSentence", reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
-    ) -> tuple[Mapping[Any, float], ...]:
+        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
         """Return those of each text, by the number of its item."""
-        items = _items(reply.get(answer.field))
+        items = _items(reply.get(self.field))
         if len(items) != len(said):
             return ()
         shares = {member(item, "n"): one for item, one in zip(items, said, strict=True)}
-        return tuple(shares.get(number, {}) for number in range(1, count + 1))
+        return tuple(shares.get(number, {}) for number in range(1, len(inputs[self.unit]) + 1))
 
-    def example(self, answer: "PerSentence", values: Values, texts: Sequence[str]) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> Any:
         return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]
 
-    def rule(self, answer: "PerSentence") -> dict[str, Any]:
-        """Return what the numbers mean."""
+    def render_rule(self, name: str) -> str:
+        return self.rendering if name == self.unit else "as-is"
+
+    def parser_rule(self) -> dict[str, Any]:
+        return {"field": self.field, "label_of_value": None, **self.label_rule()}
+
+    def label_rule(self) -> dict[str, Any]:
+        """Return for other systems which text a label in a reply belongs to."""
         meaning = "each item's label belongs to the sentence with its number n; numbers start at 1"
-        return {"labels": meaning, "reader": "numbered", "set": list(answer.labels)}
-
-
-@dataclass(frozen=True)
-class Bare(Numbered):
-    """The same for a program that takes the texts themselves, and is asked once."""
-
-    rendering: ClassVar[str] = "custom"
-    repeatable: ClassVar[bool] = False
-
-    def show(self, answer: "PerSentence", texts: Sequence[str], places: Sequence[int]) -> Any:
-        """Return the texts unchanged."""
-        return texts
+        return {"labels": meaning, "reader": "numbered", "set": list(self.labels)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerSentence(ClosedLabel):
-    """One closed label for each of the texts in the list ``unit``."""
+class Bare(PerSentence):
+    """The same for a program that takes the texts themselves, and is asked once."""
 
-    form: Form = Numbered()
+    repeatable: ClassVar[bool] = False
+    rendering: ClassVar[str] = "custom"
 
-    per_unit: ClassVar[bool] = True
-
-    @property
-    def repeatable(self) -> bool:
-        return self.form.repeatable
-
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(inputs[self.unit])
-
-    def render(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
-        """Return the inputs with the texts, or some of them, as the form shows them."""
-        texts = inputs[self.unit]
-        asked = range(len(texts)) if places is None else places
-        return {**inputs, self.unit: self.form.show(self, texts, asked)}
-
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
-        """Return the labels as the form reads them."""
-        texts = self.units(inputs)
-        return self.form.read(self, reply, texts, range(len(texts)) if places is None else places)
-
-    def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
-    ) -> tuple[Mapping[Any, float], ...]:
-        return self.form.probabilities(self, reply, said, len(self.units(inputs)))
-
-    def example(self, values: Values, inputs: Mapping[str, Any]) -> Any:
-        return self.form.example(self, values, self.units(inputs))
-
-    def render_rule(self, name: str) -> str:
-        return self.form.rendering if name == self.unit else "as-is"
-
-    def parser_rule(self) -> dict[str, Any]:
-        return {"field": self.field, "label_of_value": None, **self.form.rule(self)}
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
+        return texts
 
 
-def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
+def numbered(sentences: Sequence[str], places: Places = None) -> str:
     """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces."""
     chosen = range(len(sentences)) if places is None else places
     return "\n".join(f"{place + 1}. {shown(sentences[place])}" for place in chosen)

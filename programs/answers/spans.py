@@ -19,14 +19,14 @@ space nor quotation marks. In this order a string is
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from ...cases import Values
 from ...text.escaping import one_line
-from .base import Reading, reasoning_of
-from .sentences import Form, PerSentence, shown
+from .base import Answer, Inputs, Places, Reading, Reply, reasoning_of
+from .sentences import PerSentence, shown
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
@@ -36,25 +36,25 @@ _SHOWN: Final = 60
 _ECHO: Final = "text"  # of a reply: the text in which spans have places
 
 
-@dataclass(frozen=True)
-class Listed(Form):
+@dataclass(frozen=True, kw_only=True)
+class Listed(PerSentence):
     """Texts stand on a line each, and a reply lists those that were found; all others have the other label.
 
-    ``labels`` of the answer are that of every other text, then that of a listed one.
+    ``labels`` are that of every other text, then that of a listed one.
     """
 
+    repeatable: ClassVar[bool] = False
     rendering: ClassVar[str] = "lines"
+    probabilities = Answer.probabilities  # what is not listed has none
 
-    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
         return "\n".join(lines_of(texts))
 
-    def read(
-        self, answer: PerSentence, reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return each text's label; without a list there is none, after an unusable string only the named."""
-        items, (clear, found) = reply.get(answer.field), answer.labels
+        texts, items, (clear, found) = inputs[self.unit], reply.get(self.field), self.labels
         if not isinstance(items, list | tuple):
-            return Reading(values=(None,) * len(texts), problem=f"{answer.field} is no list")
+            return Reading(values=(None,) * len(texts), problem=f"{self.field} is no list")
         text = _Text(texts)
         named, lost = text.find(items, reply.get(_ECHO))
         heard = text.echoed(reply.get(_ECHO)) if not lost else frozenset()
@@ -62,27 +62,26 @@ class Listed(Form):
         labels = tuple(found if place in named else label for place, label in enumerate(rest))
         return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
 
-    def example(self, answer: PerSentence, values: Values, texts: Sequence[str]) -> list[str]:
+    def example(self, values: Values, inputs: Inputs) -> list[str]:
         """Return the lines of the found texts.
 
         An unlabelled text is not in the list, which says that it is not found: do not train on such rows.
         """
-        _, found = answer.labels
-        return [line for line, label in zip(lines_of(texts), values, strict=True) if label == found]
+        lines = zip(lines_of(inputs[self.unit]), values, strict=True)
+        return [line for line, label in lines if label == self.labels[1]]
 
-    def rule(self, answer: PerSentence) -> dict[str, Any]:
-        """Return what it means that a line is listed."""
+    def label_rule(self) -> dict[str, Any]:
         meaning = (
             "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; "
             "compare without case, white space and quotation marks; a listed string that is in no line or in several "
             "is counted, and lines that nothing names have no usable label then; jurist.programs.answers.spans has "
             "the rule for parts and runs"
         )
-        clear, found = answer.labels
+        clear, found = self.labels
         return {"labels": meaning, "listed": found, "not_listed": clear}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Marked(Listed):
     """The same for programs that take the response as one text, in which spans have places.
 
@@ -92,7 +91,7 @@ class Marked(Listed):
 
     rendering: ClassVar[str] = "custom"
 
-    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
         return joined(texts)
 
 

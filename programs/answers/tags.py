@@ -11,14 +11,14 @@ its own sentence apart, so it can cost labels and cannot give one.
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from ...cases import Label, Values
-from .base import Reading, reasoning_of
-from .sentences import Form, PerSentence, shown
+from .base import Answer, Inputs, Places, Reading, Reply, reasoning_of
+from .sentences import PerSentence, shown
 
 _SPACES = re.compile(r"\s+")
 _AMPERSANDS = re.compile(
@@ -26,28 +26,27 @@ _AMPERSANDS = re.compile(
 )  # escaped, however often
 
 
-@dataclass(frozen=True)
-class Tagged(Form):
+@dataclass(frozen=True, kw_only=True)
+class Tagged(PerSentence):
     """Texts stand in empty tags, and a reply copies each into tags of its label."""
 
     rendering: ClassVar[str] = "tagged"
-    repeatable: ClassVar[bool] = True
+    probabilities = Answer.probabilities  # an echo has no items
 
-    def show(self, answer: PerSentence, texts: Sequence[str], places: Sequence[int]) -> Any:
-        return "\n".join(f"<>{_harmless(texts[place], answer.labels)}</>" for place in places)
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
+        return "\n".join(f"<>{_harmless(texts[place], self.labels)}</>" for place in places)
 
-    def read(
-        self, answer: PerSentence, reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the labels of the texts that were asked for, matched by text and order."""
-        spans = _spans(reply.get(answer.field), answer.labels)
-        wanted = [_plain(shown(texts[place])) for place in places]
-        tag, _ = _patterns(answer.labels)
+        texts, asked = inputs[self.unit], self.asked(inputs, places)
+        spans = _spans(reply.get(self.field), self.labels)
+        wanted = [_plain(shown(texts[place])) for place in asked]
+        tag, _ = _patterns(self.labels)
         if any(map(tag.search, wanted)) and [text for _, text in spans] != wanted:
             problem = "the judged text holds tags, and the reply is not an exact echo of it"
             return Reading(values=(None,) * len(texts), problem=problem)
         aligned, extra, duplicated = _aligned(spans, wanted)
-        labels = dict(zip(places, aligned, strict=True))
+        labels = dict(zip(asked, aligned, strict=True))
         return Reading(
             values=tuple(map(labels.get, range(len(texts)))),
             reasoning=reasoning_of(reply),
@@ -55,17 +54,14 @@ class Tagged(Form):
             duplicated=duplicated,
         )
 
-    def example(self, answer: PerSentence, values: Values, texts: Sequence[str]) -> str:
+    def example(self, values: Values, inputs: Inputs) -> str:
         """Return the labelled texts in their tags, one to a line."""
-        pairs = zip(values, texts, strict=True)
+        pairs = zip(values, inputs[self.unit], strict=True)
         return "\n".join(
-            f"<{label}>{_harmless(text, answer.labels)}</{label}>"
-            for label, text in pairs
-            if label is not None
+            f"<{label}>{_harmless(text, self.labels)}</{label}>" for label, text in pairs if label is not None
         )
 
-    def rule(self, answer: PerSentence) -> dict[str, Any]:
-        """Return what the tags mean."""
+    def label_rule(self) -> dict[str, Any]:
         meaning = (
             "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a "
             "sentence holds such a tag itself, only a reply that echoes every sentence once and in order counts"

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from ...evaluation.object_sets import ObjectSets
 from ...evaluation.scores import Scores
 from ...text.wording import normalised
 from ..state import jsonable
-from .base import Answer, Reading
+from .base import Answer, Inputs, Places, Reading, Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +134,7 @@ class Checked(Answer):
     def scale(self) -> CheckedItems:
         return CheckedItems(self.checks, self.items)
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the items with their checks; nothing if there is no item."""
         items, checks = reply.get(self.field), reply.get("checks")
         if not isinstance(items, list | tuple) or not items:

@@ -24,7 +24,7 @@ from ...signatures.faithqa import (
     ScoreResponse,
 )
 from ...text.escaping import defuse
-from ..answers.base import Reading, by_number, member
+from ..answers.base import Inputs, Places, Reading, Reply, Shares, by_number, member
 from ..answers.sentences import PerSentence
 from ..answers.whole import Score
 from ..judge import Judge
@@ -103,9 +103,7 @@ class Satisfaction(Stepwise):
 class Marks(PerSentence):
     """A mark for each constraint, and how many code gave and where the model said otherwise."""
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the marks with these counts."""
         shown = [str(member(item, "evidence") or "") for item in reply.get(self.field) or ()]
         counted = [text for text in shown if text.startswith(BY_CODE)]
@@ -113,8 +111,8 @@ class Marks(PerSentence):
         return replace(super().read(reply, inputs, places), counts=counts)
 
     def probabilities(
-        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], inputs: Mapping[str, Any]
-    ) -> tuple[Mapping[Any, float], ...]:
+        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
         """Return those of the model's marks; what was counted is sure."""
         sure = {
             member(item, "n"): {member(item, "label"): 1.0}

@@ -3,7 +3,7 @@
 What comes back is refused where no words of the query support it: such constraints are left out and counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from ...cases import Case
 from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import Constraint, CoreElements, ExtractConstraints, MissingInputs
-from ..answers.base import Reading, reasoning_of
+from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
 from ..state import Demo
 from ..stepwise import Steps, Stepwise
@@ -44,9 +44,7 @@ class ConstraintSet(ObjectSet):
         same = lambda one, two: similarity(_item(one), _item(two))  # noqa: E731
         return ConstraintSets(same=same, model=self.model, key=self.key)
 
-    def read(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
         items, rejected = items_of(reply, str(inputs[self.unit]))
         if items is None:

@@ -20,7 +20,7 @@ from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
 COGNI, TAGS = find("cognibench"), find("cognibench-tags")
-SHAPE = PerSentence(field="labels", unit="sentences", labels=("good", "bad", "odd"), form=Tagged())
+SHAPE = Tagged(field="labels", unit="sentences", labels=("good", "bad", "odd"))
 labels = st.sampled_from(["good", "bad", "odd", None])
 plain = st.text(st.characters(exclude_characters="<>‹&", exclude_categories=("Cs",)), max_size=12)
 tags = st.sampled_from(
@@ -222,7 +222,7 @@ def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tm
 
 
 def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
-    shape = PerSentence(field="t", unit="s", labels=("misleading",), form=Tagged())
+    shape = Tagged(field="t", unit="s", labels=("misleading",))
     assert shape.read({"t": "<mi\u017fleading>A b.</>"}, {"s": ["A b."]}).values == (None,)
 
 
