@@ -17,6 +17,7 @@ from ..programs.strictness import DEFAULT
 from ..report.scores import OFFLINE, spend_line
 from ..report.table import Table, records, table
 from ..report.views import decision_row
+from ..signatures.cognibench import LABELS
 from .inputs import gold_of, judge_of, models_of, start_of, store_of
 from .printing import Part, Result, write_json
 from .terminal import agree, progress
@@ -128,12 +129,15 @@ def _tiers(line: Line) -> Table:
     found = line.tiers
     assert found is not None
     rows = [
-        [label, *map(str, (*one.judged.values(), one.unanswered)), _cell(one.right) if one.right else "-"]
+        [
+            *(label, *map(str, (*one["judged"].values(), one["unanswered"]))),
+            _cell(one["right"]) if one["right"] else "-",
+        ]
         for label, one in found.items()
     ]
     return table(
         f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
-        ["tier", *next(iter(found.values())).judged, "unanswered", "exact [95 %]"],
+        ["tier", *LABELS, "unanswered", "exact [95 %]"],
         rows,
     )
 

@@ -1,11 +1,10 @@
 """Scores per class, and what gold was taken for, as values for tables."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .closed_labels import ClosedLabels
 from .criteria import CriteriaScale
 from .measured import Score, score
 from .rows import Row
@@ -53,37 +52,6 @@ _FEW = 12
 """Gold or judged values above which nobody would read a table of what was taken for what."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Taken:
-    """What the units of one gold label were taken for."""
-
-    judged: Mapping[str, int]  # label -> answered units
-    unanswered: int
-    # the share of the answered units that got the exact label, with its interval; ``None`` where gold has none
-    right: Score | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        right = self.right and self.right.to_json()
-        return {"judged": dict(self.judged), "unanswered": self.unanswered, "right": right}
-
-
-def confusion(
-    rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[str] = ()
-) -> dict[str, Taken]:
-    """Return what units of the gold labels ``shown`` (all of them by default) were taken for."""
-    units, counts, taken = encode(comparison, rows), _pairs(comparison, rows), dict[str, Taken]()
-    for label in shown or comparison.domain:
-        judged, unanswered = (
-            {name: counts[label, name] for name in comparison.domain},
-            counts[label, UNANSWERED],
-        )
-        known = label in comparison.classes and unanswered + sum(judged.values())
-        right = score(units, comparison.classes[label]["recall"]) if known else None
-        taken[label] = Taken(judged=judged, unanswered=unanswered, right=right)
-    return taken
-
-
 def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many values.
 
@@ -95,20 +63,16 @@ def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
             for name, own in scale.scales.items()
             for gold, judged in confused(own, scale.rows(name, rows)).items()
         }
-    counts, own = _pairs(scale, rows), map(scale.category, scale.domain)
+    counts = Counter(
+        (scale.category(gold), UNANSWERED if judged is None else scale.category(judged))
+        for row in rows
+        for gold, judged in zip(row.gold, row.predicted, strict=True)
+        if gold is not None
+    )
+    own = map(scale.category, scale.domain)
     names = dict.fromkeys([*own, *sorted({name for pair in counts for name in pair} - {UNANSWERED})])
     if len(names) > _FEW:
         return {}
     columns = [*names, *([UNANSWERED] if any(judged == UNANSWERED for _, judged in counts) else [])]
     golds = {gold for gold, _ in counts}
     return {gold: {judged: counts[gold, judged] for judged in columns} for gold in names if gold in golds}
-
-
-def _pairs(scale: Scale, rows: Sequence[Row]) -> Counter[tuple[str, str]]:
-    """Return (gold, judged) -> labelled units, by the names of their values."""
-    return Counter(
-        (scale.category(gold), UNANSWERED if judged is None else scale.category(judged))
-        for row in rows
-        for gold, judged in zip(row.gold, row.predicted, strict=True)
-        if gold is not None
-    )

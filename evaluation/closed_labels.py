@@ -71,18 +71,13 @@ class ClosedLabels(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        found = [confusion_metric(name, self, of) for name, of in CONFUSED.items() if self.positive]
-        found += [
-            confusion_metric("accuracy", self, _accuracy),
-            confusion_metric("balanced_accuracy", self, _balanced_accuracy),
-            confusion_metric("macro_f1", self, _macro_f1),
-            confusion_metric("kappa", self, cohen_kappa, low=-1.0),
-            Metric(
-                name="validation_rate",
-                statistics=case_means(lambda units: units.gold == units.predicted),
-                divisible=False,
-            ),
+        ratios = {**(CONFUSED if self.positive else {}), **_EXACT}
+        found = [
+            confusion_metric(name, self, of, low=-1.0 if of is cohen_kappa else 0.0)
+            for name, of in ratios.items()
         ]
+        whole = case_means(lambda units: units.gold == units.predicted)
+        found.append(Metric(name="validation_rate", statistics=whole, divisible=False))
         numbers = {label: _number(label) for label in self.labels}
         if all(map(math.isfinite, numbers.values())):
             ends = min(numbers.values()), max(numbers.values())
@@ -340,3 +335,12 @@ def cohen_kappa(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     hits = np.trace(counts, axis1=-2, axis2=-1)
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     return units * hits - chance, units * units - chance
+
+
+_EXACT: Final[Mapping[str, Ratio]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "macro_f1": _macro_f1,
+    "kappa": cohen_kappa,
+}
+"""What follows from exact labels, by name."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..cases import Label, Value
 from ..errors import UsageError
-from .metrics import SIDES, Metric, Ratios, f1, mean, mean_parts, pair_sums
+from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
 from .scale import Members
 from .units import Floats
 from .votes import Sampling, named_vote
@@ -60,9 +60,9 @@ class LabelSets(Members):
             ),
             "micro_f1": pair_sums(_hits, f1, 3),
             "macro_f1": pair_sums(self._by_label, _macro_f1, size),
-            "example_f1": pair_sums(lambda gold, value: (_example_f1(gold, value), 1.0), mean, 2),
-            "jaccard": pair_sums(lambda gold, value: (_jaccard(gold, value), 1.0), mean, 2),
-            "exact_match": pair_sums(lambda gold, value: (float(gold == value), 1.0), mean, 2),
+            "example_f1": pair_means(_example_f1),
+            "jaccard": pair_means(_jaccard),
+            "exact_match": pair_means(lambda gold, value: float(gold == value)),
         }
         return MappingProxyType({name: Metric(name=name, statistics=of) for name, of in statistics.items()})
 

@@ -291,6 +291,11 @@ def pair_sums(
     return statistics_of
 
 
+def pair_means(number: Callable[[Any, Any], float], of: Ratio = mean) -> Callable[[Units], Statistics]:
+    """Make statistics of the mean of a number that follows from gold and answer."""
+    return pair_sums(lambda gold, value: (number(gold, value), 1.0), of, 2)
+
+
 def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callable[[Units], Statistics]:
     """Make statistics of counts of the P distinct pairs."""
 

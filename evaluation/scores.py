@@ -31,7 +31,18 @@ from scipy.sparse import csr_array
 
 from ..cases import Case, Value
 from ..errors import UsageError
-from .metrics import SLOW_DRAWS, Metric, Ratio, fill_wrong, mean, pair_counts, pair_sums, quotient
+from .metrics import (
+    SLOW_DRAWS,
+    Metric,
+    Ratio,
+    Statistics,
+    fill_wrong,
+    mean,
+    pair_counts,
+    pair_means,
+    pair_sums,
+    quotient,
+)
 from .scale import SHOWN, Learned, Scale, upper_half
 from .units import Floats, Units
 from .votes import Sampling, majority, median_vote
@@ -69,46 +80,32 @@ class Scores(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        found = {
-            **error_metrics(self.low, self.high),
-            "quadratic_kappa": _correlation("quadratic_kappa", pair_sums(self._moments, _quadratic_kappa, 6)),
-            "spearman": _correlation("spearman", pair_counts(_spearman)),
-            "kendall": _correlation("kendall", pair_counts(_kendall), draws=SLOW_DRAWS),
-            "mean_deviation": Metric(
-                name="mean_deviation",
-                statistics=pair_sums(lambda gold, value: (value - gold, 1.0), mean, 2),
-                low=self.low - self.high,
-                high=self.high - self.low,
-                higher_is_better=None,
-                exact=False,
-            ),
+        width = self.high - self.low
+        related: dict[str, Any] = {"low": -1.0, "exact": False}
+        described: dict[str, Any] = {"higher_is_better": None, "exact": False}
+        table: dict[str, tuple[Callable[[Units], Statistics], dict[str, Any]]] = {
+            "quadratic_kappa": (pair_sums(self._moments, _quadratic_kappa, 6), related),
+            "spearman": (pair_counts(_spearman), related),
+            "kendall": (pair_counts(_kendall), {**related, "draws": SLOW_DRAWS}),
+            "mean_deviation": (pair_means(_deviation), {**described, "low": -width, "high": width}),
+            "within_deviation": (pair_counts(_within_deviation), described),
         }
-        found["within_deviation"] = Metric(
-            name="within_deviation",
-            statistics=pair_counts(_within_deviation),
-            higher_is_better=None,
-            exact=False,
-        )
         if self.whole:
-            found["accuracy"] = self._within("accuracy", 0.0)
-        if self.whole or self.high - self.low > 2:
-            found["within_one"] = self._within("within_one", 1.0)
+            table["accuracy"] = (self._within(0.0), {})
+        if self.whole or width > 2:
+            table["within_one"] = (self._within(1.0), {})
         if self.top:
-            found[self.top] = Metric(
-                name=self.top,
-                statistics=pair_sums(lambda gold, value: (float(value >= self.high), 1.0), mean, 2),
-                higher_is_better=None,
-                exact=False,
-            )
-        return MappingProxyType(found)
+            table[self.top] = (pair_means(lambda gold, value: float(value >= self.high)), described)
+        found = {name: Metric(name=name, statistics=of, **more) for name, (of, more) in table.items()}
+        return MappingProxyType({**error_metrics(self.low, self.high), **found})
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         one, two = ((number - self.low) / (self.high - self.low) for number in (gold, value))
         return 1.0, one, two, one * one, two * two, one * two
 
-    def _within(self, name: str, most: float) -> Metric:
+    def _within(self, most: float) -> Callable[[Units], Statistics]:
         near = most + 1e-9 * (self.high - self.low)
-        return Metric(name=name, statistics=pair_sums(lambda g, v: (float(abs(g - v) <= near), 1.0), mean, 2))
+        return pair_means(lambda gold, value: float(abs(gold - value) <= near))
 
     def similarity(self, gold: float, value: float) -> float:
         return 1.0 - abs(gold - value) / (self.high - self.low)
@@ -268,25 +265,23 @@ def error_metrics(
     """Return ``mae``, ``mse`` and ``neg_mse`` of values that are numbers from ``low`` to ``high``."""
 
     def errors(power: int, sign: float) -> Callable[[Units], Any]:
-        most = sign * (high - low) ** power
-        return pair_sums(
-            lambda gold, value: (sign * abs(number(gold) - number(value)) ** power, 1.0),
-            replace(mean, empty=most),
-            2,
-        )
+        error = lambda gold, value: sign * abs(number(gold) - number(value)) ** power  # noqa: E731
+        return pair_means(error, replace(mean, empty=sign * (high - low) ** power))
 
     width = high - low
+    table: dict[str, tuple[int, float, dict[str, Any]]] = {
+        "mae": (1, 1.0, {"high": width, "higher_is_better": False}),
+        "mse": (2, 1.0, {"high": width**2, "higher_is_better": False}),
+        "neg_mse": (2, -1.0, {"low": -(width**2), "high": 0.0}),
+    }
     return {
-        "mae": Metric(name="mae", statistics=errors(1, 1.0), high=width, higher_is_better=False, worst=worst),
-        "mse": Metric(
-            name="mse", statistics=errors(2, 1.0), high=width**2, higher_is_better=False, worst=worst
-        ),
-        "neg_mse": Metric(name="neg_mse", statistics=errors(2, -1.0), low=-(width**2), high=0.0, worst=worst),
+        name: Metric(name=name, statistics=errors(power, sign), worst=worst, **ends)
+        for name, (power, sign, ends) in table.items()
     }
 
 
-def _correlation(name: str, found: Callable[[Units], Any], **more: Any) -> Metric:
-    return Metric(name=name, statistics=found, low=-1.0, exact=False, **more)
+def _deviation(gold: float, value: float) -> float:
+    return value - gold
 
 
 @Ratio

@@ -112,34 +112,23 @@ def _mean(readings: Sequence[Reading], unit: int) -> dict[Value, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """A judge's program, ready to be asked.
-
-    Attributes:
-        judge: what the answers mean.
-        program: the DSPy program, basic or compiled.
-        lm: a connected language model.
-        frozen_lm: answers the program's frozen steps; default: ``lm``.
-        sampling: samples and threshold.
-        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
-        concurrency: cases in flight at once.
-        first_draw: number of the first sample; other numbers are other draws (repeats of an experiment).
-        stopping: ``all`` draws every sample; ``settled`` ends as soon as no outcome can change, with the same
-            labels and status (unless the machinery would have failed on a sample that was not drawn). Whoever
-            fits a threshold on the votes afterwards needs ``all``.
-        probabilities: whether those of the labels are asked for with each reply; else they are shares of votes.
-        apart: id of a case -> the remembered rows that are not shown with it, besides itself: those of its group.
-    """
+    """A judge's program, ready to be asked."""
 
     judge: Judge
     program: dspy.Module
     lm: dspy.LM
-    frozen_lm: dspy.LM | None = None
+    frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; default: ``lm``
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
-    concurrency: int = 8
-    first_draw: int = 0
+    concurrency: int = 8  # cases in flight at once
+    first_draw: int = (
+        0  # number of the first sample; other numbers are other draws (repeats of an experiment)
+    )
+    # ``settled`` ends as soon as no outcome can change, with the same labels and status (unless the machinery would
+    # have failed on a sample that was not drawn); whoever fits a threshold on the votes afterwards needs ``all``
     stopping: Stopping = "all"
     probabilities: Probabilities = "votes"
+    # id of a case -> the remembered rows that are not shown with it, besides itself: those of its group
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -155,15 +144,9 @@ class Asker:
     def ask_all(
         self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
     ) -> list[Verdict]:
-        """Judge cases, several at once; the result is in the order of ``cases``.
+        """Judge cases, several at once; ``on_verdict`` gets each one's index and verdict as they come.
 
-        Args:
-            cases: what to judge.
-            on_verdict: called with each case's index and verdict, as they come.
-
-        Raises:
-            ModelError: the model cannot be used at all.
-            BudgetExhausted: a limit was reached; verdicts given so far went to ``on_verdict``.
+        ``ModelError`` says that the model cannot be used at all, ``BudgetExhausted`` that a limit was reached.
         """
         verdicts: list[Verdict] = collect(self.ask_async(cases, on_verdict))
         return verdicts
@@ -200,11 +183,7 @@ class Asker:
         return verdict
 
     def note(self, verdict: Verdict) -> None:
-        """End the work where answers fail one after the other.
-
-        Raises:
-            ModelError: they do.
-        """
+        """End the work with a ``ModelError`` where answers fail one after the other."""
         if self._context is not None:
             self._context.breaker.note(verdict.status == "failed", verdict.error)
 
@@ -297,11 +276,7 @@ class Asker:
         return given
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
-        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing.
-
-        Raises:
-            UsageError: samples of it were never drawn, because the outcome was settled under its own threshold.
-        """
+        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
         if verdict.status == "failed":
             return verdict
         if verdict.saved:

@@ -87,17 +87,11 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """What every exchange of a dialogue must be like.
+    """What every exchange of a dialogue must be like."""
 
-    Attributes:
-        reference: the only source of facts.
-        language: ``en`` or ``zh``.
-        words: length of every assistant message; each Chinese character is a word.
-    """
-
-    reference: str
-    language: str
-    words: Range
+    reference: str  # the only source of facts
+    language: str  # ``en`` or ``zh``
+    words: Range  # of every assistant message; each Chinese character is a word
 
     @property
     def language_name(self) -> str:

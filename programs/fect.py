@@ -1,7 +1,7 @@
 """The judges of interpretive claims about contact-centre conversations (FECT): four prompts, one task."""
 
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import pydantic
 
@@ -47,50 +47,36 @@ def _case(row: FectRow) -> Case:
     )
 
 
-_VALUES: Final = {"factual": True, "non_factual": False}
-_POSITIVE: Final = frozenset({"non_factual"})
+_ANSWER: Final[dict[str, Any]] = {
+    "field": "factual",
+    "unit": "claim",
+    "values": {"factual": True, "non_factual": False},
+    "positive": frozenset({"non_factual"}),
+}
 
 FECT = Judge(
     name="fect",
     variant="basic",
     description="FECT: is an interpretive claim factual for a conversation",
     signature=FectBasic,
-    answer=OneLabel(field="factual", unit="claim", values=_VALUES, positive=_POSITIVE),
+    answer=OneLabel(**_ANSWER),
     metric="f1",
     rows=FectRow,
     to_case=_case,
     bundled="fect-mini",
 )
-FECT_REASONING = replace(
-    FECT,
-    name="fect-reasoning",
-    variant="basic-reasoning",
-    description="FECT, with reasoning before the label",
-    signature=FectBasicReasoning,
-)
-FECT_3D = replace(
-    FECT,
-    name="fect-3d",
-    variant="3d",
-    description="FECT, 3D: decompose, decouple, detach",
-    signature=Fect3D,
-)
-FECT_3D_REASONING = replace(
-    FECT,
-    name="fect-3d-reasoning",
-    variant="3d-reasoning",
-    description="FECT, 3D, with every unit's reasoning and verdict, checked against the label",
-    signature=Fect3DReasoning,
-    answer=Verified(
-        field="factual",
-        unit="claim",
-        values=_VALUES,
-        positive=_POSITIVE,
-        parts="units",
-        holds="factual",
-        fails="non_factual",
-    ),
-)
+_CHECKED: Final = Verified(**_ANSWER, parts="units", holds="factual", fails="non_factual")
+FECT_REASONING, FECT_3D, FECT_3D_REASONING = (
+    replace(
+        FECT, name=f"fect-{name}", variant=variant, description=about, signature=signature, answer=answer
+    )
+    for name, variant, about, signature, answer in (
+        ("reasoning", "basic-reasoning", "FECT, with reasoning before the label", FectBasicReasoning, FECT.answer),
+        ("3d", "3d", "FECT, 3D: decompose, decouple, detach", Fect3D, FECT.answer),
+        ("3d-reasoning", "3d-reasoning",
+         "FECT, 3D, with every unit's reasoning and verdict, checked against the label", Fect3DReasoning, _CHECKED),
+    )
+)  # fmt: skip
 
 
 def settling(policy: Policy) -> Judge:
@@ -99,13 +85,11 @@ def settling(policy: Policy) -> Judge:
     It has a name of its own, ``fect-3d-reasoning-POLICY``, so that versions proven under different policies
     are never taken for each other. In every command: a file with ``judge = settling("units")``.
     """
-    answer = FECT_3D_REASONING.answer
-    assert isinstance(answer, Verified)
     return replace(
         FECT_3D_REASONING,
         name=f"{FECT_3D_REASONING.name}-{policy}",
         description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES[policy]}",
-        answer=replace(answer, policy=policy),
+        answer=replace(_CHECKED, policy=policy),
     )
 
 

@@ -93,13 +93,7 @@ class Generator(Judge):
         return self.answer
 
     def row(self, case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
-        """Return the row of an item in the output of ``jurist generate``.
-
-        Args:
-            case: the document.
-            item: what was written.
-            number: from 1 among several items of the document; 0 for the only one.
-        """
+        """Return the row of an item in the output of ``jurist generate``; ``number`` is 0 for a document's only one."""
         if self.to_row is not None:
             return self.to_row(case, item, number)
         data = item.data if isinstance(item.data, dict) else {"item": item.data}

@@ -196,12 +196,7 @@ class Judge:
         return replace(self, verifiers=given or self.verifiers, common=common, metric=metric)
 
     def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
-        """Return what the program is called with: rendered, and defused of headers of prompt formats.
-
-        Args:
-            inputs: of the case.
-            places: the units that are asked for, from 0; default: all.
-        """
+        """Return what the program is called with: rendered, and defused of headers of prompt formats."""
         rendered = self.answer.render(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
 
@@ -220,11 +215,7 @@ class Judge:
     ) -> Reading:
         """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why.
 
-        Args:
-            prediction: the program's.
-            inputs: of the case.
-            said: label -> probability for each label in the reply's answer field, in its order, where that is known.
-            places: the units that were asked for, from 0; default: all.
+        ``said`` is label -> probability for each label in the reply's answer field, in its order, where that is known.
         """
         answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
         reading = answer.read(reply, shown, places)
@@ -238,9 +229,6 @@ class Judge:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
 
         Other output fields (reasoning, units) are not in gold and left out; DSPy shows them as not supplied.
-
-        Raises:
-            ValueError: the case has no gold.
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
@@ -251,9 +239,6 @@ class Judge:
 
         By default every predictor that has the answer's field gets :meth:`demo`. A predictor that gold says
         nothing about (a second step that this case does not come to) is absent.
-
-        Raises:
-            ValueError: the case has no gold.
         """
         if self.demonstrations is not None:
             return self.demonstrations(case)
@@ -286,11 +271,7 @@ class Judge:
     def expanded(
         self, row: Mapping[str, Any], *, path: str = "", line: int | None = None
     ) -> Sequence[Mapping[str, Any]]:
-        """Return the judge's own rows that a row holds: ``(row,)``, the same object, where it is its own.
-
-        Raises:
-            GoldError: the row is of a layout that is known and does not fit it, with its place.
-        """
+        """Return the judge's own rows that a row holds: ``(row,)``, the same object, where it is its own."""
         if self.expand is None:
             return (row,)
         try:
@@ -299,11 +280,7 @@ class Judge:
             raise _gold_error(error, row, path, line) from error
 
     def case(self, row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> Case:
-        """Validate one row and return it as a case.
-
-        Raises:
-            GoldError: a missing or ill-typed field, or an unknown label, with its place.
-        """
+        """Validate one row and return it as a case; a ``GoldError`` names field and place of what is wrong with it."""
         try:
             parsed = self.row_model.model_validate(dict(row))
         except pydantic.ValidationError as error:

@@ -84,11 +84,7 @@ class PromptState:
         return cls({name: PredictorPrompt.of(one) for name, one in program.named_predictors()})
 
     def apply(self, program: dspy.Module) -> dspy.Module:
-        """Return a copy of ``program`` with these prompts.
-
-        Raises:
-            KeyError: the program has a predictor that this state does not know.
-        """
+        """Return a copy of ``program`` with these prompts; it may have no predictor that is not among them."""
         copy = program.deepcopy()
         for name, predictor in copy.named_predictors():
             self.predictors[name].put_into(predictor)

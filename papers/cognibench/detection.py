@@ -35,7 +35,7 @@ import numpy as np
 
 from ...cases import Label
 from ...engines.ledger import Spend
-from ...evaluation.classes import Taken, confusion
+from ...evaluation.classes import UNANSWERED, class_scores, confused
 from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
@@ -131,6 +131,19 @@ def _by_kind(gold: Sequence[str]) -> dict[str, int]:
     return {**{name: kinds.count(name) for name in ("factual", "cognitive")}, "overall": len(gold)}
 
 
+def taken(rows: Sequence[Row], comparison: ClosedLabels) -> dict[str, dict[str, Any]]:
+    """Return what the sentences of each tier were taken for, and the share of the answered ones that are exact."""
+    counts, scores = confused(comparison, rows), {one.label: one for one in class_scores(rows, comparison)}
+    return {
+        tier: {
+            "judged": {label: counts.get(tier, {}).get(label, 0) for label in LABELS},
+            "unanswered": counts.get(tier, {}).get(UNANSWERED, 0),
+            "right": scores[tier].recall if scores[tier].gold else None,
+        }
+        for tier in TIERS
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """One line of a table."""
@@ -139,9 +152,8 @@ class Line:
     model: str  # who answered
     rows: tuple[Row, ...]  # its answers, one row a response
     detection: Detection  # precision, recall and F1 by kind, by sentences and by words
-    tiers: (
-        Mapping[str, Taken] | None
-    )  # what cognitive sentences were taken for; ``None`` for a detector without tiers
+    # what cognitive sentences were taken for; ``None`` for a detector without tiers
+    tiers: Mapping[str, Mapping[str, Any]] | None
     spend: Spend  # calls, tokens and cost; lines that share their answers share this too
 
     def to_json(self) -> dict[str, Any]:
@@ -189,7 +201,7 @@ class Scoring:
             model=model,
             rows=tuple(rows),
             detection=detection(rows, texts, self.comparison),
-            tiers=confusion(rows, self.comparison, shown=TIERS) if tiers else None,
+            tiers=taken(rows, self.comparison) if tiers else None,
             spend=spend,
         )
 

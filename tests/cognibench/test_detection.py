@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from measures import interval
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from jurist.evaluation.classes import confusion
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
 from jurist.papers.cognibench.detection import (
@@ -21,6 +20,7 @@ from jurist.papers.cognibench.detection import (
     count_words,
     detection,
     kind_metric,
+    taken,
 )
 from jurist.programs.cognibench import statement_type
 from jurist.programs.strictness import BELOW
@@ -161,7 +161,8 @@ def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
 @given(responses())
 def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
     tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]
-    found = confusion(rows, KIND, shown=tiers)
+    found = taken(rows, KIND)
+    assert list(found) == tiers
     pairs = [
         (gold, said)
         for one in rows
@@ -172,9 +173,8 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
         confusion_matrix([g for g, _ in pairs], [s for _, s in pairs], labels=LABELS) if pairs else None
     )
     for tier in tiers:
-        taken = found[tier]
         counts = list(expected[LABELS.index(tier)]) if expected is not None else [0] * len(LABELS)
-        assert list(taken.judged.values()) == counts
+        assert list(found[tier]["judged"].values()) == counts
         gold = [said for one in rows for g, said in zip(one.gold, one.predicted, strict=True) if g == tier]
         assert taken.unanswered == taken.to_json()["unanswered"] == gold.count(None)
         right = taken.right
