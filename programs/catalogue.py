@@ -23,8 +23,7 @@ from .judge import Judge
 from .judge_files import JudgeFile
 from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED, COGNIBENCH_TAGS_STAGED
-from .statements import FACTUAL, STATEMENT_TYPE
-from .tiers import TIER, TIER_DIRECT
+from .statements import FACTUAL, STATEMENT_TYPE, TIER, TIER_DIRECT
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,

@@ -12,8 +12,7 @@ from typing import Any, Literal, Self
 import pydantic
 
 from ..cases import Case, Label, Values, text_hash
-from ..signatures.cognibench import LABELS, EchoResponse, SentenceLabel, TagResponse
-from ..signatures.detector import DetectHallucinations
+from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
 from .answers.sentences import PerSentence
 from .answers.spans import Listed

@@ -23,8 +23,7 @@ import dspy
 
 from ..engines.detectors import Named
 from ..engines.local import RULES, Relation, said_of
-from ..signatures.cognibench import TagResponse
-from ..signatures.detector import CompareWithSample, ListSpans, MarkErrors, RespondAnew
+from ..signatures.cognibench import CompareWithSample, ListSpans, MarkErrors, RespondAnew, TagResponse
 from ..text.escaping import defuse
 from ..text.replies import data, without_drafts
 from .answers.base import Answer

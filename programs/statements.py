@@ -1,21 +1,44 @@
-"""Judges of one sentence: what it does, and whether a stated fact is there (CogniBench sections 2.1, 2.2).
+"""Judges of one sentence: what it does, whether a stated fact is there, and its tier (CogniBench sections 2.1, 2.2).
 
 Their rows are sentences. A row of CogniBench (a whole response with a label for
 each sentence) is expanded: each sentence that concerns the judge becomes a row,
 with the response before it as context, and its group stays the dialogue's.
+
+The tier of a cognitive statement takes up to three decisions in sequence (figure 3). Is it rational? Only if so: is it
+grounded? Only if so: is it irrefutable? The first no ends it, as it does for the paper's annotators (table 1: deciding
+in sequence agrees better than choosing among the tiers). Each decision is a call of its own with its reason; a reply
+that cannot be read makes the whole sample unusable.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+import dspy
 import pydantic
 
 from ..cases import Case, Label, text_hash
-from ..signatures.cognibench import LABELS, FactIsFaithful, Faithfulness, StatementType, TypeOfStatement
+from ..signatures.cognibench import (
+    LABELS,
+    TIERS,
+    FactIsFaithful,
+    Faithfulness,
+    IsGrounded,
+    IsIrrefutable,
+    IsRational,
+    StatementType,
+    Tier,
+    TierOfStatement,
+    TypeOfStatement,
+)
+from ..text.escaping import one_line
 from ..text.sentences import locate
+from .answers.labels import OneLabel
 from .cognibench import CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
+from .state import Demo
+from .stepwise import Steps, Stepwise
+from .strictness import BELOW, DEFAULT
 
 
 class SentenceRow(pydantic.BaseModel):
@@ -32,33 +55,6 @@ class SentenceRow(pydantic.BaseModel):
     sentence: str = pydantic.Field(min_length=1)
     group: str = ""
     span: tuple[int, int] | None = None
-
-
-class TypeRow(SentenceRow):
-    """A sentence with its type."""
-
-    statement_type: StatementType | None = None
-
-
-class FactRow(SentenceRow):
-    """A factual sentence, faithful or invented."""
-
-    faithfulness: Faithfulness | None = None
-
-
-def case_of(field: str) -> Callable[[SentenceRow], Case]:
-    """Return what makes a case of a row whose label is in ``field``."""
-
-    def make(row: SentenceRow) -> Case:
-        label = getattr(row, field)
-        return Case(
-            inputs={name: getattr(row, name) for name in ("reference", "dialogue", "before", "sentence")},
-            group=row.group or text_hash(row.reference)[:12],
-            gold=None if label is None else (label,),
-            spans=() if row.span is None else (row.span,),
-        )
-
-    return make
 
 
 def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
@@ -111,28 +107,122 @@ class BySentence:
         return found
 
 
+def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[str, Any]:
+    """Return what judges of one sentence differ in by the field of their label: rows, and how they become cases."""
+
+    def case(row: Any) -> Case:
+        label = getattr(row, field)
+        return Case(
+            inputs={name: getattr(row, name) for name in ("reference", "dialogue", "before", "sentence")},
+            group=row.group or text_hash(row.reference)[:12],
+            gold=None if label is None else (label,),
+            spans=() if row.span is None else (row.span,),
+        )
+
+    return {
+        "rows": pydantic.create_model(
+            f"{field.title()}Row", __base__=SentenceRow, **{field: (kind | None, None)}
+        ),
+        "to_case": case,
+        "expand": BySentence(field=field, labels=labels),
+        "bundled": "cognibench-mini",
+    }
+
+
 STATEMENT_TYPE = Judge(
     name="statement-type",
     description="CogniBench: does a sentence state facts, go beyond them (cognitive), or neither (irrelevant)",
     signature=TypeOfStatement,
     positive=frozenset({"cognitive"}),
     metric="macro_f1",  # no type is the one that is looked for
-    rows=TypeRow,
     unit="sentence",
-    to_case=case_of("statement_type"),
-    expand=BySentence(field="statement_type", labels={label: statement_type(label) for label in LABELS}),
-    bundled="cognibench-mini",
+    **_of_sentence("statement_type", StatementType, {label: statement_type(label) for label in LABELS}),
 )
-
 FACTUAL = Judge(
     name="factual",
     description="CogniBench: is a sentence that states facts faithful to the reference, or invented",
     signature=FactIsFaithful,
     positive=frozenset({"invented"}),
     metric="f1",
-    rows=FactRow,
     unit="sentence",
-    to_case=case_of("faithfulness"),
-    expand=BySentence(field="faithfulness", labels={label: label for label in ("faithful", "invented")}),
-    bundled="cognibench-mini",
+    **_of_sentence("faithfulness", Faithfulness, {label: label for label in ("faithful", "invented")}),
+)
+
+
+STEPS: Final = ("rational", "grounded", "irrefutable")
+_BELOW: Final = {level: labels - {"invented"} for level, labels in BELOW.items()}
+"""Strictness -> the tiers that are hallucinations under it: of cognitive sentences only."""
+
+
+def decisions(tier: Label) -> dict[str, bool]:
+    """Return the decisions that lead to a tier, in order: ``speculative`` is rational and not grounded."""
+    failed = TIERS.index(tier)
+    return {step: place < failed for place, step in enumerate(STEPS[: failed + 1])}
+
+
+class TierSteps(Stepwise):
+    """Asks ``rational``, ``grounded`` and ``irrefutable`` in turn and stops at the first no.
+
+    Its prediction has ``tier`` (``None`` if a decision could not be read) and ``reasoning``: one line for
+    each decision that was made, with its reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rational = dspy.Predict(IsRational)
+        self.grounded = dspy.Predict(IsGrounded)
+        self.irrefutable = dspy.Predict(IsIrrefutable)
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Decide until something fails a test."""
+        made: list[str] = []
+        for step, failing in zip(STEPS, TIERS, strict=False):
+            said = yield getattr(self, step), inputs
+            holds, why = said.get(step), one_line(str(said.get("reason") or ""))
+            word = "yes" if holds is True else "no" if holds is False else "unusable"
+            made.append(f"{step}: {word}" + (f": {why}" if why else ""))
+            if holds is not True:
+                return dspy.Prediction(tier=failing if holds is False else None, reasoning="\n".join(made))
+        return dspy.Prediction(tier=TIERS[-1], reasoning="\n".join(made))
+
+
+def _details(tier: Label, hallucinated: frozenset[Label]) -> dict[str, bool | None]:
+    made = decisions(tier)
+    return {step: made.get(step) for step in STEPS}
+
+
+def _demonstrations(case: Case) -> dict[str, Demo]:
+    """Return the decisions that gold implies; gold has no reasons, and steps that it does not come to are absent."""
+    label = case.gold[0] if case.gold else None
+    if label is None:
+        raise ValueError(f"case {case.id} has no gold labels")
+    inputs = TIER.prompt_values(case.inputs)
+    return {step: {**inputs, step: said} for step, said in decisions(label).items()}
+
+
+TIER = Judge(
+    name="tier",
+    variant="steps",
+    description="CogniBench: the tier of a sentence that goes beyond facts: rational, then grounded, then irrefutable",
+    signature=TierOfStatement,
+    program=TierSteps,
+    answer=OneLabel(
+        field="tier",
+        unit="sentence",
+        values={tier: tier for tier in TIERS},
+        positive=_BELOW[DEFAULT],
+        tiers=_BELOW,
+        details=_details,
+    ),
+    metric="f1",
+    demonstrations=_demonstrations,
+    **_of_sentence("tier", Tier, {tier: tier for tier in TIERS}),
+)
+TIER_DIRECT = replace(
+    TIER,
+    name="tier-direct",
+    variant="direct",
+    description="CogniBench: the same tier, chosen among the four in one call (the other line of Table 1)",
+    program=None,
+    demonstrations=None,
 )

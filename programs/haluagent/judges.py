@@ -3,6 +3,7 @@
 What counts as found by a verifier is what it does not let pass: ``no`` and ``uncertain``.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import dspy
@@ -16,11 +17,20 @@ from ...signatures.haluagent import (
     LabelCheck,
     QAConflict,
     Verdict,
-    definition,
 )
+from ...text.tables import table
 from ...text.wording import is_chinese
 from ..answers.labels import OneLabel
 from ..judge import Judge
+
+DEFINITIONS: Final[Mapping[str, Any]] = table(__package__, "definitions")
+"""Language -> type -> when the type applies; and the Chinese ``instructions`` by signature."""
+
+
+def definition(kind: HallucinationType, language: str) -> str:
+    """Return when a type applies, in ``zh`` or (any other language) in English."""
+    return str(DEFINITIONS["zh" if language == "zh" else "en"][kind])
+
 
 _HELD_BACK: Final = frozenset({"no", "uncertain"})
 

@@ -26,8 +26,6 @@ from ...signatures.haluagent import (
     LabelHallucinations,
     WriteHallucinations,
     WriteQuestion,
-    chinese,
-    definition,
 )
 from ...text.measures import letters
 from ...text.sentences import split
@@ -37,6 +35,7 @@ from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passa
 from ..frozen import verifier
 from ..generator import Generator
 from ..stepwise import Making, Steps, Stepwise
+from .judges import DEFINITIONS, definition
 
 ALIKE = 0.8
 """The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
@@ -119,7 +118,9 @@ class HaluAgent(Stepwise):
         super().__init__()
 
         def asking(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
-            predictor = dspy.Predict(chinese(signature) if language == "zh" else signature)
+            if language == "zh":  # the same fields
+                signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
+            predictor = dspy.Predict(signature)
             example = table(__package__, "examples")[language][name]
             if "type" in example:
                 example = {**example, "definition": definition(example["type"], language)}

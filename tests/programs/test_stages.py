@@ -22,8 +22,8 @@ from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
 from jurist.programs.state import PromptState
+from jurist.programs.statements import STEPS, TIER, decisions
 from jurist.programs.strictness import LEVELS, with_strictness
-from jurist.programs.tiers import STEPS, TIER, decisions
 from jurist.programs.together import asking_of
 from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import LABELS, TIERS
