@@ -119,10 +119,9 @@ def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[s
             spans=() if row.span is None else (row.span,),
         )
 
+    column: dict[str, Any] = {field: (kind | None, None)}
     return {
-        "rows": pydantic.create_model(
-            f"{field.title()}Row", __base__=SentenceRow, **{field: (kind | None, None)}
-        ),
+        "rows": pydantic.create_model(f"{field}_row", __base__=SentenceRow, **column),
         "to_case": case,
         "expand": BySentence(field=field, labels=labels),
         "bundled": "cognibench-mini",
