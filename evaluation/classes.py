@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .criteria import CriteriaScale
 from .measured import Score, score
@@ -23,11 +22,6 @@ class ClassScores:
     precision: Score
     recall: Score
     f1: Score
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        scores = {name: getattr(self, name).to_json() for name in ("precision", "recall", "f1")}
-        return {"label": self.label, "gold": self.gold, **scores}
 
 
 def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:

@@ -13,7 +13,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
@@ -152,10 +152,6 @@ class Spread:
     low: float | None = None
     high: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return {**asdict(self), "values": list(self.values)}
-
 
 def spread(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Spread:
     """Return mean, sd and t-interval of one value a repeat, within what the values can be."""
@@ -179,10 +175,6 @@ class Consistency:
     pairwise: float
     unanimous: float
     by_case: Mapping[str, float]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return {**self.__dict__, "by_case": dict(self.by_case)}
 
 
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:

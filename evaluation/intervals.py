@@ -19,7 +19,7 @@ A metric that jumps when a little is left out, such as a median, has no trustwor
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, TypeAlias, TypeVar
 
@@ -39,17 +39,11 @@ BLOCKS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """An interval, of 95 % unless another level was asked for.
-
-    Args:
-        low: lower end.
-        high: upper end, at least ``low``.
-        groups: how many groups it comes from.
-    """
+    """An interval, of 95 % unless another level was asked for."""
 
     low: float
     high: float
-    groups: int
+    groups: int  # that it comes from
 
     def __str__(self) -> str:
         return f"[{self.low:.3f}, {self.high:.3f}]"
@@ -73,10 +67,6 @@ class Ranged:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return asdict(self)
 
     def __str__(self) -> str:
         if self.value is None:
@@ -221,6 +211,12 @@ def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
     shares = [(score.value - metric.low) / width for score in scores if score.error]
     likely = sum(share * (1.0 - share) for share in shares) + 1.0 / units
     return likely / (sum((score.error / width) ** 2 for score in scores) + 1.0 / (units * groups))
+
+
+def clustered(first: Floats, second: Floats) -> float:
+    """The covariance of two sums over groups, from the residuals of each group (G,); 0.0 with one group."""
+    groups = len(first)
+    return math.fsum(first * second) * groups / (groups - 1) if groups > 1 else 0.0
 
 
 def over_groups(sums: Floats, of: Ratio) -> Jackknife:

@@ -10,7 +10,7 @@ can be worse than none; the lower bound is 0 as soon as an answer is missing.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -83,24 +83,20 @@ class ObjectSets(Members):
 
     def match(self, gold: Set, value: Set) -> list[tuple[int, int, float]]:
         """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold."""
-        if (gold, value) not in self._known:
-            self._known[gold, value] = self._best(gold, value)
-        return self._known[gold, value]
-
-    @cached_property
-    def _known(self) -> dict[tuple[Set, Set], list[tuple[int, int, float]]]:
-        # every metric, resample and candidate asks for the same pairs again, and an assignment takes its time
-        return {}
-
-    def _best(self, gold: Set, value: Set) -> list[tuple[int, int, float]]:
-        if not gold or not value:
-            return []
+        known = self._known.get((gold, value))
+        if known is not None or not gold or not value:
+            return known or []
         table = np.array([[self.same(one, two) for two in value] for one in gold], dtype=np.float64)
         if not ((table >= 0.0) & (table <= 1.0)).all():
             raise JuristError("the similarity of two objects is not in [0, 1]", hint="correct its function")
         rows, columns = linear_sum_assignment(table, maximize=True)
         found = zip(rows.tolist(), columns.tolist(), table[rows, columns].tolist(), strict=True)
-        return [entry for entry in found if entry[2] > 0.0]
+        return self._known.setdefault((gold, value), [entry for entry in found if entry[2] > 0.0])
+
+    @cached_property
+    def _known(self) -> dict[tuple[Set, Set], list[tuple[int, int, float]]]:
+        # every metric, resample and candidate asks for the same pairs again, and an assignment takes its time
+        return {}
 
     def check(self, value: Any) -> str:
         """What is wrong with a value; empty if it is a tuple of hashable objects."""
@@ -149,11 +145,18 @@ class ObjectSets(Members):
         if not isinstance(data, list | tuple):
             raise ValueError(f"no list of objects {data!r}"[:200])
         try:
-            return _value(self.model.model_validate(_plain(one)) for one in data)
+            each = [
+                self.model.model_validate(
+                    one.model_dump(mode="json") if isinstance(one, pydantic.BaseModel) else one
+                )
+                for one in data
+            ]
         except pydantic.ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
             raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
+        texts = (json.dumps(one.model_dump(mode="json"), sort_keys=True, ensure_ascii=False) for one in each)
+        return tuple(sorted(set(texts)))
 
     def to_json(self, value: Any) -> Any:
         return None if value is None else [json.loads(one) for one in value]
@@ -229,12 +232,3 @@ class ObjectSets(Members):
         found = self.totals(sums)
         words = f"{found.pop('objects')} objects in {found.pop('with_object')} rows"
         return ("; ".join([words, *(f"{count} {name}" for name, count in found.items())]),)
-
-
-def _plain(item: Any) -> Any:
-    return item.model_dump(mode="json") if isinstance(item, pydantic.BaseModel) else item
-
-
-def _value(objects: Iterable[pydantic.BaseModel]) -> tuple[str, ...]:
-    dumped = (one.model_dump(mode="json") for one in objects)
-    return tuple(sorted({json.dumps(one, sort_keys=True, ensure_ascii=False) for one in dumped}))

@@ -99,8 +99,10 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
         values.append(sign * metric.swapped(filled, swaps))
     swapped = np.concatenate(values)
     shift = 2.0 * _unit_weight(filled, metric) if cautious else 0.0
-    others = _others(units) if cautious else None
-    alone = permute(others, metric, seed=seed) if others else None
+    apart = units.group != int(units.sizes.argmax())  # from a group that may hold more than half of the units
+    alone = None
+    if cautious and units.groups > 1 and 2 * int(apart.sum()) < len(apart):
+        alone = permute(units.only(apart), metric, seed=seed)
     return Permutation(
         difference=sign * observed,
         better=max(_one_sided(swapped, observed, shift, exact=exact), alone.better if alone else 0.0),
@@ -109,15 +111,6 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
         exact=exact,
         groups=len(differing),
     )
-
-
-def _others(units: Units) -> Units | None:
-    """Return the units without the group that holds more than half of them; ``None`` if there is none."""
-    largest = int(units.sizes.argmax())
-    kept = units.group != largest
-    if units.groups < 2 or 2 * int(kept.sum()) >= len(kept):
-        return None
-    return units.only(kept)
 
 
 def _one_sided(swapped: Floats, observed: float, shift: float, *, exact: bool) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .intervals import Jackknife, t_quantile
+from .intervals import Jackknife, clustered, t_quantile
 from .metrics import Metric
 from .paired import fewest_groups
 from .units import Floats, Ints, Units
@@ -100,13 +100,7 @@ def noncentrality(gap: Jackknife, alpha: float) -> float:
 
 
 def clustered_error(values: Floats, group: Ints) -> float:
-    """Return the standard error of the mean of ``values`` (N,), robust to clusters; 0.0 with one group.
-
-    sqrt(G / (G - 1) * sum over groups of squared sums of residuals) / N: that of an intercept-only regression with
-    cluster-robust covariance.
-    """
-    groups = np.unique(group)
-    if len(groups) < 2:
-        return 0.0
-    sums = np.bincount(np.searchsorted(groups, group), weights=values - values.mean())
-    return math.sqrt(len(groups) / (len(groups) - 1) * float((sums**2).sum())) / len(values)
+    """Return the standard error of the mean of ``values`` (N,): that of a regression with cluster-robust covariance."""
+    _, place = np.unique(group, return_inverse=True)
+    sums: Floats = np.bincount(place, weights=values - values.mean()).astype(np.float64)
+    return math.sqrt(clustered(sums, sums)) / len(values)

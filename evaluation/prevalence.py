@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .intervals import LEVEL, Ranged, t_quantile
+from .intervals import LEVEL, Ranged, clustered, t_quantile
 from .units import Floats
 
 Tallies: TypeAlias = Mapping[str, tuple[int, int]]
@@ -111,11 +111,9 @@ class _Rate:
 
     def covariance(self, other: "_Rate") -> float:
         """Return the clustered covariance with another share; with itself it is the variance."""
-        groups = sorted(self.residuals.keys() | other.residuals.keys())
-        if len(groups) < 2:
-            return 0.0
-        pairs = ((one.residuals.get(group, 0.0) for one in (self, other)) for group in groups)
-        return math.fsum(map(math.prod, pairs)) * len(groups) / (len(groups) - 1)
+        groups = self.residuals.keys() | other.residuals.keys()
+        first, second = (np.array([one.residuals.get(name, 0.0) for name in groups]) for one in (self, other))
+        return clustered(first, second)
 
     def adjusted(self, successes: float, trials: float) -> tuple[float, float]:
         """Return (share, variance) after ``successes`` of ``trials`` more."""

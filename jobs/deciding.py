@@ -20,6 +20,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
+from ..text.json_lines import plain
 from .label_plan import LabelPlan, Labels
 
 _CONSTANTS = 50
@@ -98,7 +99,7 @@ def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, labels: Labels) ->
         **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
         "conditions": list(plan.conditions),
         **_signs(judge, told, plan.level),
-        "gain": gain_of(rate, _gains(judge, told), plan.level).to_json(),
+        "gain": plain(gain_of(rate, _gains(judge, told), plan.level)),
         "gain_in": "correct units" if plan.right_or_wrong else "similarity to people",
         "metric": _in_own_metric(judge, artifact, [one for one in told if one], found["rate"]),
         "constant": constant

@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
-from ..cases import Case, Value, Values
+from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
@@ -76,11 +76,22 @@ class _Samples:
         return tuple(tally(values, unit) for unit in range(units))
 
     def probabilities(self, units: int) -> tuple[dict[Any, float], ...]:
-        """Return label -> probability of each unit: the mean over the samples that have a label for it."""
-        return tuple(
-            _mean([one for one in self.readings if one.values[unit] is not None], unit)
-            for unit in range(units)
-        )
+        """Return label -> probability of each unit, to six digits: the mean over the samples that have a label for it.
+
+        A sample whose tokens say nothing counts as its vote.
+        """
+        found = []
+        for unit in range(units):
+            shares = [
+                (one.probabilities[unit] if one.probabilities else {}) or {one.values[unit]: 1.0}
+                for one in self.readings
+                if one.values[unit] is not None
+            ]
+            sums = Counter[Any]()
+            for share in shares:
+                sums.update(share)
+            found.append({label: round(total / len(shares), 6) for label, total in sums.items()})
+        return tuple(found)
 
     def facts(self) -> dict[str, Any]:
         """Return what a verdict says of them, but for the votes."""
@@ -99,15 +110,6 @@ class _Samples:
             "duplicated": sum(one.duplicated for one in self.readings) + self.contradictions,
             "counts": dict(counts),
         }
-
-
-def _mean(readings: Sequence[Reading], unit: int) -> dict[Value, float]:
-    """Return what readings say of a unit on average, to six digits: their probabilities, else their votes."""
-    shares = [
-        (one.probabilities[unit] if one.probabilities else {}) or {one.values[unit]: 1.0} for one in readings
-    ]
-    labels = dict.fromkeys(label for share in shares for label in share)
-    return {label: round(sum(one.get(label, 0.0) for one in shares) / len(shares), 6) for label in labels}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,43 +25,33 @@ _FIELDS = ("InputField", "OutputField")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Module:
-    """A module of the user's own: its file, and the content that was read."""
-
-    path: Path
-    content: bytes
-
-    @property
-    def is_package(self) -> bool:
-        return self.path.name == "__init__.py"
-
-
-@dataclass(frozen=True, kw_only=True)
 class JudgeFile:
     """A Python file and the user's own modules that it imports, from its folder or elsewhere on the path."""
 
     path: Path  # the file
     content: bytes  # its bytes
-    modules: Mapping[str, _Module] = field(default_factory=dict)  # dotted name -> module
+    modules: Mapping[str, tuple[Path, bytes]] = field(
+        default_factory=dict
+    )  # dotted name -> file and its bytes
 
     @classmethod
     def read(cls, path: Path) -> "JudgeFile":
         """Read a file and what it imports."""
-        content, modules = path.read_bytes(), dict[str, _Module]()
+        content, modules = path.read_bytes(), dict[str, tuple[Path, bytes]]()
         wanted = list(_imported(content))
         while wanted:
             name = wanted.pop()
             if name in modules or not _is_own(name):
                 continue
             for dotted, file in _files(name, path.parent):
-                modules[dotted] = _Module(path=file, content=file.read_bytes())
-                wanted += _imported(modules[dotted].content)
+                modules[dotted] = file, file.read_bytes()
+                wanted += _imported(modules[dotted][1])
         return cls(path=path, content=content, modules=modules)
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """What a card keeps of file and modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
-        parts = {"": self.content, **{name: one.content for name, one in self.modules.items()}}
+        parts = {"": self.content, **{name: one for name, (_, one) in self.modules.items()}}
         return {
             "judge_sha256": _hash(parts),
             "judge_code": _hash({name: _code(one) for name, one in parts.items()}),
@@ -84,19 +74,19 @@ class JudgeFile:
 class _Finder:
     """Finds the modules that were read, under their names."""
 
-    def __init__(self, modules: Mapping[str, _Module]) -> None:
+    def __init__(self, modules: Mapping[str, tuple[Path, bytes]]) -> None:
         self._modules = modules
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        found = self._modules.get(name)
-        if found is None:
+        if name not in self._modules:
             return None
-        inside = [str(found.path.parent)] if found.is_package else None
-        loader = _Loader(name, str(found.path), found.content)
+        file, content = self._modules[name]
+        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        loader = _Loader(name, str(file), content)
         return importlib.util.spec_from_file_location(
-            name, found.path, loader=loader, submodule_search_locations=inside
+            name, file, loader=loader, submodule_search_locations=inside
         )
 
 

@@ -22,6 +22,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..text.json_lines import plain
 from .differing import against_before, change_words, prompt_changes, shown_words
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, search_parts, sign_of
@@ -124,7 +125,7 @@ class ArtifactReport:
                             part
                             for name, own in scored.items()
                             for part in class_table(
-                                f"each class against the rest, {name}", [one.to_json() for one in own]
+                                f"each class against the rest, {name}", [plain(one) for one in own]
                             )
                         ],
                     ),

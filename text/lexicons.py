@@ -3,9 +3,8 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from .tables import table
 
@@ -46,19 +45,14 @@ def by_length(
     return decorate
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Table:
-    exact: dict[str, frozenset[str]]
-    prefixes: dict[str, frozenset[str]]
-    phrases: tuple[tuple[str, str], ...]
-    wide: tuple[tuple[str, str], ...]
+_Names: TypeAlias = defaultdict[str, set[str]]
+_Pairs: TypeAlias = list[tuple[str, str]]
 
 
 @lru_cache(maxsize=1)
-def _table() -> _Table:
-    exact: dict[str, set[str]] = defaultdict(set)
-    prefixes: dict[str, set[str]] = defaultdict(set)
-    phrases, wide = [], []
+def _entries() -> tuple[_Names, _Names, _Pairs, _Pairs]:
+    """Return the lexicons of words, of their beginnings, of phrases, and of what is not written in Latin letters."""
+    exact, prefixes, phrases, wide = _Names(set), _Names(set), _Pairs(), _Pairs()
     for name, entries in LEXICONS.items():
         for entry in (" ".join(raw.split()) for raw in entries.split("|")):
             if not entry:
@@ -71,36 +65,29 @@ def _table() -> _Table:
                 prefixes[entry[:-1]].add(name)
             else:
                 exact[entry].add(name)
-    return _Table(
-        exact={word: frozenset(names) for word, names in exact.items()},
-        prefixes={word: frozenset(names) for word, names in prefixes.items()},
-        phrases=tuple(phrases),
-        wide=tuple(wide),
-    )
+    return exact, prefixes, phrases, wide
 
 
 @lru_cache(maxsize=65536)
 def lexicons_of(word: str) -> frozenset[str]:
     """Return the names of the lexicons that hold one Latin word (lower case)."""
-    table = _table()
-    found = set(table.exact.get(word, ()))
-    for end in range(2, len(word) + 1):
-        found |= table.prefixes.get(word[:end], frozenset())
-    return frozenset(found)
+    exact, prefixes, _, _ = _entries()
+    starts = (prefixes.get(word[:end], ()) for end in range(2, len(word) + 1))
+    return frozenset(exact.get(word, ())).union(*starts)
 
 
 @by_length(str.__len__, limit=4000, keep=8192)
 def profile(lowered: str) -> Mapping[str, int]:
     """Count the matches of every lexicon in a text already in lower case (cached)."""
-    table = _table()
+    _, _, phrases, wide = _entries()
     counts: Counter[str] = Counter()
     words = _WORD.findall(lowered.replace("’", "'"))
     for word in words:
         counts.update(lexicons_of(word))
     line = f" {' '.join(words)} "
-    counts.update(name for phrase, name in table.phrases if phrase in line)
+    counts.update(name for phrase, name in phrases if phrase in line)
     if not lowered.isascii() or "%" in lowered:
-        for entry, name in table.wide:
+        for entry, name in wide:
             if entry in lowered:
                 counts[name] += lowered.count(entry)
     return counts

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from fakes import Scripted, lm_of
 from loopback import Loopback, truth_of
 
 from jurist.engines import channel
@@ -43,6 +44,13 @@ def asker(
     return Asker(
         judge=judge, program=judge.basic(), lm=connect(model, context or CallContext.fresh()), **settings
     )
+
+
+def scripted(judge: Judge, engine: Any, **settings: Any) -> Asker:
+    """Return an asker of a scripted engine, or of one with these replies; ``program`` and ``context`` may be given."""
+    engine = Scripted(engine) if callable(engine) or isinstance(engine, list) else engine
+    lm = lm_of(engine, settings.pop("context", None) or CallContext.fresh())
+    return Asker(judge=judge, program=settings.pop("program", None) or judge.basic(), lm=lm, **settings)
 
 
 def spend(judge: Asker) -> Any:

@@ -14,7 +14,6 @@ import jurist
 from jurist import Budget, Judge, Model, Sampling
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
-from jurist.errors import BudgetExhausted
 from jurist.gold.goldset import Gold
 from jurist.optimizers.proposing import task
 from jurist.programs.asking import Asker, room_for
@@ -129,14 +128,6 @@ def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, ser
     assert server.count == 6 * 3 * calls == room_for(judge, 6, 3)
 
 
-@pytest.mark.parametrize(("judge", "rows"), [(STEPS, replies(6)), (PAIR, pairs(6))])
-def test_a_limit_is_never_passed_by_a_call(judge: Judge, rows: Any, serve: Serve) -> None:
-    server = serve(answers)
-    with pytest.raises(BudgetExhausted):
-        asker(judge, server, Budget(calls=7)).ask_all([judge.case(row) for row in rows])
-    assert server.count == 7
-
-
 @pytest.mark.parametrize(("judge", "rows"), [(STEPS, replies()), (PAIR, pairs())])
 @pytest.mark.parametrize("optimizer", ["fewshot", "opro", "bootstrap"])
 def test_compiling_within_a_limit(
@@ -178,15 +169,6 @@ def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Pa
     assert card["position_bias"] == {"basic": 1.0, "compiled": 1.0}
     tests = card["gold"]["test"]
     assert card["contradictions"]["basic"] == tests
-
-
-def test_exchanging_the_two_exchanges_the_verdict(serve: Serve) -> None:
-    server = serve(answers)
-    rows = pairs(8)
-    exchanged = [{**row, "first": row["second"], "second": row["first"]} for row in rows]
-    one, two = (asker(PAIR, server).ask_all([PAIR.case(row) for row in some]) for some in (rows, exchanged))
-    other = {"first": "second", "second": "first", "tie": "tie"}
-    assert [verdict.label for verdict in one] == [other[str(verdict.label)] for verdict in two]
 
 
 def test_a_proposer_is_not_told_of_steps_where_one_is_tuned() -> None:

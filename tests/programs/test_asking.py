@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import dspy
 import pytest
+from asking import scripted
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMRateLimitError
-from fakes import Scripted, context_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, reply, system_of
 
 from jurist.cases import Case
 from jurist.engines.channel import CallContext, Channel
@@ -28,7 +29,7 @@ YES, NO = reply("chat", factual=True), reply("chat", factual=False)
 
 
 def asker(inner: Any, judge: Judge = FECT, **settings: Any) -> Asker:
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, CallContext.fresh()), **settings)
+    return scripted(judge, inner, **settings)
 
 
 class Slow(Scripted):
@@ -72,11 +73,6 @@ def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
     assert (verdict.status, verdict.values, verdict.samples) == ("failed", (None,), (("factual",),))
     assert "LMRateLimitError" in verdict.error
     assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (9, 7, 1)
-
-
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
-def test_a_bad_reply_is_not_asked_again_through_another_format(adapter: str) -> None:
-    assert asker(Scripted(["prose"]), adapter=adapter).ask(CASE).status == "abstained"
 
 
 def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:

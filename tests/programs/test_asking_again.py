@@ -9,8 +9,9 @@ from typing import Any
 
 import dspy
 import pytest
+from asking import scripted
 from dspy.utils.exceptions import LMRateLimitError
-from fakes import Scripted, context_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback, field_of
@@ -35,8 +36,8 @@ def tags(*pairs: tuple[int, str], adapter: str = "chat") -> str:
     return reply(adapter, labels=[{"n": n, "label": label} for n, label in pairs])
 
 
-def asker(inner: Any, judge: Any = FECT, context: CallContext | None = None, **more: Any) -> Asker:
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context or CallContext.fresh()), **more)
+def asker(inner: Any, judge: Any = FECT, **more: Any) -> Asker:
+    return scripted(judge, inner, **more)
 
 
 # -- stopping early -------------------------------------------------------------------------------------
@@ -241,8 +242,7 @@ def test_a_program_of_two_steps_is_identical_if_both_are() -> None:
 
     for notes, identical in ((("a", "a"), True), (("a", "b"), False)):
         said = [part for note in notes for part in (reply("chat", note=note), YES)]
-        lm = lm_of(Scripted(said), CallContext.fresh())
-        verdict = Asker(judge=FECT, program=Two(), lm=lm, sampling=Sampling(samples=2)).ask(CLAIM)
+        verdict = asker(said, program=Two(), sampling=Sampling(samples=2)).ask(CLAIM)
         assert (verdict.identical, verdict.votes) == (identical, ({"factual": 2},))
 
 

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from fakes import Scripted, context_with, lm_of, reply
+from asking import scripted
+from fakes import Scripted, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from jurist.exports import export
 from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
 from jurist.programs.answers.spans import folded, lines_of
-from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
@@ -142,9 +142,8 @@ def test_rows_are_those_of_cognibench_with_two_labels() -> None:
 
 def ask(said: str, sentences: list[str]) -> tuple[Verdict, Scripted]:
     engine = Scripted([said])
-    asker = Asker(judge=DETECTOR, program=DETECTOR.basic(), lm=lm_of(engine, context_with()))
     case = DETECTOR.case({"reference": "R.", "question": "Q?", "sentences": sentences})
-    return asker.ask(case), engine
+    return scripted(DETECTOR, engine).ask(case), engine
 
 
 def test_a_forged_field_in_the_response_is_text() -> None:

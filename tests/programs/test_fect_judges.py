@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import scripted
 from dspy.lm15 import Request
-from fakes import Scripted, context_with, lm_of, reply, system_of
+from fakes import Scripted, lm_of, reply, system_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import claims
@@ -20,7 +21,6 @@ from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
-from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
@@ -44,14 +44,7 @@ def unit(verified: bool, text: str = "plan", kind: str = "concrete") -> dict[str
 
 
 def ask(judge: Judge, texts: Any, *, adapter: str = "chat", case: Case = CASE, samples: int = 1) -> Verdict:
-    asker = Asker(
-        judge=judge,
-        program=judge.basic(),
-        lm=lm_of(Scripted(texts), context_with()),
-        adapter=adapter,
-        sampling=Sampling(samples=samples),
-    )
-    return asker.ask(case)
+    return scripted(judge, texts, adapter=adapter, sampling=Sampling(samples=samples)).ask(case)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -118,13 +111,7 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
     verdict = ask(judge, [good, bad, good], samples=3)
     assert (verdict.label, verdict.inconsistent, verdict.votes) == ("factual", 1, ({"factual": 2},))
     assert verdict.samples == (("factual",), (None,), ("factual",))
-    asker = Asker(
-        judge=judge,
-        program=judge.basic(),
-        lm=lm_of(Scripted([]), context_with()),
-        sampling=Sampling(samples=3, threshold=1),
-    )
-    again = asker.revote(CASE, verdict)
+    again = scripted(judge, [], sampling=Sampling(samples=3, threshold=1)).revote(CASE, verdict)
     assert (again.status, again.inconsistent, again.reasoning) == ("abstained", 1, verdict.reasoning)
     assert "1 of 3 answers contradict themselves" in again.error
 
@@ -132,9 +119,7 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
 def test_a_run_counts_contradictions_and_shows_the_units() -> None:
     judge = find("fect-3d-reasoning")
     texts = [reply("chat", units=[unit(one)], factual=two) for one, two in ((True, True), (False, True))]
-    asker = Asker(
-        judge=judge, program=judge.basic(), lm=lm_of(Scripted(texts), context_with()), concurrency=1
-    )
+    asker = scripted(judge, texts, concurrency=1)
     cases = [Case(inputs={**CASE.inputs, "claim": f"claim {n}"}) for n in range(2)]
     counts, verdicts = Counts(judge), asker.ask_all(cases)
     for verdict in verdicts:

@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from fakes import Scripted, context_with, lm_of, reply, user_of
+from asking import scripted
+from fakes import Scripted, context_with, reply, user_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,8 +85,9 @@ def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, 
             else {"labels": [{"n": n, "label": "invented"} for n in (1, 2, 3)]}
         )
         inner = Scripted([reply(adapter, **answer)] * 2)
-        asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context_with()), adapter=adapter)
-        found, _ = asker.ask_all([Case(inputs=inputs), Case(inputs=harmless)])
+        found, _ = scripted(judge, inner, adapter=adapter).ask_all(
+            [Case(inputs=inputs), Case(inputs=harmless)]
+        )
         hostile_request, harmless_request = sorted(inner.requests, key=lambda r: -len(user_of(r)))
         fields = (*judge.signature.input_fields, *judge.signature.output_fields)
         assert structure(adapter, user_of(hostile_request), fields) == structure(
@@ -226,8 +228,7 @@ def test_tags_are_altered_only_where_the_prompt_writes_fields_as_tags(adapter: s
     inputs = {"conversation": text, "claim": "c"}
     assert judge.prompt_values(inputs) == inputs
     inner = Scripted([reply(adapter, factual=False)])
-    asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context_with()), adapter=adapter)
-    asker.ask_all([Case(inputs=inputs)])
+    scripted(judge, inner, adapter=adapter).ask(Case(inputs=inputs))
     assert shown in user_of(inner.requests[0])
 
 
@@ -240,8 +241,8 @@ def test_demonstrations_forge_no_field_in_any_format(adapter: str) -> None:
         case = Case(inputs={"conversation": text, "claim": text}, gold=("factual",))
         program.predictors()[0].demos = [judge.demo(case)]
         inner = Scripted([reply(adapter, factual=False)])
-        asker = Asker(judge=judge, program=program, lm=lm_of(inner, context_with()), adapter=adapter)
-        asker.ask_all([Case(inputs={"conversation": "c", "claim": "c"})])
+        asker = scripted(judge, inner, program=program, adapter=adapter)
+        asker.ask(Case(inputs={"conversation": "c", "claim": "c"}))
         whole = "\n".join(part.text for m in inner.requests[0].messages for part in m.parts)
         return structure(adapter, whole, tuple(judge.signature.fields))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import scripted
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from jurist.exports import export
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
@@ -50,8 +50,7 @@ def asked(answers: Mapping[str, Any], adapter: str = "chat") -> tuple[Verdict, l
         said = answers[step]
         return said if isinstance(said, str) else reply(adapter, reason=f"why {step}", **{step: said})
 
-    lm = lm_of(Scripted(answer), context_with())
-    return Asker(judge=TIER, program=TIER.basic(), lm=lm, adapter=adapter).ask(CASE), steps
+    return scripted(TIER, answer, adapter=adapter).ask(CASE), steps
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -188,10 +187,7 @@ def staged(first: Any, second: Any = None, adapter: str = "chat") -> tuple[Verdi
             return reply(adapter, labels=tags(second))
         return reply(adapter, labels=tags(first))
 
-    asker = Asker(
-        judge=STAGED, program=STAGED.basic(), lm=lm_of(Scripted(answer), context_with()), adapter=adapter
-    )
-    return asker.ask(RESPONSE), shown
+    return scripted(STAGED, answer, adapter=adapter).ask(RESPONSE), shown
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -240,9 +236,7 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
         name = "tag" if "cognitive" in system_of(request) else "tier"
         return reply("chat", labels=demos[name]["labels"])
 
-    lm = lm_of(Scripted(answer), context_with())
-    program = STAGED.basic()
-    assert Asker(judge=STAGED, program=program, lm=lm).ask(case).values == tuple(gold)
+    assert scripted(STAGED, answer).ask(case).values == tuple(gold)
 
 
 def test_messages_refuse_several_prompts_and_markdown_shows_them_in_order() -> None:

@@ -43,19 +43,6 @@ def test_every_ballot_up_to_five_samples(samples: int) -> None:
 ballots = st.lists(st.sampled_from((*ORDER, None)), min_size=1, max_size=11).map(tuple)
 
 
-@given(ballots, st.data())
-def test_the_order_of_samples_does_not_matter(answers: tuple[str | None, ...], data: st.DataObject) -> None:
-    threshold = data.draw(st.integers(1, len(answers)))
-    shuffled = tuple(data.draw(st.permutations(answers)))
-    assert verdict(answers, threshold) == verdict(shuffled, threshold)
-
-
-@given(ballots)
-def test_a_higher_threshold_is_never_more_positive(answers: tuple[str | None, ...]) -> None:
-    positive = [verdict(answers, t) in POSITIVE for t in range(1, len(answers) + 1)]
-    assert positive == sorted(positive, reverse=True)
-
-
 @pytest.mark.parametrize(("samples", "needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)])
 def test_majority_is_more_than_half(samples: int, needed: int) -> None:
     assert majority(samples) == needed == Sampling(samples=samples).needed
