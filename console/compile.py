@@ -30,8 +30,8 @@ from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..optimizers.base import Sink
 from ..optimizers.board import Board, Candidate
+from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
-from ..programs.strictness import with_strictness
 from ..report.differing import Succession, against_before, change_words
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.table import table

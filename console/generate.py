@@ -40,12 +40,11 @@ from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..papers.faithqa.benchmark import plan_rows, statistics
 from ..papers.haluagent.making import distinct, make_benchmark
 from ..programs.catalogue import GENERATORS
-from ..programs.cognibench import COGNIBENCH
+from ..programs.cognibench import BELOW, COGNIBENCH, STRICTNESS
 from ..programs.dialogue import range_of
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.writing import HALUAGENT
-from ..programs.strictness import BELOW, DEFAULT
 from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import records, table
 from .inputs import gold_of, labelling, store_of, verified, verifier_model
@@ -207,7 +206,7 @@ def dynamics(options: DynamicsOptions) -> Result:
     """Return the dynamics of labelled gold."""
     gold = gold_of(options.gold, COGNIBENCH, options)
     labelled = labelled_gold(gold)
-    positive = BELOW[options.strictness or DEFAULT]
+    positive = BELOW[options.strictness or STRICTNESS]
     described = describe_labelled(labelled, positive=positive)
     found = dynamics_of(labelled, parts=options.parts, positive=positive)
     if options.csv:

@@ -12,8 +12,7 @@ from ..keeping.paying import paying
 from ..papers.cognibench.detection import Kind, Line, Statistic, Weighting
 from ..papers.cognibench.detection import Table as Detection
 from ..papers.cognibench.detectors import Detectors
-from ..programs.cognibench import COGNIBENCH
-from ..programs.strictness import DEFAULT
+from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..report.scores import OFFLINE, spend_line
 from ..report.table import Table, records, table
 from ..report.views import decision_row
@@ -38,7 +37,7 @@ def three(options: DetectorOptions) -> Result:
             for contender in _contenders(options, reference, store)
         ),
         gold=gold_of(options.gold, COGNIBENCH, options),
-        strictness=options.strictness or DEFAULT,
+        strictness=options.strictness or STRICTNESS,
         budget=Budget.of(options),
         seed=options.seed,
     )
@@ -72,7 +71,7 @@ def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[
     """Return a detector with each model; strictness goes to those that have tiers."""
     one = judge_of(reference, options, store, options.names[0], strictness=None)
     if one.judge.answer.levels:
-        strictness = options.strictness or DEFAULT
+        strictness = options.strictness or STRICTNESS
         one = judge_of(reference, options, store, options.names[0], strictness=strictness)
     return [one.with_model(model) for model in models_of(options, one)]
 

@@ -27,9 +27,9 @@ from ..keeping.naming import judge_of
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting, candidate_names
 from ..optimizers.fewshot import NEAREST, remembering, with_cases
+from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..programs.strictness import with_strictness
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of
 from .given import Surface

@@ -18,11 +18,11 @@ from ..engines.models import OFFLINE, Model, connect, same_model
 from ..errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of, find
+from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
 from ..programs.state import PromptState
-from ..programs.strictness import with_strictness
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import Card

@@ -2,25 +2,40 @@
 
 One label per sentence says everything: whether it is hallucinated (section 2.2:
 invented, misleading or speculative), its type, and, for cognitive statements,
-its tier.
+its tier. How strict an application needs its answers to be says what counts as
+hallucinated: ``rational`` suits entertainment, ``grounded`` assistants,
+``irrefutable`` decisions about people's health, money or rights. What falls below
+the chosen test is a hallucination; an invented fact is one under all three.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self, get_args
 
 import pydantic
 
 from ..cases import Case, Label, Values, text_hash
+from ..errors import UsageError
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
+from .answers.infer import closed
 from .answers.sentences import PerSentence
 from .answers.spans import Listed
 from .answers.tags import Tagged
 from .judge import Judge
-from .strictness import BELOW, DEFAULT
 
-HALLUCINATED = BELOW[DEFAULT]
+Strictness = Literal["rational", "grounded", "irrefutable"]
+LEVELS: tuple[str, ...] = get_args(Strictness)
+STRICTNESS: Final = "grounded"
+"""The default: the paper's own choice for its detection results."""
+
+BELOW: Final[Mapping[str, frozenset[Label]]] = {
+    "rational": frozenset({"invented", "misleading"}),
+    "grounded": frozenset({"invented", "misleading", "speculative"}),
+    "irrefutable": frozenset({"invented", "misleading", "speculative", "reliable"}),
+}
+"""Strictness -> the sentence labels that are hallucinations under it."""
+HALLUCINATED = BELOW[STRICTNESS]
 _TYPES: dict[Label, str] = {"irrelevant": "irrelevant", "faithful": "factual", "invented": "factual"}
 
 
@@ -203,3 +218,22 @@ DETECTOR = Judge(
     to_case=detector_case,
     bundled="cognibench-mini",
 )
+
+
+def with_strictness(judge: Judge, strictness: str) -> Judge:
+    """Return the judge with everything below ``strictness`` as its positive labels.
+
+    Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
+    """
+    levels = judge.answer.levels
+    if not levels:
+        raise UsageError(
+            f"judge {judge.name} has no tiers, so it cannot be more or less strict",
+            hint="leave out --strictness, or use cognibench, cognibench-staged or tier",
+        )
+    if strictness not in levels:
+        raise UsageError(
+            f"{strictness!r} is no strictness of judge {judge.name}", hint=f"use one of {', '.join(levels)}"
+        )
+    answer = closed(judge.answer)
+    return replace(judge, answer=replace(answer, positive=answer.tiers[strictness]))

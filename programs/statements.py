@@ -34,11 +34,10 @@ from ..signatures.cognibench import (
 from ..text.escaping import one_line
 from ..text.sentences import locate
 from .answers.labels import OneLabel
-from .cognibench import CogniBenchRow, dialogue_of, statement_type
+from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
 from .state import Demo
 from .stepwise import Steps, Stepwise
-from .strictness import BELOW, DEFAULT
 
 
 class SentenceRow(pydantic.BaseModel):
@@ -209,7 +208,7 @@ TIER = Judge(
         field="tier",
         unit="sentence",
         values={tier: tier for tier in TIERS},
-        positive=_BELOW[DEFAULT],
+        positive=_BELOW[STRICTNESS],
         tiers=_BELOW,
         details=_details,
     ),

@@ -22,9 +22,9 @@ from ...jobs.looking import seen_by
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
 from ...programs.asking import Asker
+from ...programs.cognibench import BELOW, STRICTNESS
 from ...programs.judge import Judge
 from ...programs.statements import BySentence
-from ...programs.strictness import BELOW, DEFAULT
 from ...programs.verdicts import Verdict
 from ...signatures.cognibench import LABELS
 from .detection import Scoring, Table
@@ -125,7 +125,7 @@ class Detectors(Experiment):
 
     kind: ClassVar[str] = "table cognibench-3"
     fewest: ClassVar[int] = 1
-    strictness: str = DEFAULT  # below it a cognitive sentence is hallucinated (the paper's: grounded)
+    strictness: str = STRICTNESS  # below it a cognitive sentence is hallucinated (the paper's: grounded)
     seed: int = 0  # of the permutation test
 
     def _check_alike(self) -> None:
@@ -194,8 +194,8 @@ class Detectors(Experiment):
         self.look.done(self.kind)
         notes = [*(one.note for one in self.contenders), self.look.words, self.left_out_words]
         fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
-        if fixed and self.strictness != DEFAULT:
-            strict = f"cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
+        if fixed and self.strictness != STRICTNESS:
+            strict = f"cannot be set to the strictness {self.strictness}: as for {STRICTNESS}"
             notes.append(f"{', '.join(fixed)} {strict}")
         return scoring.table(
             "cognibench-3",

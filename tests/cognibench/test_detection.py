@@ -22,8 +22,7 @@ from jurist.papers.cognibench.detection import (
     kind_metric,
     taken,
 )
-from jurist.programs.cognibench import statement_type
-from jurist.programs.strictness import BELOW
+from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench import LABELS
 
 KIND_OF = {label: statement_type(label) for label in LABELS}

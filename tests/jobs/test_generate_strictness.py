@@ -13,8 +13,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 from talks import GOOD, SECOND, docs, turn
 
 from jurist.keeping.artifacts import Store
-from jurist.programs.cognibench import COGNIBENCH
-from jurist.programs.strictness import BELOW, with_strictness
+from jurist.programs.cognibench import BELOW, COGNIBENCH, with_strictness
 
 DATASET = shlex.split("generate cognibench-l --input docs.jsonl --samples 1 --words 10-60 --turns 2")
 ASSESS = shlex.split("assess openai/x --benchmark dialogues --limit 6 --samples 1 --yes --json")

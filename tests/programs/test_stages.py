@@ -19,11 +19,11 @@ from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.cognibench import LEVELS, with_strictness
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
 from jurist.programs.state import PromptState
 from jurist.programs.statements import STEPS, TIER, decisions
-from jurist.programs.strictness import LEVELS, with_strictness
 from jurist.programs.together import asking_of
 from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import LABELS, TIERS
