@@ -30,7 +30,7 @@ from .metrics import SIDES, Metric, Ratio, Ratios, case_means, mean_parts, pair_
 from .rows import majority
 from .scale import Lack, Scale
 from .scores import error_metrics
-from .units import Bools, Floats, Ints, Units
+from .units import Bools, Floats, Ints
 from .votes import Sampling, decide, sides_of
 
 
@@ -81,7 +81,10 @@ class ClosedLabels(Scale):
         numbers = {label: _number(label) for label in self.labels}
         if all(map(math.isfinite, numbers.values())):
             ends = min(numbers.values()), max(numbers.values())
-            found.append(error_metrics(*ends, numbers.__getitem__, _farthest(numbers))["neg_mse"])
+            values = np.array(list(numbers.values()))
+            farthest = np.abs(values[:, None] - values[None, :]).argmax(axis=1)  # from gold
+            fill = lambda units: units.filled(farthest[units.gold])  # noqa: E731
+            found.append(error_metrics(*ends, numbers.__getitem__, fill)["neg_mse"])
         return MappingProxyType({metric.name: metric for metric in found})
 
     @cached_property
@@ -288,13 +291,6 @@ def _number(label: str) -> float:
         return float(label)
     except ValueError:
         return math.nan
-
-
-def _farthest(numbers: Mapping[Label, float]) -> Callable[[Units], Units]:
-    """Fill missing answers with the label farthest from gold."""
-    values = np.array(list(numbers.values()))
-    farthest = np.abs(values[:, None] - values[None, :]).argmax(axis=1)
-    return lambda units: units.filled(farthest[units.gold])
 
 
 def _of_positive(side: Ratio) -> Ratio:

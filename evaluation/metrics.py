@@ -178,11 +178,6 @@ def fill_wrong(units: Units) -> Units:
     return units.filled(units.wrong)
 
 
-def fill_right(units: Units) -> Units:
-    """Every missing answer counts as right."""
-    return units.filled(units.gold)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """A metric of any kind of answer."""
@@ -193,7 +188,7 @@ class Metric:
     high: float = 1.0
     higher_is_better: bool | None = True
     worst: Callable[[Units], Units] = fill_wrong
-    best: Callable[[Units], Units] = fill_right
+    best: Callable[[Units], Units] = lambda units: units.filled(units.gold)
     exact: bool = True
     draws: int = DRAWS
     divisible: bool = True

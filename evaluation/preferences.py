@@ -5,7 +5,7 @@ without any.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Final
@@ -49,8 +49,13 @@ class Preferences(ClosedLabels):
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether no replies of ``left`` more samples, unusable ones included, change the outcome."""
         now = self.combine(votes, sampling)
+        further = (
+            counts for counts in product(range(left + 1), repeat=len(self.labels)) if sum(counts) <= left
+        )
         return all(
-            self.combine(Counter(votes) + more, sampling) == now for more in _further(self.labels, left)
+            self.combine(Counter(votes) + Counter(dict(zip(self.labels, counts, strict=True))), sampling)
+            == now
+            for counts in further
         )
 
     @property
@@ -109,10 +114,3 @@ class Preferences(ClosedLabels):
         places = sums.get("places", 0)
         bias = sums.get("first_place", 0) / places if places else None
         return {"position_bias": bias, "contradictions": int(sums.get("contradictions", 0))}
-
-
-def _further(labels: Sequence[Value], left: int) -> Iterator[Counter[Value]]:
-    """Yield all that up to ``left`` more samples can add."""
-    for counts in product(range(left + 1), repeat=len(labels)):
-        if sum(counts) <= left:
-            yield Counter(dict(zip(labels, counts, strict=True)))

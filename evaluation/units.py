@@ -5,10 +5,11 @@ G of groups that hold a unit, V of distinct values. Rows are sorted by group and
 depends on the order in which they were judged.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +25,25 @@ Bools = NDArray[np.bool_]
 MISSING = -1
 
 
-class Kind(Protocol):
-    """What encoding needs to know of a kind of answer: a part of :class:`~jurist.evaluation.scale.Scale`."""
+class Kind(ABC):
+    """What encoding needs to know of a kind of answer: the base of :class:`~jurist.evaluation.scale.Scale`."""
 
     @property
-    def domain(self) -> tuple[Value, ...]:
-        """All values in their order where they are few and known; else empty."""
+    def domain(self) -> tuple[Any, ...]:
+        """All values in their order, where the set is closed; else empty."""
+        return ()
 
+    def right(self, gold: Any, value: Any) -> bool | None:
+        """Whether a value is right; ``None`` where it is near or far."""
+        return None
+
+    @abstractmethod
     def check(self, value: Any) -> str:
         """What is wrong with a value, as ``label 'x' is not one of [...]``; empty if nothing is."""
 
-    def wrong(self, gold: Any) -> Hashable:
+    @abstractmethod
+    def wrong(self, gold: Any) -> Any:
         """What a missing answer counts as: as far from gold as an answer can be."""
-
-    def right(self, gold: Any, value: Any) -> bool | None:
-        """Whether an answer is right; ``None`` where answers are near or far, not right or wrong."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -52,7 +52,14 @@ class Sampling(SamplingOptions):
                 raise UsageError(
                     f"{given!r} is no number of samples or votes", hint="give one without quotes"
                 )
-        check_threshold(self.samples, self.needed)
+        if self.samples < 1:
+            raise UsageError(f"{self.samples} samples give no verdict", hint="ask for 1 or more")
+        needed = self.needed
+        if not (0 < needed < 1 or (1 <= needed <= self.samples and needed == int(needed))):
+            raise UsageError(
+                f"a threshold of {needed:g} votes does not fit {self.samples} samples",
+                hint=f"use 1 to {self.samples}, or a probability between 0 and 1",
+            )
         if self.threshold is not None and not self.by_probability:
             object.__setattr__(self, "threshold", int(self.threshold))
 
@@ -85,17 +92,6 @@ class Sampling(SamplingOptions):
 def majority(samples: int) -> int:
     """Return the smallest number of votes that is more than half of ``samples``."""
     return samples // 2 + 1
-
-
-def check_threshold(samples: int, threshold: float) -> None:
-    """Refuse a threshold that no vote, or every vote, would meet."""
-    if samples < 1:
-        raise UsageError(f"{samples} samples give no verdict", hint="ask for 1 or more")
-    if not (0 < threshold < 1 or (1 <= threshold <= samples and threshold == int(threshold))):
-        raise UsageError(
-            f"a threshold of {threshold:g} votes does not fit {samples} samples",
-            hint=f"use 1 to {samples}, or a probability between 0 and 1",
-        )
 
 
 def tally(samples: Sequence[Values], unit: int) -> dict[Any, int]:

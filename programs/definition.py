@@ -80,7 +80,7 @@ def defined(data: Mapping[str, Any]) -> Judge:
     try:
         fields = [{**_FIELD, **one} for one in data["fields"]]
         signature = make_signature(
-            {one["name"]: (_annotation(one), _info(one)) for one in fields},
+            {one["name"]: _made_field(one) for one in fields},
             data["instructions"],
             data["signature"],
         )
@@ -144,15 +144,12 @@ def _field(name: str, part: str, info: Any) -> dict[str, Any]:
     return {key: value for key, value in field.items() if key not in _FIELD or value != _FIELD[key]}
 
 
-def _info(field: Mapping[str, Any]) -> Any:
-    make = {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
-    return make(desc=field["desc"], **(field["bounds"] if field["said"] else {}))
-
-
-def _annotation(field: Mapping[str, Any]) -> Any:
-    """Return the type of a field, with its bounds where the prompt does not say them."""
-    kind = _type(field["type"])
-    return kind if field["said"] else Annotated[kind, pydantic.Field(**field["bounds"])]
+def _made_field(field: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return type and description of a field; its bounds stand in the one that the prompt says."""
+    kind, make = _type(field["type"]), {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
+    if field["said"]:
+        return kind, make(desc=field["desc"], **field["bounds"])
+    return Annotated[kind, pydantic.Field(**field["bounds"])], make(desc=field["desc"])
 
 
 def _written(kind: Any) -> Any:

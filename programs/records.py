@@ -19,7 +19,12 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
     if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
-    for number, row in enumerate(_of_table(rows) if is_table(rows) else rows, 1):
+    if is_table(rows):
+        convert = next((getattr(rows, name) for name in _CONVERTERS if hasattr(rows, name)), None)
+        # pandas writes what is missing as NaN, which JSON does not have
+        plain = rows if convert else rows.astype(object).where(rows.notna(), None)
+        rows = convert() if convert else plain.to_dict("records")
+    for number, row in enumerate(rows, 1):
         found = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
         if not isinstance(found, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
@@ -30,11 +35,3 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
 def is_table(rows: Any) -> bool:
     """Say whether rows are a table, of columns with one type each."""
     return any(hasattr(rows, name) for name in ("to_dict", *_CONVERTERS))
-
-
-def _of_table(table: Any) -> list[Any]:
-    convert = next((getattr(table, name) for name in _CONVERTERS if hasattr(table, name)), None)
-    if convert is not None:
-        return list(convert())
-    # pandas writes what is missing as NaN, which JSON does not have
-    return list(table.astype(object).where(table.notna(), None).to_dict("records"))

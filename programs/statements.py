@@ -184,11 +184,6 @@ class TierSteps(Stepwise):
         return dspy.Prediction(tier=TIERS[-1], reasoning="\n".join(made))
 
 
-def _details(tier: Label, hallucinated: frozenset[Label]) -> dict[str, bool | None]:
-    made = decisions(tier)
-    return {step: made.get(step) for step in STEPS}
-
-
 def _demonstrations(case: Case) -> dict[str, Demo]:
     """Return the decisions that gold implies; gold has no reasons, and steps that it does not come to are absent."""
     label = case.gold[0] if case.gold else None
@@ -210,7 +205,7 @@ TIER = Judge(
         values={tier: tier for tier in TIERS},
         positive=_BELOW[STRICTNESS],
         tiers=_BELOW,
-        details=_details,
+        details=lambda tier, hallucinated: {**dict.fromkeys(STEPS), **decisions(tier)},
     ),
     metric="f1",
     demonstrations=_demonstrations,

@@ -247,19 +247,17 @@ def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int
     for start, end in pieces:
         if current is None:
             current = start, end
-        elif _belongs(text, current, (start, end)):
+        elif (
+            not _WORD.search(text, start, end)
+            or not _WORD.search(text, *current)
+            or _ONLY_MARKER.fullmatch(text, *current)
+        ):  # the second piece is no sentence of its own, or the first is none yet
             current = current[0], end
         else:
             yield current
             current = start, end
     if current is not None:
         yield current
-
-
-def _belongs(text: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
-    """Whether the second piece is no sentence of its own, or the first is none yet."""
-    bare = not _WORD.search(text, *second) or not _WORD.search(text, *first)
-    return bare or _ONLY_MARKER.fullmatch(text, *first) is not None
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -288,13 +288,12 @@ class Preference(OneLabel):
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
-        return {**super().constants(known), "always the longer one": lambda inputs: (self._longer(inputs),)}
+        def longer(inputs: Inputs) -> Values:
+            first, second = (len(str(inputs[name])) for name in self.unit_fields)
+            equal = TIE if TIE in self.values else FIRST
+            return (equal if first == second else FIRST if first > second else SECOND,)
 
-    def _longer(self, inputs: Inputs) -> Value:
-        first, second = (len(str(inputs[name])) for name in self.unit_fields)
-        if first == second:
-            return TIE if TIE in self.values else FIRST
-        return FIRST if first > second else SECOND
+        return {**super().constants(known), "always the longer one": longer}
 
     def parser_rule(self) -> dict[str, Any]:
         return {

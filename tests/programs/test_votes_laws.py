@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling, check_threshold, majority, tally
+from jurist.evaluation.votes import Sampling, majority, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -51,8 +51,6 @@ def test_majority_is_more_than_half(samples: int, needed: int) -> None:
 
 @pytest.mark.parametrize(("samples", "threshold"), [(0, 1), (-1, 1), (3, 0), (3, 4), (1, 2)])
 def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None:
-    with pytest.raises(UsageError):
-        check_threshold(samples, threshold)
     with pytest.raises(UsageError):
         Sampling(samples=samples, threshold=threshold)
 
