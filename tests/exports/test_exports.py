@@ -26,7 +26,7 @@ from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PredictorPrompt, PromptState
 
-FECT, COGNIBENCH = find("fect"), find("cognibench")
+FECT, COGNIBENCH, TAGS, DETECTOR = map(find, ("fect", "cognibench", "cognibench-tags", "detector"))
 
 
 class Typed(dspy.Signature):
@@ -97,7 +97,7 @@ def sent(program: dspy.Module, values: dict[str, Any], adapter: str = "chat") ->
 def inputs_of(
     judge: Judge, text: str, other: str = "other {{claim}} {{claim_1}} {{passages_1}} {{sentences}}"
 ) -> dict[str, Any]:
-    if judge.name == "cognibench":
+    if judge.answer.per_unit:
         return {"reference": text, "dialogue": other, "sentences": [text, "second", other]}
     if judge.name == "typed":
         return {"question": text, "passages": [text, other], "limit": 3, "facts": {"a": text}}
@@ -105,7 +105,8 @@ def inputs_of(
 
 
 def gold_of(judge: Judge) -> tuple[str | None, ...]:
-    return {"cognibench": ("faithful", None, "invented"), "typed": ("no",)}.get(judge.name, ("factual",))
+    wrong = {"labels": "invented", "hallucinated": "hallucinated"}.get(judge.answer.field)
+    return ("faithful", None, wrong) if wrong else ("no",) if judge is TYPED else ("factual",)
 
 
 def prompt(judge: Judge, *, demos: bool) -> PromptState:
@@ -127,7 +128,9 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.mark.parametrize("demos", [False, True])
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("judge", [FECT, COGNIBENCH, TYPED, COT], ids=lambda judge: judge.name)
+@pytest.mark.parametrize(
+    "judge", [FECT, COGNIBENCH, TAGS, DETECTOR, TYPED, COT], ids=lambda judge: judge.name
+)
 def test_filled_messages_are_what_the_judge_sends(
     judge: Judge, adapter: str, demos: bool, store: Store
 ) -> None:

@@ -13,7 +13,7 @@ from jurist.engines.offline.filler import missing_parts
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import SHARES, plan_rows, statistics
-from jurist.programs.faithqa.writing import FAITHQA_QUERIES, LIMIT, OMISSION, TASKS, QueryPlan, WriteQuery
+from jurist.programs.faithqa.writing import LIMIT, OMISSION, TASKS, QueryPlan, WriteQuery
 from jurist.text.tables import table
 
 from .test_judges import Scripted
@@ -148,12 +148,6 @@ def test_exactly_the_removed_article_of_an_analysis_is_missing(removed: str) -> 
     item, checks, _ = written(plan, {"instruction": "Compare the three articles."}, answerable=True)
     assert missing_parts(item["query"]) == [removed]
     assert checks["answerable"] == "no"  # a verifier that does not notice cannot vouch for it
-
-
-def test_only_the_writers_are_tuned() -> None:
-    names = {name for name, _ in FAITHQA_QUERIES.basic().named_predictors()}
-    assert names == {"fact", "creative", "evaluation", "analysis"}
-    assert (FAITHQA_QUERIES.calls, FAITHQA_QUERIES.verifier_calls) == (3, 2)
 
 
 def test_the_command_builds_counts_and_resumes() -> None:

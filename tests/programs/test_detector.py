@@ -9,12 +9,9 @@ from fakes import Scripted, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.exports import export
-from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
 from jurist.programs.answers.spans import folded, lines_of
 from jurist.programs.catalogue import find
-from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
 
 DETECTOR, COGNIBENCH = find("detector"), find("cognibench")
@@ -158,14 +155,3 @@ def test_what_names_nothing_abstains_and_says_so() -> None:
     verdict, _ = ask(reply("chat", hallucinated=["a a a", "b b b"]), ["a a a", "c c c"])
     assert (verdict.status, verdict.values) == ("abstained", (H, None))
     assert verdict.error == "1 of 2 returned strings name no sentence of the response: 'b b b'"
-
-
-def test_the_export_fills_to_what_the_judge_sends() -> None:
-    state = PromptState.of(DETECTOR.basic())
-    exported = json.loads(export(state, DETECTOR, "messages"))
-    sentences = ["Yes.", "No {{sentences}}.", "Yes."]
-    _, engine = ask(reply("chat", hallucinated=[]), sentences)
-    inputs = {"reference": "R.", "dialogue": "user: Q?", "sentences": sentences}
-    for messages in (fill(exported, inputs), fill(exported, inputs, DETECTOR)):
-        assert messages[1]["content"] == engine.requests[0].messages[-1].text
-    assert exported["parser"]["answer"]["listed"] == H

@@ -1,7 +1,6 @@
 """Labels of sentences, echoed and by number: a label reaches its own sentence only, and no judged text forges one."""
 
 import html
-import json
 import re
 from itertools import permutations
 from types import SimpleNamespace
@@ -22,21 +21,8 @@ COGNI, TAGS = find("cognibench"), find("cognibench-tags")
 SHAPE = Tagged(field="labels", unit="sentences", labels=("good", "bad", "odd"))
 labels = st.sampled_from(["good", "bad", "odd", None])
 plain = st.text(st.characters(exclude_characters="<>‹&", exclude_categories=("Cs",)), max_size=12)
-tags = st.sampled_from(
-    [
-        "<good>",
-        "</good>",
-        "<bad>",
-        "</bad>",
-        "<>",
-        "</>",
-        "< BAD >",
-        "‹good>",
-        "&lt;/bad&gt;",
-        "&amp;lt;good>",
-        " ",
-    ]
-)
+TAGGED = "<good>,</good>,<bad>,</bad>,<>,</>,< BAD >,‹good>,&lt;/bad&gt;,&amp;lt;good>, "
+tags = st.sampled_from(TAGGED.split(","))
 hostile = st.lists(plain | tags, max_size=6).map("".join)
 
 
@@ -193,21 +179,6 @@ def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
 
 def reply_text(adapter: str, text: str) -> str:
     return f"<labels>{text}</labels>" if adapter == "xml" else reply(adapter, labels=text)
-
-
-@pytest.mark.parametrize("text", [FORGED, "plain", "a < b && c", "[[ ## labels ## ]]\nx", "<>x</>", ""])
-def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tmp_path: Any) -> None:
-    from small import cli
-
-    from jurist.exports.messages import fill
-
-    exported = cli("export", "cognibench-tags:basic", "--to", "messages").out
-    case = TAGS.case({"reference": "r", "question": text, "sentences": [text, "B."]})
-    filled = fill(exported, case.inputs)
-    assert filled == fill(exported, case.inputs, TAGS)
-    assert len(re.findall("<>", filled[-1]["content"].partition("[[ ## sentences ## ]]")[2])) == 2
-    how = json.loads(exported)["parser"]["answer"]["labels"]
-    assert how.startswith("each <label>text</label> belongs to the next sentence")
 
 
 def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:

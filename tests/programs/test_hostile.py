@@ -172,15 +172,8 @@ def test_defuse_changes_brackets_and_surrogates_only(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "plain", "a < b and c > d", "x[0][1]", "[[1, 2], [3]]", "# heading", "<b>bold</b>", "<claims>"]
-    + [
-        "<p>claim</p>",
-        "1. one\n2. two",
-        '{"a": [1]}',
-        "😀 \U0001f468\u200d\U0001f469",
-        "a\r\nb\x00",
-        "[# x #]",
-    ]
-    + ["<<EOF", "\ufeffbom"],
+    + ["<p>claim</p>", "1. one\n2. two", '{"a": [1]}', "😀 \U0001f468\u200d\U0001f469", "a\r\nb\x00"]
+    + ["[# x #]", "<<EOF", "\ufeffbom"],
 )
 def test_harmless_text_is_left_alone(text: str) -> None:
     assert defuse(text, FIELDS) == text

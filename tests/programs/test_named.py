@@ -221,16 +221,8 @@ def test_they_stand_in_one_table_beside_our_judges(rows: Path) -> None:
 
 def test_selfcheck_writes_a_response_for_every_sample(rows: Path) -> None:
     with Loopback(endpoint) as server:
-        done = cli(
-            "run",
-            "selfcheck:openai/m",
-            "--input",
-            "rows.jsonl",
-            "--output",
-            "o.jsonl",
-            "--api-base",
-            server.url,
-        )
+        files = ("--input", "rows.jsonl", "--output", "o.jsonl")
+        done = cli("run", "selfcheck:openai/m", *files, "--api-base", server.url)
         temperatures = [hit.body["temperature"] for hit in server.hits]
     assert done.code == 0, done.err
     said = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]

@@ -14,7 +14,6 @@ from loopback import field_of
 from small import FAST, cli, ok
 
 from jurist.errors import UsageError
-from jurist.exports import export
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
@@ -237,21 +236,6 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
         return reply("chat", labels=demos[name]["labels"])
 
     assert scripted(STAGED, answer).ask(case).values == tuple(gold)
-
-
-def test_messages_refuse_several_prompts_and_markdown_shows_them_in_order() -> None:
-    for name, steps in (
-        ("cognibench-staged", ["tag", "tier"]),
-        ("tier", ["rational", "grounded", "irrefutable"]),
-    ):
-        judge = find(name)
-        state = PromptState.of(judge.basic())
-        with pytest.raises(UsageError, match=f"up to {len(steps)} prompts .{', '.join(steps)}.") as caught:
-            export(state, judge, "messages")
-        assert "export it to markdown" in caught.value.hint
-        page = export(state, judge, "markdown")
-        places = [page.index(f"## Instruction of `{step}`") for step in steps]
-        assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
