@@ -76,10 +76,8 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
         which = "positive" if right.value is None else "negative"
         return replace(measured, problem=f"the calibration has no {which} unit")
     if right.value + spared.value <= 1:
-        return replace(
-            measured,
-            problem=f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance",
-        )
+        chance = f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance"
+        return replace(measured, problem=chance)
     value = (found.value + spared.value - 1) / (right.value + spared.value - 1)
     low, high = _interval(found, right, spared)
     if high < 0 or low > 1:

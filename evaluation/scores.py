@@ -314,14 +314,10 @@ def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
 def _ranks(counts: Floats, values: list[Any]) -> Floats:
     """The mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
     names, place = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
-    sizes = counts @ _flags(place, len(names))
+    places = np.arange(len(place))
+    sizes = counts @ csr_array((np.ones(len(place)), (places, place)), shape=(len(place), len(names)))
     middle = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
     return np.asarray(middle[:, place])
-
-
-def _flags(place: Any, size: int) -> Any:
-    """Which of ``size`` names each place has, (P, size)."""
-    return csr_array((np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), size))
 
 
 def _kendall(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

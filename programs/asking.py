@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
@@ -39,6 +39,8 @@ _BUGS = (
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
+OnVerdict: TypeAlias = Callable[[int, Verdict], None]
+"""Takes the place of a case and its verdict, as they come."""
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
@@ -143,9 +145,7 @@ class Asker:
         """Judge one case. Raises what :meth:`ask_all` raises."""
         return self.ask_all([case])[0]
 
-    def ask_all(
-        self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
-    ) -> list[Verdict]:
+    def ask_all(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:
         """Judge cases, several at once; ``on_verdict`` gets each one's index and verdict as they come.
 
         ``ModelError`` says that the model cannot be used at all, ``BudgetExhausted`` that a limit was reached.
@@ -153,9 +153,7 @@ class Asker:
         verdicts: list[Verdict] = collect(self.ask_async(cases, on_verdict))
         return verdicts
 
-    async def ask_async(
-        self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
-    ) -> list[Verdict]:
+    async def ask_async(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:
         """Do the same inside a running event loop."""
 
         async def one(place: tuple[int, Case]) -> Verdict:

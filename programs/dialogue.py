@@ -28,7 +28,8 @@ from ..evaluation.checked_items import Check, CheckedItem
 from ..signatures.dialogue import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.evidence import index_evidence, term_set
-from ..text.wording import count_words, is_chinese
+from ..text.ranking import words
+from ..text.wording import count_words, is_chinese, normalised
 from .generator import Generator, answering
 from .stepwise import Steps, Stepwise
 
@@ -50,7 +51,6 @@ _ROLE: Final = re.compile(
     r"<\s*(?:/\s*)?(?:user|assistant)\s*>|^[^\S\n]*(?:user|assistant|用户|助手)\s*[:：]", re.I | re.M
 )
 _RANGE: Final = re.compile(r"\s*(\d+)\s*(?:[-–:]\s*(\d+)\s*)?")
-_TOKEN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,14 @@ def coverage(reference: str, message: str) -> float:
 def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> tuple[Fault, ...]:
     """Return what is wrong with an exchange after ``turns``; empty if nothing is."""
     found: list[Fault] = []
-    earlier = {_flat(turn["content"]) for turn in turns}
+    earlier = {normalised(turn["content"]) for turn in turns}
     for name, text in (("user", user), ("assistant", assistant)):
         if not text.strip():
             found.append(Fault("readable", f"The {name}'s message is empty."))
         elif _ROLE.search(text):
             told = f"The {name}'s message holds another speaker's turn; write one message only."
             found.append(Fault("readable", told))
-        elif _flat(text) in earlier:
+        elif normalised(text) in earlier:
             found.append(Fault("readable", f"The {name}'s message was said before; write another."))
         elif is_chinese(text) != (asked.language == "zh"):
             found.append(Fault("language", f"The {name}'s message is not in {asked.language_name}."))
@@ -133,10 +133,10 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
         return tuple(found)
     if count_words(user) > _LONG_QUESTION:
         found.append(Fault("length", "The user's message is too long; write one or two sentences."))
-    words = count_words(assistant)
-    if words not in asked.words:
-        way = "longer" if words < asked.words.low else "shorter"
-        told = f"The assistant's message has {words} {asked.unit}; write a {way} one, {asked.length}."
+    length = count_words(assistant)
+    if length not in asked.words:
+        way = "longer" if length < asked.words.low else "shorter"
+        told = f"The assistant's message has {length} {asked.unit}; write a {way} one, {asked.length}."
         found.append(Fault("length", told))
     evidence, said = index_evidence(asked.reference), term_set(assistant)
     if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:
@@ -149,12 +149,8 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
-    tokens = [token.lower() for token in _TOKEN.findall(text)]
+    tokens = words(text)
     return {tuple(tokens[i : i + _RUN]) for i in range(len(tokens) - _RUN + 1)}
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.lower().split())
 
 
 _UNREADABLE = Fault(

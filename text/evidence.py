@@ -98,7 +98,7 @@ def _speakers(text: str) -> Iterable[_Spoken]:
                 yield side, said, terms(said)
 
 
-@by_length(str.__len__, limit=100_000, keep=256)
+@by_length(limit=100_000, keep=256)
 def index_evidence(text: str) -> Evidence:
     """Index a text (cached)."""
     spoken = list(_speakers(text))
@@ -127,7 +127,7 @@ def _index(spoken: list[_Spoken]) -> Evidence:
     )
 
 
-@by_length(str.__len__, limit=4000, keep=8192)
+@by_length(limit=4000, keep=8192)
 def term_set(text: str) -> frozenset[str]:
     """Return the distinct content terms of a text (cached)."""
     return frozenset(content_terms(text))

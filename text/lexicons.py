@@ -28,9 +28,7 @@ LEXICONS: Final[dict[str, str]] = _DATA["kinds"]
 ANTONYMS: Final = tuple(tuple(pair.split("/")) for pair in _DATA["opposites"].split())
 
 
-def by_length(
-    size: Callable[[K], int], *, limit: int, keep: int
-) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
+def by_length(*, limit: int, keep: int) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
     """Cache a function of one argument: many of those up to ``limit`` long, and only a few longer ones."""
 
     def decorate(function: Callable[[K], V]) -> Callable[[K], V]:
@@ -38,7 +36,7 @@ def by_length(
 
         @wraps(function)
         def cached(key: K) -> V:
-            return short(key) if size(key) <= limit else long(key)
+            return short(key) if len(key) <= limit else long(key)  # type: ignore[arg-type]
 
         return cached
 
@@ -76,7 +74,7 @@ def lexicons_of(word: str) -> frozenset[str]:
     return frozenset(exact.get(word, ())).union(*starts)
 
 
-@by_length(str.__len__, limit=4000, keep=8192)
+@by_length(limit=4000, keep=8192)
 def profile(lowered: str) -> Mapping[str, int]:
     """Count the matches of every lexicon in a text already in lower case (cached)."""
     _, _, phrases, wide = _entries()

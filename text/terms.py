@@ -88,7 +88,7 @@ def terms(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in _term(token)]
 
 
-@by_length(str.__len__, limit=4000, keep=8192)
+@by_length(limit=4000, keep=8192)
 def content_terms(text: str) -> tuple[str, ...]:
     """Return ``terms`` as a cached tuple, for short texts that come back often."""
     return tuple(terms(text))

@@ -51,7 +51,7 @@ class Scene:
     ask: str = ""
     history: str = ""
 
-    def size(self) -> int:
+    def __len__(self) -> int:
         """Characters of all texts together."""
         return len(self.evidence) + sum(map(len, self.units)) + len(self.ask) + len(self.history)
 
@@ -64,7 +64,7 @@ class Reading:
     quotes: tuple[str, ...]
 
 
-@by_length(Scene.size, limit=50_000, keep=2048)
+@by_length(limit=50_000, keep=2048)
 def read_units(scene: Scene) -> Reading:
     """Measure all units of a case (cached by its texts)."""
     evidence = index_evidence(scene.evidence)

@@ -130,9 +130,7 @@ class Answer(ABC):
             return Reading(values=(None,), problem=str(error)[:SHOWN])
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
-    def probabilities(
-        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
         """Return those of each unit, from what the tokens of :attr:`field` say of each label in a reply, in its order
         (:mod:`jurist.engines.probabilities`); empty where that says nothing.
         """

@@ -83,9 +83,7 @@ def _complete(judge: str, signature: Any, given: Answer | str | None, unit: str)
             hint=f"name one of {', '.join(signature.output_fields)}",
         )
     read = _of_signature(judge, signature, unit, given if isinstance(given, str) else "")
-    if isinstance(given, str):
-        return read
-    if given is None:
+    if given is None or isinstance(given, str):
         return read
     known: dict[str, Any] = {"field": read.field, "unit": given.unit or unit}
     if isinstance(given, OneLabel) and isinstance(read, OneLabel):

@@ -121,9 +121,7 @@ class OneLabel(ClosedLabel):
         )
         return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
 
-    def probabilities(
-        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
         """Return those of the one label."""
         if len(said) != 1:
             return ()

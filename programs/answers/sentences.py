@@ -1,6 +1,6 @@
 """One closed label for each of several texts, such as the sentences of a response: by number, or in another form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,9 +61,7 @@ class PerSentence(ClosedLabel):
             duplicated=len(given) - len(sure),
         )
 
-    def probabilities(
-        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
         """Return those of each text, by the number of its item."""
         items = _items(reply.get(self.field))
         if len(items) != len(said):

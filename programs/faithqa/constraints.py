@@ -20,6 +20,7 @@ from ...errors import UsageError
 from ...signatures.faithqa import Category, Constraint, FactVerdict, Mark
 from ...text.escaping import one_line
 from ...text.terms import CJK, terms
+from ...text.wording import normalised
 
 Priority = Literal["mandatory", "important", "optional"]
 """How heavily a constraint weighs."""
@@ -113,7 +114,7 @@ def similarity(gold: Item, other: Item) -> float:
     anchors share no word. Missing parts are the same or not.
     """
     if gold.category == MISSING or other.category == MISSING:
-        return float(gold.category == other.category and _folded(gold.text) == _folded(other.text))
+        return float(gold.category == other.category and normalised(gold.text) == normalised(other.text))
     one, two = set(terms(gold.anchor)), set(terms(other.anchor))
     shared = 2 * len(one & two) / (len(one) + len(two)) if one or two else float(gold.anchor == other.anchor)
     if not shared:
@@ -142,10 +143,6 @@ def _words(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKD", text).casefold()
     bare = "".join(one for one in plain if not unicodedata.combining(one))
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def missing_of(items: Iterable[Item]) -> list[str]:

@@ -6,7 +6,7 @@ the most frequent verdict, then retrieval.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
@@ -110,9 +110,7 @@ class Marks(PerSentence):
         counts = {COUNTED: len(counted), DIFFERENT: sum(_AGAINST in text for text in counted)}
         return replace(super().read(reply, inputs, places), counts=counts)
 
-    def probabilities(
-        self, reply: Reply, said: Sequence[Mapping[str, float]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
         """Return those of the model's marks; what was counted is sure."""
         sure = {
             member(item, "n"): {member(item, "label"): 1.0}
