@@ -11,7 +11,10 @@ from .evaluation.votes import Sampling
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
-from .jobs.given import (
+from .jobs.hardening import Hardening, Robustness
+from .jobs.plan import CALLS, Plan, earlier_parts
+from .jobs.references import NAMES
+from .jobs.surface import (
     Asking,
     GoldLike,
     JudgeLike,
@@ -28,9 +31,6 @@ from .jobs.given import (
     store_of,
     warn,
 )
-from .jobs.hardening import Hardening, Robustness
-from .jobs.plan import CALLS, Plan, earlier_parts
-from .jobs.references import NAMES
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge
 from .keeping.naming import find_judge

@@ -1,10 +1,4 @@
-"""Cases: what is judged, with the gold labels people gave.
-
-A case is one row of a gold file or of new data. It has one *unit* to judge
-(a claim) or several (the sentences of a response); ``gold`` holds one value per
-unit, so that every metric, split and vote works on both kinds alike. A case
-knows nothing about models or prompts.
-"""
+"""Cases: rows to judge, each of one unit or several, with the gold labels that people gave."""
 
 import hashlib
 import json

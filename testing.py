@@ -9,7 +9,7 @@ from typing import Any
 
 from .api import gate
 from .jobs.gating import Gate
-from .jobs.given import GoldLike
+from .jobs.surface import GoldLike
 
 
 def assert_judge(judge: Any, gold: GoldLike, **criteria: Any) -> Gate:

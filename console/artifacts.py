@@ -21,7 +21,7 @@ from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
 from ..exports import export
 from ..gold.goldset import Gold
 from ..gold.writing import write_whole
-from ..jobs.forgetting import forget
+from ..jobs.derived_versions import forget
 from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Problem, Store
 from ..keeping.loading import load_judge

@@ -19,12 +19,12 @@ from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import strata
-from ..jobs.choosing import choose, remember
 from ..jobs.compiling import Compiled
 from ..jobs.conclusion import Concluded
+from ..jobs.derived_versions import choose, remember
 from ..jobs.estimate import Estimate
-from ..jobs.given import GoldLike
 from ..jobs.plan import Plan, foresee_compilation
+from ..jobs.surface import GoldLike
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
@@ -251,10 +251,10 @@ def choose_candidate(options: ChooseOptions) -> Result:
 
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
-    made = remember(options.artifact, options.labels, Terminal(options), **_asked(options))
-    words = f"{plural(made.rows, 'row')} of {options.labels} remembered"
-    words += f"; {made.apart} left out, which are in the sealed test or near it" if made.apart else ""
-    return _again(options, made.concluded, {"remembered": made.rows, "left_out": made.apart}, words)
+    made, rows, apart = remember(options.artifact, options.labels, Terminal(options), **_asked(options))
+    words = f"{plural(rows, 'row')} of {options.labels} remembered"
+    words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
+    return _again(options, made, {"remembered": rows, "left_out": apart}, words)
 
 
 def _asked(options: AgainOptions) -> dict[str, Any]:

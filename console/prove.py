@@ -11,7 +11,7 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sheets_out import write_sheet
-from ..jobs.deciding import decide, settle
+from ..jobs.label_decision import decide, settle
 from ..jobs.label_plan import LabelPlan, Labels, labels_in
 from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact

@@ -24,7 +24,7 @@ from ..engines.models import Model
 from ..errors import JuristError, UsageError
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate, free
-from ..jobs.given import Asked, GoldLike, Surface
+from ..jobs.surface import Asked, GoldLike, Surface
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.judge import Judge
 from .inputs import gold_of, start_of, store_of

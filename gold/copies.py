@@ -1,11 +1,9 @@
 """Texts that several cases have: whole ones inside others, near copies, and what an artifact was compiled on.
 
-The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats, or of which
-one has a text inside an input of the other, count as one in a split, or the test would hold what train shows. A row is
-near another if its evidence and what is judged of it both are. What more than a quarter of the groups say nearly alike,
-or all of them exactly (a policy, a form), belongs to the task and gives nothing away, and so do the inputs that are
-shared by design (:mod:`.shared`). Whole texts are compared after NFKC, case folding and collapsing of white space, from
-40 characters on: shorter ones repeat by chance.
+The evidence of a case are the inputs that are not judged themselves. A row is near another if its evidence and what is
+judged of it both are. What more than a quarter of the groups say nearly alike, or all of them exactly (a policy, a
+form), belongs to the task and gives nothing away. Whole texts are compared from 40 characters on: shorter ones repeat
+by chance.
 """
 
 from __future__ import annotations
@@ -36,11 +34,7 @@ P = TypeVar("P")
 
 
 class Index(Generic[P]):
-    """Finds which of many texts hold a given text of at least ``MIN_CHARACTERS``.
-
-    Any occurrence of such a text covers one whole block of half that length that starts at a multiple
-    of it, so only those blocks are indexed, and the search does not grow with the number of texts.
-    """
+    """Finds which of many texts hold a given text: any occurrence covers one whole block of half the least length."""
 
     def __init__(self, texts: Iterable[tuple[str, P]]) -> None:
         self._texts = [(text, place) for text, place in texts if len(text) >= MIN_CHARACTERS]

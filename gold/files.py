@@ -1,8 +1,4 @@
-"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV, Excel or Parquet, told apart by content.
-
-Every row comes with the 1-based line it starts on, or its 1-based number where lines mean nothing (Parquet, an array).
-This module knows no judge: it does not know which columns matter.
-"""
+"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV, Excel or Parquet, told apart by content."""
 
 import csv
 import io

@@ -1,8 +1,6 @@
 """The journal of the review page: one JSON line a label, on the disk before it counts, and never changed again.
 
-A line names the case and the unit, who labelled, and what; an empty label takes an earlier one back. The first line of
-a case holds its row, so that the file can be read as gold without any other; the last line of a rater on a unit counts.
-So a line that undoes another one says what stands again.
+The first line of a case holds its row; the last line of a rater on a unit counts, and an empty label takes it back.
 """
 
 import json

@@ -1,8 +1,4 @@
-"""Whether anything of the sealed test part shows elsewhere: in train and dev, or in a prompt.
-
-Texts are compared as :mod:`.copies` does. That no case of train or dev holds an evidence text of a test case is
-the split's work: such groups are one (:mod:`.copies`).
-"""
+"""Whether anything of the sealed test part shows elsewhere: in train and dev, or in a prompt."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""New rows to judge: every row of a source is a case of its own, in its order, equal ones too.
-
-They come as a stream, so that memory stays flat, with all that travels into the output beside what is judged. A row
-that cannot be used comes as that, with the reason: whether it ends the work is for others to say.
-"""
+"""New rows to judge, streamed: every row of a source is a case of its own, in its order, equal ones too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

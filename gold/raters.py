@@ -1,8 +1,4 @@
-"""The labels of several raters: merged into one by explicit rules, what they leave ambiguous, and how raters agree.
-
-A unit on which a rule finds no label is *ambiguous* (FECT, section 2.3 and Table 1): it is reported beside a score, and
-not in it.
-"""
+"""The labels of several raters: merged by explicit rules, what stays ambiguous (FECT, section 2.3), and agreement."""
 
 from __future__ import annotations
 
@@ -270,11 +266,7 @@ def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
 
 
 def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceiling | None:
-    """Return how well each rater does against the rest, on all units that raters rated.
-
-    Those on which they differ count too, with a gold label or without: a judge's score does not have the latter, so
-    the ceiling is of people's own work, and not of what they were told apart by.
-    """
+    """Return how well each rater does against the rest, on all units that raters rated, with a label or without."""
     every = (*gold.cases, *gold.ambiguous)
     columns, groups = rating_columns(case for case in every if only is None or case.id in only)
     both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))

@@ -1,9 +1,6 @@
 """What people should look at next: the most informative units, uncertainty first.
 
-Everybody who spoke of a unit has one vote: each rater (or the gold label, where no raters are known) and the judge,
-whose vote is divided as its samples are, or as the probabilities of their tokens, with the threshold that decides
-moved to one half. A label is worth the *spread* of these votes: for closed labels their entropy, divided by that of
-an even spread over all labels. So a unit on which nobody is at odds is worth 0, and one of which nothing is known 1.
+A label is worth the spread of the votes on its unit: one of each rater, and the judge's, divided as its samples are.
 It is the vote entropy of a committee with soft votes (Dagan and Engelson 1995), people and judge together.
 """
 
@@ -112,10 +109,7 @@ def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Cas
 def judged_in_search(
     matrix: Iterable[Mapping[str, Any]], chosen: str, judge: Judge, known: Collection[str]
 ) -> list[Judged]:
-    """Return what all prompts of a search said, as if each had been a sample: where they differ, a label says most.
-
-    They are cases of train and dev: what people read of the sealed test would prove nothing any more.
-    """
+    """Return what all prompts of a search said of train and dev, as if each had been a sample."""
     asked: dict[str, dict[str, Values]] = {}
     for row in matrix:
         values = tuple(None if one is None else judge.answer.scale.of_json(one) for one in row["labels"])

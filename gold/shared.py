@@ -1,8 +1,7 @@
 """What a gold set holds, and the inputs that its rows share by design (a policy, a rubric, a system prompt).
 
-Such an input says the same in many rows, so it names no document, and rows that have it in common are no copies. The
-judge may name them (``common=``). Otherwise they are found by counting: few texts, each of many groups, are in most of
-the rows. A document with a handful of claims is not shared, nor are many documents: their rows stay together.
+Such an input names no document, and rows that have it in common are no copies. The judge may name them (``common=``).
+Otherwise they are found by counting: few texts, each of many groups, are in most of the rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reading back what people filled in: annotation sheets (CSV), Label Studio's JSON, journals of the review page.
 
-The id of every unit is held against its inputs: what a spreadsheet program changed is found. Such a program runs a cell
-that starts with ``=``, ``+``, ``-`` or ``@``. It gets an apostrophe in front, as does one that starts with one, and
-reading takes one off; so every text comes back, also from a program that removes it itself.
+A spreadsheet program runs a cell that starts with ``=``, ``+``, ``-`` or ``@``: it gets an apostrophe in front, as does
+one that starts with one, and reading takes one off.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Annotation sheets: the units that people should label, as a CSV for a spreadsheet or as Label Studio tasks.
 
-One line (or task) a unit, with everything needed to label it and to read it back: ``Gold.load`` and
-:func:`~jurist.gold.goldset.import_gold` recognise a filled sheet by content. No gold label, rating of another person or
-verdict of a judge is ever in a sheet: who labels should not see them.
+No gold label, rating of another person or verdict of a judge is ever in a sheet: who labels should not see them.
 """
 
 from __future__ import annotations

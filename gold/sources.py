@@ -1,7 +1,4 @@
-"""From what a user names to rows: files, folders, bundled gold sets, standard input, Hugging Face names.
-
-They are streamed, so that memory stays flat; what has to be joined (gold with a card, authors' files) is read whole.
-"""
+"""From what a user names to rows: files, folders, bundled gold sets, standard input, Hugging Face names."""
 
 import csv
 import sys

@@ -1,7 +1,6 @@
 """Train, dev and test: drawn by group, so that no conversation or document is in two of them.
 
-Groups are walked in the order of a hash of seed and name, so that the order of rows does not matter, and each goes to
-the part that lacks most; where an earlier version of the judge had a group, it stays. Near copies are one group.
+Groups are walked in the order of a hash of seed and name, so that the order of rows does not matter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What every assessment of models shares: calibration, who answers, what they said, and what all of it takes.
-
-A paper adds its questions, how replies are judged, and its rates.
-"""
+"""What every assessment of models shares: calibration, who answers, what they said, and what all of it takes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -24,7 +21,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, Span, judging, some
 from .generation import job_id
-from .looking import unseen
+from .sealed_rows import unseen
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""

@@ -1,8 +1,7 @@
 """From the answers of an experiment to its result: of one judge what to read first, of several what tells them apart.
 
-Per contender every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and
-the interval clustered by conversation or document. Contenders are tested in pairs on the same cases, the
-first against each other one or all against all, and corrected together (Holm).
+Every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and the interval
+clustered by group; contenders are tested in pairs on the same cases, and corrected together (Holm).
 """
 
 import itertools

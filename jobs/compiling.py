@@ -1,8 +1,4 @@
-"""Compiling a judge, from gold to a proven artifact: the main job.
-
-gold -> split -> optimizer (train, dev) -> proof (test) -> artifact. The calls of the proof are kept back from the
-budget before the optimizer starts, so that the limit holds for the whole job.
-"""
+"""Compiling a judge: gold -> split -> optimizer (train, dev) -> proof (test) -> artifact."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -27,8 +23,8 @@ from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
-from .looking import proof_of
 from .plan import Plan, check_showable, foresee_compilation
+from .sealed_rows import proof_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -144,11 +140,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
 
 
 def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:
-    """Return the result without what may not win, and the ids of that.
-
-    Prompts that show something of the test are found after the search, and no optimizer is told: what is refused
-    says something of the test too.
-    """
+    """Return the result without what may not win, and the ids of that; no optimizer is told what leaks of the test."""
     board = result.board
     leaks = leaks_of(split, [one.state for one in board.candidates.values()])
     leaking = {one.id for one in board.candidates.values() if one.state.id in leaks} - {board.basic.id}

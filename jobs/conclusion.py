@@ -1,8 +1,4 @@
-"""From a candidate to a version: held against the basic prompt on the sealed test, and kept with what that has shown.
-
-Every way to a version ends here. Both programs are asked with the same samples and parser, and with the same engine and
-adapter, unless the search chose others: then the basic prompt is asked as the user set the job up.
-"""
+"""From a candidate to a version: held against basic on the sealed test, and kept with what that has shown."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,9 +28,9 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .looking import Proving, prompt_of, proof_of
 from .plan import Plan
 from .references import References, references
+from .sealed_rows import Proving, prompt_of, proof_of
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
 """What work will cost, before anything is sent: calls, tokens and dollars, each as a range.
 
-An estimate is the price of some asks, one for each kind of question: who answers, how many calls there will be, and
-what a call takes, measured on a few prompts that the program renders and the offline engine answers. How many calls
-there will be is known between two ends only: units may be asked for again, a program may stop early, and a search may
-find much or nothing. Prices are those of the table that DSPy ships. Retries after failures and hidden reasoning are
-not in it.
+What a call takes is measured on a few prompts that the program renders and the offline engine answers. Retries after
+failures and hidden reasoning are not in it.
 """
 
 import math
@@ -275,11 +272,7 @@ def ask_of(
     who: str = "",
     size: Size | None = None,
 ) -> Ask:
-    """Return what asking a judge so many questions takes, at least and at most.
-
-    At the least, every question is one call. At the most, every prompt of the judge's program is asked, and a quarter
-    of the calls is repeated for units left out.
-    """
+    """Return what asking takes: at the least a call a question, at the most every prompt and a quarter more."""
     if all(model.classifier for model in models):
         return Ask(role=role, models=tuple(models), calls=Span(*number), who=who)
     calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
@@ -296,11 +289,7 @@ def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
 
 
 def shared_out(ask: Ask, asker: Asker, verifier: Model | None, cases: Sequence[Case]) -> tuple[Ask, ...]:
-    """Return an ask as it is, or as two where ``verifier`` answers the frozen steps of the program that is asked.
-
-    The calls are shared out as they fall on a few cases, each ask with the size of its own prompts. What longer
-    prompts add, they add to the steps that are tuned.
-    """
+    """Return an ask as it is, or as two, by the calls of a few cases, where ``verifier`` answers the frozen steps."""
     own, frozen = CallContext.fresh(), CallContext.fresh()
     answered = verifier is not None and tried(asker, some(cases), own, frozen)
     counts = [context.ledger.spend().calls for context in (own, frozen)]

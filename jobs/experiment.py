@@ -1,9 +1,4 @@
-"""An experiment: several judges on the same gold rows, each asked several times, and every paid answer kept.
-
-Rows on which one of the artifacts was trained or selected, and near copies of them, are left out, so that no judge is
-flattered. All contenders share one meter, so a limit holds for the whole experiment; each has its own ledger and its
-own journal in the checkpoint, which stays until the experiment has ended in a result. It knows nothing of scores.
-"""
+"""An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
@@ -25,8 +20,8 @@ from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, ask_of, shared_out
-from .looking import Look, look_at, seen_by
 from .references import NAMES, References, references_beside
+from .sealed_rows import Look, look_at, seen_by
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,4 @@
-"""From documents to items: those that pass into one JSONL file, the others with their reasons into another.
-
-Writing is paid for, so every paid answer is kept in a checkpoint, and the output appears when all of it is there: it
-is the same, byte for byte, however often it was interrupted. Documents are asked about in bounded batches, and what
-is written leaves memory at once.
-"""
+"""From documents to items: those that pass into one JSONL file, the others with their reasons into another."""
 
 import hashlib
 import json
@@ -202,11 +197,7 @@ def write_items(
 def rows_of(
     job: Generation, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the rows of a document's items, and whether each passed; one row with the reason if there is no item.
-
-    Answers that were paid by an earlier start of the same job count as calls: the row of a job that was
-    interrupted is the row of one that was not.
-    """
+    """Yield the rows of a document's items, and whether each passed; one row with the reason if there is no item."""
     usage, items = verdict.usage, items_of(verdict.value)
     about = {
         "document": case.group,
@@ -262,11 +253,7 @@ def check_writable(folder: Path) -> None:
 
 
 def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]]:
-    """Estimate a generation without sending; with the few documents it was measured on, and what was written from them.
-
-    The offline items stand for the real ones, so that prompts grow as they will. Every document is asked about at
-    least once, and at most as often as it may be.
-    """
+    """Estimate a generation without sending, by offline items; with the few documents and their items."""
     context, shown = CallContext.fresh(), some(job.cases)
     written = list(zip(shown, tried(job.loaded.asker(), shown, context), strict=False))
     generator, samples = job.generator, job.loaded.sampling.samples

@@ -1,8 +1,6 @@
 """Hardening: whether a judge's answers stay what they are when the text that it judges attacks it.
 
-Every case is asked as it is, then with each change of a suite made to the text of one input; an answer that changes is
-a flip. The same case asked once more, with other draws, shows how many answers change by themselves. Labels say only
-which answers there are to ask for: none is compared with, so that hardening opens no sealed test.
+No label is compared with, so that hardening opens no sealed test: labels say only which answers an attack can ask for.
 """
 
 import dataclasses

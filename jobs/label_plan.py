@@ -1,8 +1,4 @@
-"""The plan of a proof by labels: which units people label, fixed before any label is seen, and kept beside the store.
-
-The plan holds what both prompts said of each unit. What people see is made of :meth:`LabelPlan.gold` and
-:meth:`LabelPlan.lines` alone, which hold the rows and no answer.
-"""
+"""The plan of a proof by labels: which units people label, fixed before any label is seen, and kept by the store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -175,11 +171,7 @@ class LabelPlan:
 def drawn(
     units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()
 ) -> tuple[PlannedUnit, ...]:
-    """Draw units to label at random, for each comparison each next one of another group.
-
-    All units are shuffled once, and each comparison takes the first that count in it: each gets a random sample of its
-    own units, and the two share as many as they can.
-    """
+    """Draw units to label at random, for each comparison one a group; the two comparisons share as many as they can."""
     known = frozenset(without)
     left = sorted((unit for unit in units if unit.key not in known), key=lambda unit: unit.key)
     order = [left[place] for place in np.random.default_rng(seed).permutation(len(left)).tolist()]

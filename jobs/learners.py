@@ -1,9 +1,4 @@
-"""What needs no language model: a linear model on words and overlap, and the labels of the nearest labelled rows.
-
-Both learn from labelled units, which groups keep apart from those that are answered. What is counted of a text (its
-words, how much of it the evidence holds) does not depend on other texts, so nothing of a row is known to what
-answers it. Nothing is drawn: the same rows give the same answers.
-"""
+"""What needs no language model: a linear model on words and overlap, and the labels of the nearest labelled rows."""
 
 import math
 from collections import Counter
@@ -82,10 +77,7 @@ class Units:
 
     @cached_property
     def words(self) -> list[list[Any]]:
-        """How often each word and pair of words is in a unit: tables of the judged text, or of both compared ones.
-
-        Where a case is one unit, those of its evidence too; of several it says nothing that tells them apart.
-        """
+        """How often each word and pair of words is in a unit; where a case is one unit, in its evidence too."""
         judged = _counts(*self.judged)
         alone = len(judged) == 1 and len(self.case) == len(self.cases) and any(self.evidence)
         return [judged, _counts(self.evidence)] if alone else [judged]
@@ -128,10 +120,7 @@ def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
 
 
 def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:
-    """Answer by a linear model on words and overlap: logistic regression, of numbers ridge regression.
-
-    How classes weigh, or how strong the penalty is, is what does best on parts of the labelled units.
-    """
+    """Answer by a linear model on words and overlap, with the setting that does best on parts of the labelled units."""
     fit: _Fit = _FITS[units.judge.answer.scale.learned]
     settings = _PENALTIES if units.judge.answer.scale.learned == "number" else _WEIGHTS
     setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
@@ -244,10 +233,7 @@ def _grams(text: str) -> list[str]:
 
 
 def _counts(*lists: Sequence[str]) -> list[Any]:
-    """Return how often each word and pair of words is in the texts of each list, in the same columns.
-
-    A hash is the column of a word, so that no text decides how another one is counted.
-    """
+    """Return how often each word and pair of words is in the texts of each list, in the same (hashed) columns."""
     different = {text: place for place, text in enumerate(dict.fromkeys(chain(*lists)))}
     counter = HashingVectorizer(analyzer=_grams, n_features=_COLUMNS, norm=None, alternate_sign=False)
     counted = csr_array(counter.transform(different))

@@ -162,11 +162,7 @@ class Plan(SearchOptions):
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
-    """Return a job's model with what a setting changes.
-
-    Another model keeps the address, where it is of the same provider, and takes the temperature of the job
-    unless it refuses any but its own.
-    """
+    """Return a job's model with what a setting changes; another one of the same provider keeps the address."""
     if setting.model is None and setting.temperature is None:
         return model
     changed = model
@@ -189,11 +185,7 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
 def earlier_parts(
     store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
 ) -> dict[str, str]:
-    """Return the part that each group had in the user's versions of a judge, by the hash of its name.
-
-    The newest version that knows a group counts. Versions of another seed, of other shares than those asked for, or
-    with a test of their own where there is none now (or the reverse), were another split.
-    """
+    """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
     parts: dict[str, str] = {}
     for one in reversed(store.list(judge.name)):
         if one.shipped:
@@ -240,12 +232,7 @@ def _enough(split: Split, gold: Gold, needed: int) -> str:
 
 
 def foresee_compilation(plan: Plan) -> Estimate:
-    """Estimate a compilation. Sends nothing.
-
-    The fewest calls are those that the optimizer starts with, the most are what the limit leaves beside the proof;
-    how far an optimizer goes in between depends on what it finds. The longest prompts show as many demonstrations as
-    the optimizer may add.
-    """
+    """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
     parts: tuple[Any, ...] = getattr(optimizer, "parts", (optimizer,))
     context, offline = CallContext.fresh(), Model(temperature=0.0)

@@ -17,8 +17,10 @@ from ..programs.judge import Judge
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
-from .deciding import decide, settle
-from .given import (
+from .label_decision import decide, settle
+from .label_plan import LabelPlan, labels_by, labels_in
+from .sharing import RunShares, run_shares, who_judged
+from .surface import (
     GoldLike,
     JudgeLike,
     Loading,
@@ -33,8 +35,6 @@ from .given import (
     store_of,
     warn,
 )
-from .label_plan import LabelPlan, labels_by, labels_in
-from .sharing import RunShares, run_shares, who_judged
 from .unlabelled import LABELS, Unlabelled, contenders_of, open_plan
 
 

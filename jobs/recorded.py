@@ -1,8 +1,4 @@
-"""Verdicts of a log held against gold: which column says what, which row is which, and what the labels are.
-
-Rows are the same by an id that both have, by the id of a case where ``jurist run`` wrote the log, or else by the inputs
-that both have. Where no other judge says what the labels are, the values of the log and of the gold do.
-"""
+"""Verdicts of a log held against gold: which column says what, which row is which, and what the labels are."""
 
 import os
 from collections import Counter
@@ -80,11 +76,7 @@ def held_against(
     find: Callable[[str], Judge],
     columns: Mapping[str, str],
 ) -> tuple[tuple[LoadedJudge, ...], Gold]:
-    """Return the judges, those of logs with what they say of the gold, and the gold.
-
-    ``judge`` is the one as which the others are scored; ``read_gold`` reads gold for a judge; ``find`` finds the
-    one that ``jurist run`` names in a log; ``columns`` are renamed.
-    """
+    """Return the judges, those of logs with what they say of the gold, and the gold."""
     recorded = [one for one in contenders if isinstance(one, RecordedJudge)]
     logs = {one.name: _log(one) for one in recorded}
     if recorded and len(recorded) == len(contenders):
@@ -112,10 +104,7 @@ def _log(judge: RecordedJudge) -> list[Row]:
 def _column(
     rows: Sequence[Row], wanted: str, names: Sequence[str], path: str, hint: str, said: Collection[str] = ()
 ) -> str:
-    """Return the column that holds answers: the one that is named, else the first of the usual names.
-
-    Else it is the only one with few values, or with those that were ``said`` elsewhere.
-    """
+    """Return the column of answers: the one that is named, else of a usual name, else the only one like labels."""
     have = list(dict.fromkeys(key for row in rows for key in row))
     lower = {name.lower(): name for name in reversed(have)}
     if wanted:

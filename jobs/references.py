@@ -1,13 +1,8 @@
 """References: what a score is worth is seen beside what needs no language model, and beside people.
 
-- ``constant``: the answer that ignores the row and does best by the judge's own metric;
-- ``words``, ``neighbours``: see :mod:`.learners`;
-- ``people``: each rater against the others, where several rated the rows.
-
-The first three learn from train and dev of a split. Where there is no split, rows of a judge's artifact that are left
-out of its scores are learned from, and otherwise the rows themselves, in parts: each is answered by what has
-learned from the others, groups kept whole. The constant is then the best one on the rows themselves, as a constant
-that differs from part to part is none: this errs on the strict side.
+``constant``, ``words`` and ``neighbours`` learn from train and dev of a split. Where there is no split, rows that a
+judge's artifact has seen are learned from, and otherwise the rows themselves, in parts that keep groups whole. The
+constant is then the best one on the rows themselves: this errs on the strict side.
 """
 
 import math

@@ -1,9 +1,4 @@
-"""True prevalence: shares of units, as the judge said, and corrected for its measured errors.
-
-Two corrections, each for every label (:mod:`..evaluation.prevalence`). By the proof: how often the judge's version was
-right of that label, and of the rest, on its sealed test. By labelled rows of the run itself, which needs no proof.
-Neither asks a model anything.
-"""
+"""True prevalence: shares of units, as the judge said, and corrected by its proof and by labelled rows of the run."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +17,7 @@ from ..report.table import Table, table
 from ..report.views import html_of
 from ..runs.lines import values_said
 from ..runs.outputs import lines_in
-from .looking import unseen
+from .sealed_rows import unseen
 
 _GROUPS = 16_384
 """Groups that come after so many are counted in as many blocks, so that memory stays flat: blocks are groups, too."""

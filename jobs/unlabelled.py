@@ -1,7 +1,4 @@
-"""A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled.
-
-The sealed test is neither opened nor asked again. :mod:`.deciding` takes the labels.
-"""
+"""A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,11 +24,11 @@ from ..keeping.loading import LoadedJudge, load_judge, other_conditions
 from ..keeping.openings import Openings
 from ..keeping.sealing import content_hash, files_in
 from ..programs.judge import Judge
-from .deciding import constant_of
 from .experiment import Answers, Experiment
-from .given import Surface
+from .label_decision import constant_of
 from .label_plan import LabelPlan, PlannedUnit, drawn
-from .looking import ALPHA, Look
+from .sealed_rows import ALPHA, Look
+from .surface import Surface
 
 LABELS = 40
 """Labels that are planned unless another number is given."""

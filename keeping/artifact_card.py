@@ -1,8 +1,4 @@
-"""One artifact: a compiled judge with its card, and what a card says about its judge.
-
-Knows the judge and the prompt, not where artifacts are kept; imports DSPy only
-when a prompt is read.
-"""
+"""One artifact: a compiled judge with its card; imports DSPy only when a prompt is read."""
 
 from __future__ import annotations
 
@@ -124,7 +120,7 @@ class Artifact:
 
     @property
     def disagreements(self) -> tuple[Mapping[str, Any], ...]:
-        """What labels have shown where it differs from the basic prompt: see :func:`~jurist.jobs.deciding.decide`."""
+        """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_decision.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
     def matrix(self) -> tuple[dict[str, Any], ...]:

@@ -1,10 +1,6 @@
 """Artifacts: compiled judges as versioned, sealed folders of reviewable text.
 
-``<store>/<judge>/<version>/`` holds ``program.json`` (a DSPy state), ``card.json`` (where it comes from and how good it
-is), ``history.jsonl`` (every candidate that was tried), ``matrix.jsonl`` (every candidate on every case it was scored
-on, without the sealed test) and ``proof.jsonl`` (what both programs said on the sealed test, for people to read). A
-version is written once and never again; only the pointers ``latest`` and ``tags.json`` beside it move. Knows nothing
-of optimizers, models or commands, and imports DSPy only when a prompt is read.
+A version is written once and never again; only the pointers ``latest`` and ``tags.json`` beside it move.
 """
 
 from __future__ import annotations
@@ -161,11 +157,7 @@ class Store:
         return artifact
 
     def promoted(self, judge: str) -> list[Artifact]:
-        """Return the versions of a judge that were made its latest, whichever model they are for, the last one first.
-
-        Raises:
-            ArtifactError: what names the latest is damaged.
-        """
+        """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
         for shelf in self._shelves(judge):
             if have := shelf.versions():  # one's own decide, better or not; what was shipped stands behind
                 latest = shelf.number(LATEST)
@@ -201,14 +193,7 @@ class Store:
         return problems
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
-        """Write what was measured of an artifact later into a file beside its card, whose seal stays as it is.
-
-        An entry of the same key, as :data:`.sealing.ADDED` has it for the file, is replaced. Returns whether it could
-        be kept: an artifact that came with the package is read-only.
-
-        Raises:
-            ArtifactError: the folder cannot be written.
-        """
+        """Write what was measured later beside an artifact's card; return whether it could be: not a shipped one."""
         if artifact.path.parent.parent != self.root:
             return False
         now = inspect(artifact.path).added.get(file, {}).get("measured", ())

@@ -1,8 +1,4 @@
-"""The card of an artifact, ``card.json``: what a compiled judge is, where it comes from, how good it is, what it takes.
-
-One model reads it, checks it and writes it. What a card lacks, as those of older versions may, is read as what it
-stands for; what it holds besides is left alone.
-"""
+"""The card of an artifact, ``card.json``: one model reads it, with what older versions lack, checks and writes it."""
 
 from __future__ import annotations
 

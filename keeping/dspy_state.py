@@ -1,9 +1,4 @@
-"""A prompt as a DSPy state file: what ``dspy.Module.save`` writes, without models and traces.
-
-The file keeps what DSPy keeps: for every predictor its instruction, its
-demonstrations and the prefix and description of its fields. Types and labels
-are not in it; they come from the judge.
-"""
+"""A prompt as a DSPy state file: what ``dspy.Module.save`` writes, without models and traces."""
 
 from __future__ import annotations
 
@@ -57,11 +52,7 @@ def settle(judge: Judge, state: PromptState) -> PromptState:
 
 
 def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
-    """Return what DSPy's own ``save`` writes for the judge's program with ``state`` applied, keys sorted.
-
-    Objects inside a demonstration's values keep their order: adapters print them as they stand, so to
-    sort them would change the prompt that was proved.
-    """
+    """Return what DSPy's ``save`` writes, keys sorted; a demonstration's values keep their order, as in the prompt."""
     state = settle(judge, state)
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():

@@ -1,9 +1,4 @@
-"""From a reference to a judge that can be asked.
-
-``fect`` is the latest version shown better with the model that is asked, ``fect@2`` a certain one, whoever is asked,
-``fect:basic`` the prompt nobody tuned. A user's own judge is named by its file the first time (``judge.py:judge``); its
-artifacts are found by its name afterwards.
-"""
+"""From a reference to a judge that can be asked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -287,10 +282,7 @@ class LoadedJudge(Prompt):
 
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:
-    """Return what a judge's version said on its sealed test, but for rows that the machinery failed at.
-
-    Empty without an artifact, or of one that kept none.
-    """
+    """Return what a judge's version said on its sealed test, but for rows that the machinery failed at."""
     proof = judge.artifact.proof() if judge.artifact else ()
     return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
 
@@ -330,12 +322,8 @@ def load_judge(
 ) -> LoadedJudge:
     """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or a detector that names its own.
 
-    ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
-
-    Samples, threshold and prompt format are those the artifact was proven with,
-    unless given here. A number of samples given here without a threshold goes
-    with a majority, because a fitted threshold belongs to its number of samples. The strictness
-    of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
+    A number of samples without a threshold goes with a majority, because a fitted threshold belongs to its number of
+    samples; under another strictness than the proven one it is not used either.
     """
     own = named(reference) if isinstance(reference, str) else None
     asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}

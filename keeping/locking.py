@@ -1,8 +1,4 @@
-"""Locks on folders and output files, so that two processes never work on one.
-
-They are held by the operating system and gone with the process, even a killed one. A file system without locks (some
-network ones) is worked on without.
-"""
+"""Locks on folders and output files, so that two processes never work on one; gone with the process that holds them."""
 
 import os
 import sys
@@ -15,11 +11,7 @@ from ..errors import UsageError
 
 @contextmanager
 def alone(output: Path) -> Iterator[bool]:
-    """Hold the lock of an output file during a block, which is told whether it is alone; a thread counts as another.
-
-    The lock is on a hidden file beside the output, as the output itself may be replaced meanwhile. It is removed at
-    the end; what a killed process leaves of it stands in nobody's way.
-    """
+    """Hold the lock of an output, on a hidden file beside it, during a block that is told whether it is alone."""
     output = output.resolve()
     with suppress(OSError):
         if output.is_file() and output.stat().st_nlink > 1:

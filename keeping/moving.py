@@ -1,8 +1,4 @@
-"""Artifacts between stores: into one file and out of it.
-
-What arrives is written only if its seal holds. It keeps its version where that number is free; where it is taken, it
-gets the next one, and its card says as ``origin`` which it was. Nothing that arrives is executed.
-"""
+"""Artifacts between stores: into one file and out of it; nothing that arrives is executed."""
 
 import io
 import re
@@ -84,10 +80,7 @@ def _content(file: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def receive(files: Mapping[str, bytes], store: Store) -> Received:
-    """Put an artifact's files into a store; one whose content is there already stays as it is.
-
-    It becomes the latest if nothing there is for its model, unless it was not shown to be better.
-    """
+    """Put an artifact's files into a store; the latest if nothing there is for its model, unless it was not better."""
     from .dspy_state import state_of
 
     sealed = checked(files)

@@ -1,7 +1,5 @@
 """What a name stands for: a judge, and of its prompts a version or the basic one.
 
-A judge is a built-in one, stands in a file, or is kept with its versions as data (:mod:`~jurist.programs.definition`):
-these need no file, and go on as they were proven whatever becomes of it. What a changed file means is said in a line.
 ``JUDGE@V`` is that version, whoever is asked. ``JUDGE`` alone is the latest version shown better with the model that is
 asked, and without one the basic prompt: what was proven with one model says nothing of another.
 """
@@ -108,10 +106,7 @@ class Name:
         )
 
     def _meaning(self, model: str | None) -> tuple[str, str]:
-        """Return the version that the name stands for, or ``basic`` and why, in one line.
-
-        A version whose card names no model goes with any.
-        """
+        """Return the version that the name stands for, or ``basic`` and why; a card without a model goes with any."""
         judge = self.judge.name
         promoted = self.store.promoted(judge)
         for one in promoted:

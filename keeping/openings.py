@@ -1,21 +1,14 @@
 """How often sealed rows have been opened: a ledger of the user's, counted by row and labelled question.
 
-A proof seals the rows that it opens. From then on a row is opened whenever a prompt that was never tried on it is
-scored on it for a choice or a proof: trying the same prompt again selects nothing, and opens nothing. The store, the
-judge's name, the seed and the shares change nothing.
-
-The ledger is ``openings.jsonl`` in the user's data home: hashes and no text, one opening a line; rows that a line
-before holds already are named by their hash. Whoever deletes it starts to count anew, which is said; another user, or
-another machine, counts for itself.
+A row is opened whenever a prompt that was never tried on it is scored on it for a choice or a proof: trying the same
+prompt again selects nothing. The ledger holds hashes and no text, one opening a line.
 
 A row is known by its own texts: those of its inputs that at most two rows of its set have (all of its texts, where none
-of these is long). Two rows are the same if each own text of one nearly repeats a text of the other, whatever the
-inputs are called and in whatever order they stand. What all texts of an input begin or end with does not count.
+of these is long). Two rows are the same if each own text of one nearly repeats a text of the other.
 
 Labels ask the same question if one labelling tells at least half of what the other says (mutual information over the
-smaller entropy), on the rows that both have: so renamed, merged and a few corrected labels are no other
-question. A hash of all labels would be: one corrected label changes it. Where rows are too few to tell, the question is
-the same.
+smaller entropy), on the rows that both have: so renamed, merged and a few corrected labels are no other question, as
+they would be by a hash. Where rows are too few to tell, the question is the same.
 """
 
 from __future__ import annotations

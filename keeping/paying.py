@@ -1,10 +1,7 @@
 """The one life cycle of work that is paid for: it begins, is killed or stopped, goes on, and ends.
 
-Whatever compiles, chooses, compares, generates, assesses or runs opens :func:`paying`. It gives one meter, so that
-one budget holds over all of it, and for each role (a judge, a contender, a generator) a ledger and a journal, in a
-checkpoint that is found again by the work's fingerprint. A work that is started again is answered from its journals
-as far as they go; what was sent and never answered counts as spent. The checkpoint goes when the work has ended with
-nothing left to ask again.
+A work that is started again is found by its fingerprint, and answered from its journals as far as they go; what was
+sent and never answered counts as spent.
 """
 
 import hashlib
@@ -69,11 +66,7 @@ def checkpoint_folder(root: Path, fingerprint: Mapping[str, Any]) -> Path:
 
 
 class Checkpoint:
-    """The folder of unfinished work, named by its fingerprint, and held by this process until it is released.
-
-    The budget is no part of the fingerprint, so that work can go on with a larger one. The folder holds the
-    fingerprint and the journals of paid answers, and is removed when the work has ended.
-    """
+    """The folder of unfinished work, named by its fingerprint without the budget, and held until it is released."""
 
     def __init__(self, root: Path, work: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> None:
         self.folder = checkpoint_folder(root, work)
@@ -98,10 +91,7 @@ class Checkpoint:
             ) from error
 
     def _check(self, *, resume: bool) -> None:
-        """Refuse to begin where something was sent, unless it is to be continued, or was of an earlier version.
-
-        A process that was killed before its first call leaves nothing to go on with.
-        """
+        """Refuse to begin where something was sent, unless it is to be continued, or was of an earlier version."""
         said, hint = "", ""
         if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
             said = f"an unfinished run of this job is kept in {self.folder}"
@@ -177,10 +167,7 @@ class PaidJob:
         return sum(len(one.journal) for one in self.contexts.values())
 
     def spend(self) -> dict[str, Any]:
-        """Return what all starts have spent, as JSON values.
-
-        ``lost`` are calls of interrupted starts that this one had no use for: no answer came, or it was not needed.
-        """
+        """Return what all starts have spent, as JSON values; ``lost`` are calls that this one had no use for."""
         return {
             "calls": self.meter.calls,
             "tokens": self.meter.tokens,
@@ -256,10 +243,7 @@ def _file() -> Path:
 
 @contextmanager
 def paying(work: Work, start: Start) -> Iterator[PaidJob]:
-    """Open work; its checkpoint is removed when the block ends well and nothing failed, or when nothing was paid.
-
-    Within the block SIGINT, SIGTERM and SIGHUP stop the work; see :mod:`.stopping`.
-    """
+    """Open work, which signals stop; its checkpoint goes when all ended well, or when nothing was paid."""
     new = start.root is not None and not start.root.parent.exists()
     checkpoint = None
     if start.fresh:  # before anything is forgotten, as whoever is asked may say no

@@ -37,19 +37,13 @@ class RecordedAsker(Asker):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecordedJudge(LoadedJudge):
-    """The verdicts of one column of a log; what they mean is known once they are held against gold.
+    """The verdicts of one column of a log; what they mean is known once they are held against gold."""
 
-    Attributes:
-        file: the log.
-        column: which of its columns; empty where it tells itself.
-        said: id of a case of the gold -> what the log says of it; ``None`` before any gold is known.
-        sha256: of the verdicts that are used.
-    """
-
-    file: str
-    column: str = ""
+    file: str  # the log
+    column: str = ""  # which of its columns; empty where it tells itself
+    # id of a case of the gold -> what the log says of it; ``None`` before any gold is known
     said: Mapping[str, Reading] | None = field(default=None, compare=False)
-    sha256: str = ""
+    sha256: str = ""  # of the verdicts that are used
 
     @classmethod
     def of(cls, reference: str, threshold: float | None) -> "RecordedJudge":

@@ -1,9 +1,4 @@
-"""What may be written to a file: plain JSON values without keys and without addresses that hold credentials.
-
-A compile that ran for hours is not lost over an option that happens to be a
-key: what looks like one is replaced by ``***``. This knows patterns and names,
-not meanings; a password in plain prose stays.
-"""
+"""What may be written to a file: plain JSON values without keys and without addresses that hold credentials."""
 
 import math
 import os
@@ -42,13 +37,9 @@ def public_address(text: str) -> str:
 
 
 def publishable(value: Any) -> Any:
-    """Return ``value`` as a JSON value that can be written anywhere.
+    """Return ``value`` as a JSON value that can be written anywhere: without keys, tokens and credentials.
 
-    Mappings, sequences, sets (sorted), numpy scalars and paths become plain
-    values; NaN and infinities, which JSON has not, become ``None``; lone
-    surrogates become U+FFFD. Keys, tokens, the values of ``*_KEY`` and
-    ``*_TOKEN`` environment variables, and credentials in addresses are replaced
-    or removed; model names and addresses also lose their query.
+    NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD.
     """
     return _walk(value, "", _environment())
 

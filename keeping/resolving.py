@@ -21,11 +21,7 @@ class ResolvedSampling(NamedTuple):
 
 
 def default_temperature(model: Model, samples: int, *own: float | None) -> Model:
-    """Return the model with a temperature, if it has none: the first of ``own`` that is one, else what suits samples.
-
-    One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
-    temperature but its own keeps it.
-    """
+    """Return the model with a temperature: its own, else the first of ``own`` that is one, else what suits samples."""
     if model.temperature is not None or model.fixed_temperature:
         return model
     known = [one for one in own if one is not None]
@@ -35,8 +31,7 @@ def default_temperature(model: Model, samples: int, *own: float | None) -> Model
 def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
     """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
 
-    At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
-    counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
+    Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
     """
     model = default_temperature(model, sampling.samples, own)
     if sampling.samples == 1 or model.temperature != 0:

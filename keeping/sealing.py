@@ -1,9 +1,4 @@
-"""The files of an artifact as bytes: one way to write them, and a seal that no changed byte survives.
-
-``card.json`` holds the hash of everything. Files are written in one canonical
-form, so that a change which JSON would not notice (a space, another order of
-keys) is a change all the same. Knows nothing about judges or prompts.
-"""
+"""The files of an artifact as bytes: one canonical way to write them, and a seal that no changed byte survives."""
 
 import hashlib
 import json

@@ -1,9 +1,4 @@
-"""The folder of one judge's versions: numbers, ``latest`` and tags, safe against concurrent savers.
-
-A version is written to a hidden folder and renamed into place, so nobody ever
-sees half of one, and a rename onto an existing version fails. What the files
-mean is not known here.
-"""
+"""The folder of one judge's versions: numbers, ``latest`` and tags, safe against concurrent savers."""
 
 import json
 import os

@@ -1,9 +1,7 @@
 """Signals that stop paid work without losing what it has paid for.
 
-The first SIGINT, SIGTERM or SIGHUP lets no further call begin; the calls in flight may arrive, for a bounded time,
-and the work then ends as at a limit. The second one, or the end of that time, ends it at once. Handlers are
-installed in the main thread only, never for a signal that the process was told to ignore (``nohup``, or a job in the
-background of a shell), and those of before are put back.
+The first one lets no further call begin; the calls in flight may arrive, for a bounded time, and the work then ends as
+at a limit. The second one, or the end of that time, ends it at once.
 """
 
 import math

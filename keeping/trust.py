@@ -1,11 +1,7 @@
 """Which judge files may be executed for an artifact: files whose code is on the card, and trusted by the user.
 
 An artifact may come from anywhere, and its seal has no key: whoever writes a card can seal it. So the file it names
-is executed only if the user has compiled from that very code, or has said ``--trust`` to it. Both are remembered in
-the user's data home, which no folder of artifacts brings along. A file that the user names is the user's own affair.
-Code is the same where only formatting, comments, docstrings or descriptions of fields differ. Other code than that on
-the card is executed only if the user trusted the code on the card, so that the artifact is no stranger's, and trusts
-the new one.
+is executed only if the user has compiled from that very code, or has said ``--trust`` to it; both are remembered.
 """
 
 import os

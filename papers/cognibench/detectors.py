@@ -18,7 +18,7 @@ from ...evaluation.votes import Sampling
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate, ask_of
 from ...jobs.experiment import Experiment
-from ...jobs.looking import seen_by
+from ...jobs.sealed_rows import seen_by
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
 from ...programs.asking import Asker

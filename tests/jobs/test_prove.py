@@ -13,7 +13,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets_out import SheetLine
-from jurist.jobs.deciding import settle
+from jurist.jobs.label_decision import settle
 from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in
 from jurist.keeping.artifacts import Store
 from jurist.keeping.openings import Openings

@@ -199,10 +199,7 @@ def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:
 
 
 def holdout_of(given: GoldLike, gold: Gold) -> Gold:
-    """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs.
-
-    Raises what :meth:`Gold.load` raises.
-    """
+    """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs."""
     if isinstance(given, str | os.PathLike):
         return Gold.load(os.fspath(given), gold.settled, mapping=RowMapping(**gold.mapping))
     return gold_of(given, gold.settled)

@@ -1,44 +1,44 @@
-"""New versions without a search: another candidate of a compilation, or a version that remembers more labelled rows.
+"""Versions made of a version without a search: of another candidate, or with more or fewer labelled rows.
 
-The compilation is planned again from its card, and the candidate is concluded as the best one was, as a new version.
-That test has been opened before: the new card says how often, and the level of its decision falls with that, so that
-choosing until something looks better proves nothing.
+A candidate is concluded on the same sealed test as the best one was. The new card says how often that test was opened,
+and the level of its decision falls with that, so that choosing until something looks better proves nothing.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
-from ..cases import Case
+from ..cases import Case, case_id
 from ..engines.channel import CallContext
 from ..engines.models import Model
-from ..errors import ArtifactError, GoldError
+from ..errors import ArtifactError, GoldError, plural
 from ..evaluation.votes import Sampling
-from ..gold.copies import near_rows, sketched_rows
+from ..gold.copies import near_rows, sketched_rows, texts_of
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
-from ..gold.mapping import RowMapping
-from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.naming import judge_of
+from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting, candidate_names
 from ..optimizers.fewshot import NEAREST, remembering, with_cases
+from ..optimizers.guidelines import with_rules
 from ..programs.cognibench import with_strictness
-from ..programs.judge import Judge
-from ..programs.state import PromptState
+from ..programs.state import Demo, PredictorPrompt, PromptState
+from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of
-from .given import Surface
 from .plan import Plan
+from .surface import Surface
 
-_KEPT = (
-    *("judge_ref", "judge_sha256", "judge_code", "optimizer", "prompt_model", "gold"),
-    *("pareto", "matrix", "job", "versions"),
-)
+_KEPT = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
+"""What the card of every version holds that the one it was made of does."""
+_SEARCHED = ("pareto", "matrix", "job")
+_ASKED = ("model", "adapter", "structure", "setting", "thresholds")
 
 
 class _Again(Plan):
@@ -95,31 +95,12 @@ def choose(
     force: bool = False,
     **settings: Any,
 ) -> Concluded:
-    """Make a candidate of an artifact's history the next version, proven on the same sealed test.
-
-    It is named as in the history, or by an unambiguous beginning of its id. The gold is where the card says;
-    ``settings`` are those of the plan that are not on the card.
-    """
+    """Make a candidate of an artifact's history, the next version, proven on the same sealed test."""
     artifact = surface.store.load(ref)
-    plan = _plan(
-        artifact,
-        surface.store,
-        lambda gold: _candidate(artifact, candidate, gold),
-        gold,
-        answering,
-        **settings,
+    named = partial(_candidate, artifact, candidate)
+    return _concluded(
+        _plan(artifact, surface.store, named, gold, answering, **settings), surface, "choose", force
     )
-    check_leaks(plan.split, [plan.candidate.state])
-    return _concluded(plan, surface, "choose", force)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reminded:
-    """The new version with its proof, and how many of the labelled rows it remembers."""
-
-    concluded: Concluded
-    rows: int
-    apart: int  # rows that are in the sealed test, or near one of its rows
 
 
 def remember(
@@ -131,46 +112,38 @@ def remember(
     answering: Callable[[ModelCard], Model] = ModelCard.model,
     force: bool = False,
     **settings: Any,
-) -> Reminded:
+) -> tuple[Concluded, int, int]:
     """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test.
 
     Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
+    Returns the version, and how many rows it remembers and how many are left out.
     """
     artifact = surface.store.load(ref)
-    plan = _plan(artifact, surface.store, lambda gold: _own(artifact), gold, answering, **settings)
-    mapping = RowMapping(**artifact.card["gold"].get("mapping", {}))
-    cases = [one for one in Gold.load(labels, plan.judge, labelled=False, mapping=mapping).cases if one.known]
-    fit = _apart_from_test(plan.split, cases)
+    setting = Setting(**(artifact.card.get("setting") or {}))
+    own = Candidate(state=artifact.state, setting=setting, parent=None, source=ref, step=0, calls=0)
+    plan = _plan(artifact, surface.store, lambda gold: own, gold, answering, **settings)
+    cases = [
+        one
+        for one in Gold.again(artifact.card["gold"], plan.judge, labels, labelled=False).cases
+        if one.known
+    ]
+    split, basic = plan.split, PromptState.of(plan.judge.basic())
+    near = near_rows(split.judge, cases, sketched_rows(split.judge, split.test))
+    alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
+    leaks, groups = leaks_of(split, alone.values()), {case.group for case in split.test}
+    fit = [
+        one
+        for one in cases
+        if one.group not in groups and one.id not in near and alone[one.id].id not in leaks
+    ]
     if not fit:
         raise GoldError(
             f"{labels} has no labelled row that is not in the sealed test of {ref}",
             hint="name a file with labels of other rows",
         )
-    state = _reminded(plan, fit)
-    plan = replace(
-        plan,
-        candidate=replace(plan.candidate, state=state, source=f"{ref} and {len(fit)} more rows"),
-        more=tuple(fit),
-    )
-    check_leaks(plan.split, [state])
-    done = _concluded(plan, surface, "remember", force)
-    return Reminded(concluded=done, rows=len(fit), apart=len(cases) - len(fit))
-
-
-def _apart_from_test(split: Split, cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that show nothing of the test."""
-    groups, near = (
-        {case.group for case in split.test},
-        near_rows(split.judge, cases, sketched_rows(split.judge, split.test)),
-    )
-    basic = PromptState.of(split.judge.basic())
-    alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
-    leaks = leaks_of(split, alone.values())
-    return [
-        case
-        for case in cases
-        if case.group not in groups and case.id not in near and alone[case.id].id not in leaks
-    ]
+    more = replace(own, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
+    done = _concluded(replace(plan, candidate=more, more=tuple(fit)), surface, "remember", force)
+    return done, len(fit), len(cases) - len(fit)
 
 
 def _reminded(plan: "_Again", cases: Sequence[Case]) -> PromptState:
@@ -193,21 +166,22 @@ def _reminded(plan: "_Again", cases: Sequence[Case]) -> PromptState:
 def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Concluded:
     """Prove the plan's candidate and keep it beside what the card of the compilation says."""
     artifact, candidate, new = plan.artifact, plan.candidate, plan.more
-    card, ids = artifact.card, {case.id for case in plan.more}
+    check_leaks(plan.split, [candidate.state])
+    card, history = artifact.card, artifact.history
     with surface.asking(plan, "proving") as (work, tick):
-        kept = {key: card[key] for key in _KEPT if key in card}
-        history = artifact.history
+        gold = card["gold"]
         if new:
-            kept["gold"] = {**card["gold"], "seen": sorted({*card["gold"]["seen"], *ids})}
-            prompt = {"setting": candidate.setting.to_json(), "prompt": candidate.state.brief()}
-            history += ({"candidate": candidate.id, "source": candidate.source, "demo_ids": [], **prompt},)
-        optimizer = {**card["optimizer"], "candidate": candidate.id, "chosen_from": artifact.ref}
+            gold = {**gold, "seen": sorted({*gold["seen"], *(case.id for case in new)})}
+            history += (_tried(candidate.state, candidate.source, candidate.setting),)
         return conclude(
             plan.contest(work.contexts["judge"]),
             work,
             surface.store,
             f"artifacts {verb} {artifact.ref}",
-            {**kept, "parent": artifact.version, "optimizer": optimizer},
+            {
+                **_derived(artifact, candidate.id, card["optimizer"], _SEARCHED),
+                "gold": gold,
+            },
             history,
             artifact.matrix() if "matrix" in card else None,
             seen=new,
@@ -216,18 +190,21 @@ def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Conc
         )
 
 
-def _judge(artifact: Artifact, store: Store) -> Judge:
-    """Return the judge, compiled for the metric that the artifact was compiled for."""
-    judge = judge_of(artifact, store).as_compiled(artifact.card)
-    artifact.check(judge)
-    if artifact.about.strictness:
-        judge = with_strictness(judge, artifact.about.strictness)
-    if not artifact.card.get("decision") or not artifact.card.get("gold"):
-        raise ArtifactError(
-            f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
-            hint="compile it again",
-        )
-    return judge
+def _derived(
+    artifact: Artifact, candidate: str, optimizer: Mapping[str, Any], also: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a card says of the version that it was made of."""
+    return {
+        **{key: artifact.card[key] for key in (*_KEPT, *also) if key in artifact.card},
+        "parent": artifact.version,
+        "optimizer": {**optimizer, "candidate": candidate, "chosen_from": artifact.ref},
+    }
+
+
+def _tried(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
+    """Return the line of the history that a prompt without a search has."""
+    prompt = {"setting": setting.to_json(), "prompt": state.brief()}
+    return {"candidate": setting.id_of(state.id), "source": source, "demo_ids": [], **prompt}
 
 
 def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
@@ -269,12 +246,6 @@ def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
     return found
 
 
-def _own(artifact: Artifact) -> Candidate:
-    """Return what a version asks, as a candidate."""
-    setting = Setting(**(artifact.card.get("setting") or {}))
-    return Candidate(state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0)
-
-
 def _plan(
     artifact: Artifact,
     store: Store,
@@ -283,12 +254,18 @@ def _plan(
     answering: Callable[[ModelCard], Model],
     **settings: Any,
 ) -> _Again:
-    """Return the plan of the compilation, made again: the test of its split must be the sealed one.
-
-    Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
-    """
-    judge, about = _judge(artifact, store), artifact.about
-    kept, job = artifact.card["gold"], about.job
+    """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
+    about = artifact.about
+    judge = judge_of(artifact, store).as_compiled(artifact.card)
+    artifact.check(judge)
+    if about.strictness:
+        judge = with_strictness(judge, about.strictness)
+    kept, job = artifact.card.get("gold"), about.job
+    if not artifact.card.get("decision") or not kept:
+        raise ArtifactError(
+            f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
+            hint="compile it again",
+        )
     source = named or str(kept.get("source") or kept["name"])
     hint, own = "name the gold set it was compiled on with --gold", kept.get("holdout")
     asked = job.model if job.model.name else about.model
@@ -329,3 +306,56 @@ def _plan(
             hint="compile again on it, or name the gold set as it was with --gold",
         )
     return plan
+
+
+def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
+    """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet."""
+    artifact, ids = store.load(ref), set(rows)
+    gold, card = artifact.card.get("gold") or {}, artifact.card
+    if unknown := sorted(ids - set(gold.get("seen") or ())):
+        raise ArtifactError(
+            f"{artifact.ref} was not compiled on {', '.join(unknown)}",
+            hint="name rows of train or dev by their ids, as the gold of its card has them",
+        )
+    rules = [one for one in artifact.about.guidelines if not ids & set(one["cases"])]
+    own = next(
+        (row for row in artifact.history if row["candidate"] == artifact.about.optimizer.candidate), {}
+    )
+    gone, prompts = list[Demo](), dict[str, PredictorPrompt]()
+    for name, prompt in artifact.state.predictors.items():
+        fixed = [demo for demo in prompt.demos if _id_of(demo, artifact) in ids]
+        kept, text = prompt.remembered, prompt.instructions
+        if any(one["rule"] in text for one in artifact.about.guidelines):
+            text = with_rules(text, [one["rule"] for one in rules])
+        gone += [*fixed, *(demo for id_, demo in (kept.rows if kept else {}).items() if id_ in ids)]
+        demos = tuple(demo for demo in prompt.demos if demo not in fixed)
+        prompts[name] = replace(
+            prompt, instructions=text, demos=demos, remembered=kept.without(ids) if kept else None
+        )
+    shown = ids & set(own.get("demo_ids") or ())
+    found = {_id_of(demo, artifact) for demo in gone}
+    held = normalised("\n".join(prompt.instructions for prompt in prompts.values()))
+    if shown - found or any(text in held for demo in gone for text in texts_of(demo)):
+        raise ArtifactError(
+            f"the prompt of {artifact.ref} holds a row in a form in which it cannot be taken out",
+            hint="compile the judge again without the row",
+        )
+    state, seen = PromptState(prompts), [one for one in artifact.seen() if one["case"] not in ids]
+    search = {key: card["optimizer"].get(key) for key in ("name", "seed", "settings")}
+    new: dict[str, Any] = {
+        **_derived(artifact, state.id, {**search, "reason": f"{plural(len(ids), 'row')} forgotten"}, _ASKED),
+        "gold": {**gold, "seen": [id_ for id_ in gold["seen"] if id_ not in ids]},
+        "guidelines": rules,
+    }
+    history = _tried(state, "forget", Setting())
+    if any(id_ in json.dumps([new, history]) for id_ in ids):
+        raise ArtifactError(
+            f"the card of {artifact.ref} names a row where it cannot be left out", hint="compile again"
+        )
+    return store.save(
+        judge_of(artifact, store), state, new, [history], make_latest=False, records={SEEN: seen}
+    )
+
+
+def _id_of(demo: Demo, artifact: Artifact) -> str:
+    return case_id({name: demo[name] for name in artifact.about.inputs if name in demo})

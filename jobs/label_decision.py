@@ -1,9 +1,7 @@
-"""What the labels of a plan decide, and what becomes of the version.
+"""What the labels of a plan decide: better than basic is one sign test.
 
-Better than basic is one sign test. A version becomes the latest by the rule of a compilation: it was asked as in its
-proof, and it is shown to be better than the best constant answer too. Its sealed test may have shown that; else labels
-on units where it differs from the constant do, in a sign test of their own, and its estimate in the judge's own metric
-must be better than that of any constant.
+A version becomes the latest by the rule of a compilation: it was asked as in its proof, and it is shown to be better
+than the best constant answer too, by its sealed test or by labels on units where it differs from the constant.
 """
 
 from collections import Counter
@@ -28,11 +26,7 @@ _CONSTANTS = 50
 
 
 def constant_of(judge: Judge, artifact: Artifact) -> dict[str, Any] | None:
-    """Return the constant answer that labels have to hold a version against, as its JSON ``value`` and ``text``.
-
-    It is the one that is right most often (nearest) on the sealed test, which is read again from what it keeps.
-    ``None`` where that test has shown the version to be better than the best constant, or where none is kept.
-    """
+    """Return the constant to hold a version against, the nearest on its sealed test; ``None`` if beaten."""
     rows, known = _sealed(judge, artifact), (artifact.card.get("decision") or {}).get("constant") or {}
     if not rows or known.get("better"):
         return None

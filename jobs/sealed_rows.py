@@ -1,7 +1,4 @@
-"""A look at gold rows: which of them a judge has seen, which are sealed, and the number of their opening.
-
-No score may flatter a judge with rows that its artifact was compiled on or near.
-"""
+"""Which gold rows a judge has seen, which are sealed, and the number of their opening."""
 
 import math
 from collections import Counter
@@ -179,10 +176,7 @@ def _foreseen(cases: Sequence[Case], level: float) -> float:
 
 
 def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
-    """Return the ids of the cases that the judge's artifact was trained or selected on, or that are near copies.
-
-    A judge without an artifact has seen nothing; an artifact of an older version knows equal rows only.
-    """
+    """Return the ids of the cases that the judge's artifact was trained or selected on, or that are near copies."""
     if judge.artifact is None:
         return frozenset()
     ids = frozenset(judge.artifact.about.gold.seen)

@@ -7,7 +7,7 @@ from small import THINGS
 
 from jurist.cases import Case
 from jurist.gold.splits import Split
-from jurist.jobs.looking import proof_of
+from jurist.jobs.sealed_rows import proof_of
 from jurist.programs.fect import FECT
 
 
