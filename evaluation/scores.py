@@ -45,7 +45,7 @@ from .metrics import (
 )
 from .scale import SHOWN, Learned, Scale, upper_half
 from .units import Floats, Units
-from .votes import Sampling, majority, median_vote
+from .votes import Sampling, majority, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
@@ -116,18 +116,6 @@ class Scores(Scale):
     def consensus(self, values: Sequence[float]) -> float | None:
         return statistics.median_low(values) if values else None
 
-    def number(self, given: Any) -> int | float | None:
-        """What is given as a number on the scale; ``None`` for anything else."""
-        if isinstance(given, bool) or not isinstance(given, int | float | str):
-            return None
-        try:
-            number = float(given)
-        except (OverflowError, ValueError):  # a whole number may be larger than any float
-            return None
-        if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
-            return None
-        return int(number) if self.whole else number
-
     def quality(self, value: Value) -> float:
         return float((value - self.low) / (self.high - self.low))
 
@@ -150,11 +138,11 @@ class Scores(Scale):
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
     def cell(self, given: str) -> Any:
-        return self.number(given)
+        return number_within(self.low, self.high, self.whole, given)
 
     def of_json(self, data: Any) -> Value:
         """A score on the scale."""
-        number = self.number(data)
+        number = number_within(self.low, self.high, self.whole, data)
         if number is None:
             raise ValueError(f"no score {data!r}, but {self.expects}")
         return number

@@ -134,6 +134,19 @@ def decide(
     return max(side, key=lambda label: votes.get(label, 0))
 
 
+def number_within(low: float, high: float, whole: bool, given: Any) -> int | float | None:
+    """Return what is given as a number from ``low`` to ``high``; ``None`` for anything else."""
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return None
+    try:
+        number = float(given)
+    except (OverflowError, ValueError):  # a whole number may be larger than any float
+        return None
+    if not low <= number <= high or (whole and not number.is_integer()):
+        return None
+    return int(number) if whole else number
+
+
 def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
     """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
     given = sorted(value for value, count in votes.items() for _ in range(count))

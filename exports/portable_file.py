@@ -135,7 +135,7 @@ def portable_source(imports: str = "") -> str:
     from . import portable_judge
 
     voting: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
-    voting += (votes.median_vote, votes.named_vote, votes.most_preferred)
+    voting += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions = (*voting, sentences.shown, sentences.numbered)
     return bundle(imports, escaping, ranking, replies, *functions, portable, portable_judge)
 

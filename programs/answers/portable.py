@@ -7,7 +7,7 @@ reader here against the answer that it stands for.
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from ...evaluation.votes import decide, median_vote, most_preferred, named_vote
+from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
 from ...text.replies import choice, data
 
 _LISTED = 20  # values of a scale that are tried one by one
@@ -31,13 +31,10 @@ def _score(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
     low, high, whole = (rule["score"][key] for key in ("low", "high", "whole"))
     if whole and high - low < _LISTED:
         return [choice(given, tuple(range(int(low), int(high) + 1)))]
-    said = data(given) if isinstance(given, str) else given
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
-        raise ValueError(f"{str(said)[:100]!r} is no number")
-    number = float(said) if isinstance(said, str) else said
-    if not low <= number <= high or (whole and number % 1):
-        raise ValueError(f"{str(said)[:100]} is not on the scale from {low:g} to {high:g}")
-    return [int(number) if whole else float(number)]
+    number = number_within(low, high, whole, data(given) if isinstance(given, str) else given)
+    if number is None:
+        raise ValueError(f"{str(given)[:100]} is not on the scale from {low:g} to {high:g}")
+    return [number]
 
 
 def _label_set(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
