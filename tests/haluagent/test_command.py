@@ -11,7 +11,7 @@ import pytest
 from fakes import Scripted, lm_of, reply, user_of
 from judges import save
 from pages import ROOT
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.papers.haluagent.items import Choice, read_items
@@ -19,14 +19,7 @@ from jurist.programs.frozen import VerifierPrompt, frozen_predictors
 from jurist.programs.haluagent.judges import ANSWER_CHECK
 from jurist.programs.haluagent.writing import HALUAGENT_ZH
 
-
-def run(*argv):
-    done = cli(*argv)
-    return done.code, done.out, done.err
-
-
-def make(output, *more):
-    return run("generate", "haluagent", "--input", "docs.jsonl", "--output", output, *more)
+MAKE = ("generate", "haluagent", "--input", "docs.jsonl", "--output")
 
 
 # The offline verifier takes a wrong year that another sentence of the document holds for one that is right.
@@ -47,7 +40,7 @@ def documents(count=4, text=TEXT, mixed=0):
         {"id": f"d{n}", "topic": "music", "title": f"Sax {n}", "text": f"{one} Nr {n}."}
         for n, one in enumerate(texts)
     ]
-    Path("docs.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_jsonl(Path("docs.jsonl"), rows)
 
 
 @pytest.mark.parametrize(
@@ -59,24 +52,20 @@ def documents(count=4, text=TEXT, mixed=0):
     ],
 )
 def test_documents_that_nothing_can_be_written_from_are_said(texts, code, words):
-    Path("docs.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    ended, out, err = make("bench", "--generator", "haluagent:basic")
-    assert ended == code, err
-    assert words in out + err
-    assert "label" not in err
+    write_jsonl(Path("docs.jsonl"), [{"text": text} for text in texts])
+    done = cli(*MAKE, "bench", "--generator", "haluagent:basic")
+    assert done.code == code, done.err
+    assert words in done.out + done.err
+    assert "label" not in done.err
 
 
 def test_what_is_made_adds_up_and_is_assessed():
     documents(mixed=2)
-    code, out, _ = make("bench", "--json", "--sample", "3")
-    assert code == 0
-    data = json.loads(out)
+    done = ok(*MAKE, "bench", "--json", "--sample", "3")
+    data = done.json
     items = read_items("bench/benchmark.jsonl")
     assert data["statistics"]["items"] == len(items) == sum(data["statistics"]["formats"].values())
-    verified, rejected = (
-        read_jsonl(Path("bench/verified.jsonl")),
-        read_jsonl(Path("bench/verified.rejects.jsonl")),
-    )
+    verified, rejected = (read_jsonl(Path(f"bench/verified{name}.jsonl")) for name in ("", ".rejects"))
     assert data["kept"] == len(verified)
     assert data["rejected"] == len(rejected)
     assert all(row["reasons"] for row in rejected)
@@ -89,9 +78,8 @@ def test_what_is_made_adds_up_and_is_assessed():
     sheet = read_jsonl(Path("bench/check/answer-check.jsonl"))
     assert {row["id"] for row in sheet} == set(json.loads(Path("bench/check/passed.json").read_text()))
     assert all(row["knowledge"] and "correct" not in row for row in sheet)
-    code, out, err = run("assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json")
-    assert code == 0, err
-    (model,) = json.loads(out)["models"]
+    done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json")
+    (model,) = done.json["models"]
     assert model["items"] == len(items)
     assert set(model["formats"]) <= {"generative", "single-choice", "true-false"}
 
@@ -100,27 +88,24 @@ def test_a_document_that_is_there_twice_is_written_from_once():
     documents(1)
     row = json.loads(Path("docs.jsonl").read_text())
     again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
-    Path("docs.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(again) + "\n")
-    code, out, err = make("bench", "--json")
-    assert code == 0, err
-    assert "near-duplicates" in err
-    found = json.loads(out)
+    write_jsonl(Path("docs.jsonl"), [row, again])
+    done = ok(*MAKE, "bench", "--json")
+    assert "near-duplicates" in done.err
+    found = done.json
     assert (found["passages"], found["duplicate_passages"]) == (1, 1)
 
 
 def test_a_chinese_document_goes_through_the_whole_chain():
     documents(4, CHINESE)
-    code, out, err = make("bench", "--generator", "haluagent-zh:basic", "--json")
-    assert code == 0, err
-    assert json.loads(out)["statistics"]["languages"] in ({"zh": n} for n in range(1, 5))
-    code, out, err = run("assess", "offline", "--benchmark", "bench/benchmark.jsonl")
-    assert code == 0, err
-    assert "hallucination rates" in out
+    done = ok(*MAKE, "bench", "--generator", "haluagent-zh:basic", "--json")
+    assert done.json["statistics"]["languages"] in ({"zh": n} for n in range(1, 5))
+    done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl")
+    assert "hallucination rates" in done.out
 
 
 def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch):
     documents()
-    assert make("bench")[0] == 0
+    ok(*MAKE, "bench")
     items = read_items("bench/benchmark.jsonl")
 
     def said(request):
@@ -138,11 +123,8 @@ def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch
         monkeypatch.setattr(
             place, lambda model, context, purpose="judge", reach=None: lm_of(engine, context, purpose)
         )
-    code, out, err = run(
-        "assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json", "--max-unusable", "1"
-    )
-    assert code == 0, err
-    (model,) = json.loads(out)["models"]
+    done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json", "--max-unusable", "1")
+    (model,) = done.json["models"]
     assert model["errors"]["false_negative"]["value"] == 1.0
     assert model["errors"]["false_positive"]["value"] == 0.0
     assert model["unanswered"]["single-choice"] == sum(isinstance(item, Choice) for item in items)
@@ -151,7 +133,7 @@ def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch
 
 def test_what_people_say_is_held_against_what_verification_says(capsys):
     documents(6, mixed=6)
-    assert make("bench", "--sample", "4")[0] == 0
+    ok(*MAKE, "bench", "--sample", "4")
     passed = json.loads(Path("bench/check/passed.json").read_text())
     Path("people").mkdir()
     fields = {"answer-check": "correct", "hallucination-check": "hallucinated", "label-check": "fits"}
@@ -170,17 +152,16 @@ def test_what_people_say_is_held_against_what_verification_says(capsys):
     assert capsys.readouterr().out == f"with verification 100.0%, without {accepted:.1%}\n"
     parts = [read_jsonl(Path(f"people/label-check-{kind}.jsonl")) for kind in ("passed", "rejected")]
     assert [{row["fits"] for row in part} for part in parts] == [{"yes"}, {"no"}]
-    assert run("gold", "agreement", "label-check", "people/label-check-rejected.jsonl")[0] == 0
+    ok("gold", "agreement", "label-check", "people/label-check-rejected.jsonl")
 
 
 def test_verifiers_take_the_prompts_of_compiled_judges():
     documents(5)
     kept = save(Store("compiled"), ANSWER_CHECK)
-    code, out, err = make("bench", "--verifier", "answer-check@1", "--json")
-    assert code == 0, err
-    found = json.loads(out)
+    done = ok(*MAKE, "bench", "--verifier", "answer-check@1", "--json")
+    found = done.json
     assert found["verifiers"] == ["answer-check@1"]
-    assert make("bench", "--resume")[2].count("another job") == 1
+    assert cli(*MAKE, "bench", "--resume").err.count("another job") == 1
     prompt = VerifierPrompt.of("answer-check@1", kept.program(ANSWER_CHECK))
     program = replace(HALUAGENT_ZH, verifiers=(prompt,)).basic()
     said = [one.signature.instructions for one in frozen_predictors(program)]
@@ -188,18 +169,17 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
     few = "--set rewrites=1 --set steps=1 --max-calls 2000 --force --anyway --split 40/20/40"
     given = shlex.split(f"compile haluagent --gold docs.jsonl --optimizer cfaith {few}")
     for seed in range(20):
-        code, out, err = run(*given, "--verifier", "answer-check@1", "--seed", str(seed), "--json")
-        if code == 0 or "comes out empty" not in err:
+        done = cli(*given, "--verifier", "answer-check@1", "--seed", seed, "--json")
+        if done.code == 0 or "comes out empty" not in done.err:
             break
-    assert code == 0, err
-    assert [one["name"] for one in json.loads(out)["verifiers"]] == ["answer-check@1"]
-    code, out, err = make("again", "--generator", "haluagent@1", "--json")
-    assert code == 0, err
-    assert json.loads(out)["verifiers"] == ["answer-check@1"]
-    code, _, err = make("more", "--generator", "haluagent@1", "--verifier", "answer-check@1")
-    assert (code, "keeps the verifiers" in err) == (2, True)
-    code, _, err = make("more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
-    assert (code, "asks what qa-conflict" in err) == (1, True)
+    assert done.code == 0, done.err
+    assert [one["name"] for one in done.json["verifiers"]] == ["answer-check@1"]
+    done = ok(*MAKE, "again", "--generator", "haluagent@1", "--json")
+    assert done.json["verifiers"] == ["answer-check@1"]
+    done = cli(*MAKE, "more", "--generator", "haluagent@1", "--verifier", "answer-check@1")
+    assert (done.code, "keeps the verifiers" in done.err) == (2, True)
+    done = cli(*MAKE, "more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
+    assert (done.code, "asks what qa-conflict" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -212,9 +192,8 @@ def test_tables_that_a_benchmark_has_no_item_for_are_left_out(kind, shown, absen
         "free": {"format": "generative", "correct_answer": "Sax"},
     }[kind]
     Path("b.jsonl").write_text(json.dumps({**row, **more}) + "\n")
-    code, out, err = run("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1")
-    assert code == 0, err
-    assert shown in out
-    assert absent not in out
-    code, _, err = run("assess", "offline", "--benchmark", "b.jsonl", "--judge", "satisfaction:basic")
-    assert (code, "satisfaction does not compare a reply" in err) == (2, True)
+    done = ok("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1")
+    assert shown in done.out
+    assert absent not in done.out
+    done = cli("assess", "offline", "--benchmark", "b.jsonl", "--judge", "satisfaction:basic")
+    assert (done.code, "satisfaction does not compare a reply" in done.err) == (2, True)
