@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import ROOT
-from small import FAST, cli, ok, read_jsonl, write_jsonl
+from small import FAST, cli, ok, write_jsonl
+from talks import small_gold
 
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
@@ -17,15 +17,6 @@ from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
 POSITIVE = COGNIBENCH.answer.positive
-
-
-def small_gold() -> list[dict[str, Any]]:
-    """Every third response of the bundled gold, its last three sentences."""
-    path = ROOT / "datasets" / "cognibench-mini" / "gold.jsonl"
-    return [
-        {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:]}
-        for row in read_jsonl(path)[::3]
-    ]
 
 
 @pytest.fixture(autouse=True)

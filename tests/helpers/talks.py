@@ -4,6 +4,8 @@ from typing import Any
 
 from fakes import reply
 from loopback import answer
+from pages import ROOT
+from small import read_jsonl
 
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
@@ -23,6 +25,14 @@ TEA = (
 )
 GOOD = "The Dunlow mill was built in 1832 by the brothers Hask, and its two wheels ground oats until 1951."
 SECOND = "Since 1990 it has been open on Sundays, and about 3,000 visitors come each year, most in spring."
+
+
+def small_gold() -> list[dict[str, Any]]:
+    """Return every third response of CogniBench's bundled gold, its last three sentences."""
+    return [
+        {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:]}
+        for row in read_jsonl(ROOT / "datasets" / "cognibench-mini" / "gold.jsonl")[::3]
+    ]
 
 
 def docs(count: int = 3) -> list[dict[str, Any]]:

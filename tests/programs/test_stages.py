@@ -11,7 +11,8 @@ from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import field_of
-from small import FAST, cli, ok
+from small import FAST, cli, ok, write_jsonl
+from talks import small_gold
 
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
@@ -121,10 +122,9 @@ def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
 
 
 def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    done = ok(
-        "compile", "cognibench", "--strictness", "irrefutable", *FAST, "--store", store, "--force", "--json"
-    )
+    store, gold = tmp_path / "store", ("--gold", write_jsonl(tmp_path / "gold.jsonl", small_gold()))
+    asked = ("compile", "cognibench", *gold, "--strictness", "irrefutable", *FAST, "--force", "--json")
+    done = ok(*asked, "--store", store)
     assert done.json["strictness"] == "irrefutable"
     assert "reliable" in done.json["positive"]
     loaded = load_judge("cognibench", store=Store(store))
@@ -140,13 +140,11 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     strictness, said = ran(tmp_path / "b.jsonl", "--strictness", "rational")
     assert strictness == "rational"
     assert "cognibench@1 was proven for strictness irrefutable and runs with rational" in said
-    refused = cli("compare", "cognibench", "cognibench:basic", "--gold", "cognibench-mini", "--store", store)
+    compare = ("compare", "cognibench", "cognibench:basic", *gold, "--store", store)
+    refused = cli(*compare)
     assert refused.code == 2
     assert "give --strictness" in refused.err
-    ok(
-        *("compare", "cognibench", "cognibench:basic", "--gold", "cognibench-mini", "--store", store),
-        *("--strictness", "rational", "--json"),
-    )
+    ok(*compare, "--strictness", "rational", "--json")
 
 
 def test_a_fitted_threshold_belongs_to_its_strictness(tmp_path: Path) -> None:
