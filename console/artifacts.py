@@ -284,15 +284,15 @@ def unpack_(options: UnpackOptions) -> Result:
         data = Path(options.file).read_bytes()
     except OSError as error:
         raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
-    received = unpack(data, store_of(options))
-    artifact, origin = received.artifact, received.artifact.card.get("origin")
-    words = f"{artifact.ref} {'is in the store' if received.new else 'was in the store already'}"
+    artifact, new = unpack(data, store_of(options))
+    origin = artifact.card.get("origin")
+    words = f"{artifact.ref} {'is in the store' if new else 'was in the store already'}"
     words += f" (arrived as version {origin['version']})" if origin else ""
     about = {
         "artifact": artifact.ref,
         "sha256": artifact.sha256,
         "path": str(artifact.path),
-        "new": received.new,
+        "new": new,
     }
     return Result(data=about, body=[words], notes=_file_beside(artifact.card))
 

@@ -63,7 +63,7 @@ class _Scoring(Terminal):
         notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
         if isinstance(work, Hardening):
             return notes
-        named = list(zip(work.names, work.contenders, strict=True))
+        named = list(zip(work.roles, work.contenders, strict=True))
         for name, one in named:
             if name != (first := next(known for known, other in named if other.is_same(one))):
                 notes.append(f"{name} is {first} once more")

@@ -19,7 +19,7 @@ from .mapping import RowMapping
 from .raters import Rule, merge_gold
 from .rejects import Rejects
 from .rows import canonical_row, joined, label_keys, normalise
-from .shared import GoldData, grouped, settled, shared_inputs
+from .shared import GoldData, empty_inputs, grouped, settled, shared_inputs
 from .sheets import is_sheet, sheet_cases
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
@@ -136,17 +136,6 @@ def describe(gold: Gold) -> dict[str, Any]:
         "skipped": gold.skipped,
         "merged": gold.merged,
     }
-
-
-def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
-    """Return how many cases have an input of text that is empty, by its name."""
-    found = Counter(
-        name
-        for case in cases
-        for name, value in case.inputs.items()
-        if isinstance(value, str) and not value.strip()
-    )
-    return dict(sorted(found.items()))
 
 
 def import_gold(

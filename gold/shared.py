@@ -91,9 +91,8 @@ class GoldData:
     @property
     def blank_words(self) -> tuple[str, ...]:
         """Which inputs are empty in how many cases, a line each."""
-        texts = ((name, value) for case in self.cases for name, value in case.inputs.items())
-        found = Counter(name for name, value in texts if isinstance(value, str) and not value.strip())
-        return tuple(f"{name} is empty in {plural(rows, 'case')}" for name, rows in sorted(found.items()))
+        empty = empty_inputs(self.cases).items()
+        return tuple(f"{name} is empty in {plural(rows, 'case')}" for name, rows in empty)
 
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
@@ -108,6 +107,17 @@ class GoldData:
         to_json = self.judge.answer.scale.to_json
         content = sorted([case.id, case.group, list(map(to_json, case.gold or ()))] for case in self.cases)
         return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+
+def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
+    """Return how many cases have an input of text that is empty, by its name."""
+    found = Counter(
+        name
+        for case in cases
+        for name, value in case.inputs.items()
+        if isinstance(value, str) and not value.strip()
+    )
+    return dict(sorted(found.items()))
 
 
 def shared_inputs(judge: Judge, cases: Sequence[Case]) -> tuple[SharedInput, ...]:

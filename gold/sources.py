@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias
 
 import pydantic
 
@@ -88,20 +88,9 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in _BUNDLED.glob("*/gold.jsonl")))
 
 
-class HasId(Protocol):
-    """A row."""
-
-    @property
-    def id(self) -> str:
-        """Its name among the others."""
-
-
-R = TypeVar("R", bound=HasId)
-
-
-def read_typed(source: str | Path, kind: pydantic.TypeAdapter[R], *, hint: str) -> tuple[R, ...]:
-    """Read rows of one kind, each with an id of its own, in their order."""
-    reading, typed = read(source), dict[str, R]()
+def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str) -> tuple[Any, ...]:
+    """Read rows of one kind, each with an ``id`` of its own, in their order."""
+    reading, typed = read(source), dict[str, Any]()
     for line, row in reading.rows:
         place = Place(reading.path, line)
         value = validated(kind, row, place, hint=hint)

@@ -126,17 +126,14 @@ class CalibratedModels(AssessedModels[Found]):
 
     @property
     def held_out(self) -> tuple[Case, ...]:
-        """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
         return unseen(self.judge, self.calibration) if self.to_judge else ()
 
     @property
     def size(self) -> str:
-        """How much it is, in words."""
         return f"{len(self.held_out)} rows of calibration, {len(self.asked)} {self.unit}"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
         return {"calibration": self.calibration.sha256, "seed": self.seed}
 
 

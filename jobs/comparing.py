@@ -111,14 +111,12 @@ class Comparing(Experiment):
     seed: int = 0  # of the permutation test
 
     def __post_init__(self) -> None:
-        """Refuse pairs that there are not."""
         if self.pairs not in get_args(Pairs):
             hint = f"give {' or '.join(get_args(Pairs))}"
             raise UsageError(f"pairs={self.pairs!r} cannot be used", hint=hint)
         super().__post_init__()
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        """Score and test what the contenders said."""
         return self.compared(answers, self.references(self.seed))
 
     def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
@@ -239,7 +237,6 @@ class Evaluating(Experiment):
     asks_aside: ClassVar[bool] = False
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        """Score what the judge said."""
         (said,) = answers
         judge, rows = said.judge.judge, said.repeats[0]
         return Evaluation(

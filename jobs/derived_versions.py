@@ -63,18 +63,15 @@ class _Again(Plan):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
         return len(self._foreseen.look.cases) * (1 if self._foreseen.same else 2)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What opening the sealed test shows at best, in words."""
         look = self._foreseen.look
         rows = f"{len(look.cases)} sealed cases, opening {look.opening} of this test"
         return f"proving {self.candidate.id} on {rows}", *look.limits(look.cases, self.judge.comparison)
 
     def foresee(self) -> Estimate:
-        """Estimate what the proof takes."""
         contest, test = self._foreseen, self._foreseen.look.cases
         asked = [("judge", contest.basic, self.model)]
         asked += [("chosen", contest.chosen, contest.model)] * (not contest.same)

@@ -73,7 +73,19 @@ class Size(NamedTuple):
 
     def price(self, model: Model) -> float | None:
         """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
-        return 0.0 if free(model) else price_of(model, round(self.input), round(self.output))
+        if free(model):
+            return 0.0
+        shipped_prices()
+        provider, _, name = model.name.partition("/")
+        reply = Response(
+            id=None,
+            model=name,
+            message=Message.assistant(""),
+            finish_reason="stop",
+            usage=Usage(input_tokens=round(self.input), output_tokens=round(self.output)),
+        )
+        cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
+        return None if cost is None else float(cost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,21 +257,6 @@ def _counted(number: float) -> str:
 def free(model: Model) -> bool:
     """Say whether a model runs here and costs nothing: the offline engine, or a classifier."""
     return model.offline or bool(model.classifier)
-
-
-def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | None:
-    """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
-    shipped_prices()
-    provider, _, name = model.name.partition("/")
-    reply = Response(
-        id=None,
-        model=name,
-        message=Message.assistant(""),
-        finish_reason="stop",
-        usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens),
-    )
-    cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
-    return None if cost is None else float(cost)
 
 
 def ask_of(

@@ -117,10 +117,18 @@ class Experiment:
         """Which of the rows are of a sealed test, and the number of this opening of it."""
         return look_at(self.cases, self.contenders, chooses=self.chooses)
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
-        """One ledger and one journal a contender."""
-        return self.names
+        """One a contender, told apart by model where there are several, and by number where need be."""
+        several = len({one.model.name for one in self.contenders if not one.named}) > 1
+        names = [
+            one.name if one.named or not several else f"{one.name} / {one.model.name}"
+            for one in self.contenders
+        ]
+        return tuple(
+            f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
+            for place, name in enumerate(names)
+        )
 
     @property
     def left_out(self) -> int:
@@ -145,11 +153,6 @@ class Experiment:
         said = " x ".join(plural(size, name) for name, size in sizes.items())
         return said + (f", and {len(self.aside)} on which raters differ" if self.aside else "")
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """One name a contender, told apart by model where there are several, and by number where need be."""
-        return _unique_names(self.contenders)
-
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
         if isinstance(one, RecordedJudge):
@@ -165,7 +168,7 @@ class Experiment:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         sizes: dict[tuple[str, str, str], Size] = {}
         asks: list[Ask] = []
-        for name, one in zip(self.names, self.contenders, strict=True):
+        for name, one in zip(self.roles, self.contenders, strict=True):
             key, asker, number = (one.judge.name, one.state.id, one.adapter), one.asker(), self.questions(one)
             whole = ask_of(name, asker, one.models, self.cases, (number, number), size=sizes.get(key))
             sizes[key] = whole.size
@@ -177,7 +180,7 @@ class Experiment:
         look = self.look
         judges = [
             dataclasses.replace(one, context=job.contexts[name])
-            for name, one in zip(self.names, self.contenders, strict=True)
+            for name, one in zip(self.roles, self.contenders, strict=True)
         ]
         for one in judges:
             one.asker()
@@ -185,9 +188,9 @@ class Experiment:
         first = [_verdicts(one, self.cases[:1], 0, on_case) for one in judges]
         answers = [
             self._answers(name, one, known, on_case)
-            for name, one, known in zip(self.names, judges, first, strict=True)
+            for name, one, known in zip(self.roles, judges, first, strict=True)
         ]
-        look.done(f"{self.kind} {' '.join(self.names)}")
+        look.done(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
     def _answers(
@@ -270,13 +273,3 @@ def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
         return judges[0]
     able = (one for one in judges if all(one.answer.scale.reading_of(other.answer.scale) for other in judges))
     return next(able, judges[0])
-
-
-def _unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
-    """Return one name a judge, told apart by model where there are several, and by number where need be."""
-    several = len({one.model.name for one in judges if not one.named}) > 1
-    names = [one.name if one.named or not several else f"{one.name} / {one.model.name}" for one in judges]
-    return tuple(
-        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
-        for place, name in enumerate(names)
-    )

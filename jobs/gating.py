@@ -118,7 +118,6 @@ class Gating(Comparing):
         return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
 
     def __post_init__(self) -> None:
-        """Refuse metrics that nobody would find before anything is paid."""
         super().__post_init__()
         judge = self.contenders[0].judge
         known = {one.name: one for one in shown_metrics(judge.comparison, judge.metric)}
@@ -152,11 +151,9 @@ class Gating(Comparing):
 
     @property
     def size(self) -> str:
-        """What is asked about, in words."""
         return "; ".join([super().size, *([self.hardening.size] if self.hardening else [])])
 
     def questions(self, one: LoadedJudge) -> int:
-        """Return how often the program of one contender is called, to be judged and to be attacked."""
         attacked = one.sampling.samples * self.attacked_rows if one is self.contenders[0] else 0
         return super().questions(one) + attacked
 
@@ -167,11 +164,9 @@ class Gating(Comparing):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about, attacked ones included."""
         return super().rows + self.attacked_rows
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        """Hold what the first judge said against the criteria, and against what the second said if there is one."""
         criteria, robustness = self.criteria, None
         if self.hardening is not None:
             said = {case.id: verdict for case, verdict in zip(self.cases, answers[0].verdicts, strict=True)}

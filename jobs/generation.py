@@ -232,16 +232,12 @@ def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> 
 
 def _job_of(output: Path) -> str | None:
     try:
-        row = json.loads(_head(output) or _head(rejects_path(output)))
+        found = output if output.stat().st_size else rejects_path(output)
+        with found.open(encoding="utf-8") as stream:  # a JSON file is one object, rows have one a line
+            row = json.loads(stream.read() if found.suffix == ".json" else stream.readline())
         return str((row.get("provenance") or row.get("made") or {}).get("job"))
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def _head(path: Path) -> str:
-    """Return the first line of rows, or all of a JSON file."""
-    with path.open(encoding="utf-8") as stream:
-        return stream.read() if path.suffix == ".json" else stream.readline()
 
 
 def check_writable(folder: Path) -> None:

@@ -43,7 +43,6 @@ class Hardening(Experiment):
     store: Store | None = None  # where the figures are kept beside the card of an artifact
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be attacked."""
         super().__post_init__()
         if not self.most >= 1:
             raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
@@ -82,33 +81,27 @@ class Hardening(Experiment):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
         return tuple(one.note for one in self.contenders)
 
     @property
     def size(self) -> str:
-        """What is asked about, in words."""
         return (
             f"{len(self.chosen)} cases x {len(self.attacks)} attacks and probes, as they are, and once more"
         )
 
     def questions(self, one: LoadedJudge) -> int:
-        """Return how often the program is called: samples x cases x (attacks, as it is, once more)."""
         return one.sampling.samples * self.rows
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
         return len(self.chosen) * (len(self.attacks) + 2)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same work when it is started again, as JSON values."""
         more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
         return {**super().fingerprint(), **more}
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
-        """Ask about every case as it is."""
-        judge = dataclasses.replace(self.judge, context=job.contexts[self.names[0]])
+        judge = dataclasses.replace(self.judge, context=job.contexts[self.roles[0]])
         verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
         spend = judge.context.ledger.spend()
         return [
@@ -118,7 +111,6 @@ class Hardening(Experiment):
         ]
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        """Attack the judge whose answers to the cases as they are are known."""
         found = self.attack(answers[0].judge, answers[0].verdicts, on_case)
         job.unfinished = any(one.flips.failed for one in found.found)
         if self.judge.artifact is not None and self.store is not None:

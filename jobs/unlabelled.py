@@ -44,7 +44,6 @@ class Unlabelled(Experiment):
     seed: int = field(default=0)  # of the draw
 
     def __post_init__(self) -> None:
-        """Refuse what people cannot label, before anything is paid."""
         super().__post_init__()
         if not label_keys(self.version.judge):
             raise UsageError(
@@ -65,14 +64,12 @@ class Unlabelled(Experiment):
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The rows that the version was neither compiled nor proven on, without what anybody said of them."""
         proven = {row["case"] for row in self.artifact.proof()}
         fresh: tuple[Case, ...] = super().cases
         return tuple(replace(case, gold=None, ratings={}) for case in fresh if case.id not in proven)
 
     @cached_property
     def look(self) -> Look:
-        """No opening: nothing is held against a label here."""
         return Look(cases=(), opening=0, prompts=frozenset(), counted=False, ledger=Openings())
 
     @property
@@ -113,11 +110,9 @@ class Unlabelled(Experiment):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
         return self.left_out_words, self.expected, self.version.note
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same work when it is started again, as JSON values."""
         return {**super().fingerprint(), "gold": self.rows_hash}
 
 

@@ -5,7 +5,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..engines.models import same_model
 from ..errors import ArtifactError
@@ -19,14 +18,6 @@ _LARGEST = 1 << 28  # bytes that a packed artifact may take when it is read
 _NAME = re.compile(r"([a-z0-9-]+)/([1-9][0-9]{0,8})/([a-z]+\.jsonl?)", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file knows: equal artifacts are equal files
 _DAMAGED = "get it again from where it came from"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Received:
-    """An artifact that arrived."""
-
-    artifact: Artifact  # as it is in the store now
-    new: bool  # whether it was not there before
 
 
 def files_of(artifact: Artifact) -> dict[str, bytes]:
@@ -45,8 +36,8 @@ def pack(artifact: Artifact) -> bytes:
     return packed.getvalue()
 
 
-def unpack(data: bytes, store: Store) -> Received:
-    """Put a packed artifact into a store."""
+def unpack(data: bytes, store: Store) -> tuple[Artifact, bool]:
+    """Put a packed artifact into a store; return it as it is there, and whether it was not there before."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()
@@ -79,7 +70,7 @@ def _content(file: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         return content.read(entry.file_size + 1)
 
 
-def receive(files: Mapping[str, bytes], store: Store) -> Received:
+def receive(files: Mapping[str, bytes], store: Store) -> tuple[Artifact, bool]:
     """Put an artifact's files into a store; the latest if nothing there is for its model, unless it was not better."""
     from .dspy_state import state_of
 
@@ -92,7 +83,7 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
     own = [one for one in store.list(name) if not one.shipped]
     for one in own:
         if card["sha256"] in (one.about.sha256, one.about.origin.sha256):
-            return Received(artifact=store.load(one.ref), new=False)
+            return store.load(one.ref), False
 
     def written(version: int) -> Mapping[str, bytes]:
         if version == card["version"]:
@@ -109,4 +100,4 @@ def receive(files: Mapping[str, bytes], store: Store) -> Received:
     version = shelf.add(written, make_latest=False, wanted=int(wanted))
     if not known and about.decision.verdict in (None, "better"):
         shelf.point(LATEST, version)
-    return Received(artifact=store.load(f"{name}@{version}"), new=True)
+    return store.load(f"{name}@{version}"), True

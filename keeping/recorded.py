@@ -70,19 +70,15 @@ class RecordedJudge(LoadedJudge):
         return replace(self, **_about(judge), said=said, sha256=sha256, standing=how)
 
     def with_model(self, model: Model, *, draws: int = 1) -> "RecordedJudge":
-        """Return it as it is: nobody is asked."""
         return self
 
     def with_adapter(self, adapter: str | None) -> "RecordedJudge":
-        """Return it as it is: there is no prompt."""
         return self
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes its answers those of this log, as JSON values."""
         return {**super().fingerprint(), "sha256": self.sha256}
 
     def asker(self) -> Asker:
-        """Return what gives the verdicts of the log."""
         if self.said is None:
             raise UsageError(
                 f"{self.name} are verdicts that were given before: they judge no new rows",

@@ -10,9 +10,9 @@ from typing import Literal
 from ..cases import Case
 from ..errors import GoldError, UsageError, choices
 from ..gold.documents import nothing_for
-from ..gold.goldset import empty_inputs
 from ..gold.new_rows import BadRow, NewRow, OtherRow, Source
 from ..gold.rejects import Rejects
+from ..gold.shared import empty_inputs
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
 

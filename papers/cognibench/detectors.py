@@ -173,7 +173,7 @@ class Detectors(Experiment):
     def foresee(self) -> Estimate:
         """Estimate calls, tokens and cost."""
         parts = []
-        for name, one, plan in zip(self.names, self.contenders, self.plans, strict=True):
+        for name, one, plan in zip(self.roles, self.contenders, self.plans, strict=True):
             number = len(plan.cases) * one.sampling.samples
             parts.append(ask_of(name, one.asker(), one.models, plan.cases, (number, number)))
         what = f"{len(parts)} detector{'s' if len(parts) > 1 else ''} x {len(self.cases)} responses"
@@ -183,7 +183,7 @@ class Detectors(Experiment):
         """Ask all detectors and score them."""
         scoring = Scoring(gold=self.gold, positive=BELOW[self.strictness], strictness=self.strictness)
         lines = []
-        named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
+        named = zip(self.roles, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
             rows, tiers = (

@@ -39,9 +39,9 @@ def test_a_packed_artifact_arrives_byte_for_byte_and_once(mine: Store, other: St
     data = pack(sent)
     assert data == pack(sent)
     first, again = unpack(data, other), unpack(data, other)
-    assert (first.new, again.new) == (True, False)
+    assert (first[1], again[1]) == (True, False)
     assert first.artifact.ref == again.artifact.ref == "polite@2"  # its number was free
-    assert files_of(first.artifact) == files_of(sent)
+    assert files_of(first[0]) == files_of(sent)
     assert other.verify() == []
     assert other.load("polite").version == 2  # the first of its judge there is the latest
 
@@ -49,11 +49,11 @@ def test_a_packed_artifact_arrives_byte_for_byte_and_once(mine: Store, other: St
 def test_a_number_that_is_taken_gives_the_next_one_and_says_so(mine: Store, other: Store) -> None:
     own = save(other)
     sent = mine.save(POLITE, changed(POLITE, "Another."), {}, [], make_latest=True)
-    got = receive(files_of(sent), other).artifact
+    got = receive(files_of(sent), other)[0]
     assert (got.version, got.card["origin"]) == (2, {"version": 1, "sha256": sent.sha256})
     assert got.state == sent.state
     assert other.load("polite").sha256 == own.sha256  # what was the latest stays it
-    assert not receive(files_of(sent), other).new
+    assert not receive(files_of(sent), other)[1]
     assert other.verify() == []
 
 
@@ -124,10 +124,10 @@ def test_any_changed_byte_is_refused_or_changes_nothing(data: st.DataObject, tmp
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= data.draw(st.integers(1, 255))
     try:
-        received = unpack(bytes(whole), other)
+        received, _ = unpack(bytes(whole), other)
     except ArtifactError:
         return
-    assert files_of(received.artifact) == files_of(sent)
+    assert files_of(received) == files_of(sent)
 
 
 def test_a_damaged_record_of_moves_is_one_line(mine: Store) -> None:
