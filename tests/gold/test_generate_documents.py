@@ -98,15 +98,6 @@ def test_a_bundled_set_without_references_is_refused_and_one_with_them_is_named(
     assert "cognibench-mini" in str(caught.value)
 
 
-PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "cognibench"
-
-
-@pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public CogniBench files are not here")
-def test_the_authors_folder_is_documents() -> None:
-    texts = {row["reference"].strip() for _, row in read(PUBLIC).rows}
-    assert {one.text for one in read_documents(PUBLIC)} == texts
-
-
 # plans
 
 

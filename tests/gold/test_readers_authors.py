@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, describe, import_gold
-from jurist.gold.leaks import check_leaks
+from jurist.gold.goldset import Gold, describe
 from jurist.gold.sources import read
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-
-PUBLIC = Path(__file__).parents[3] / "shared" / "data"
 
 FECT_CSV = (
     "conversation,claim,claim_is_factual\r\n"
@@ -151,50 +148,3 @@ def test_a_broken_cognibench_dialogue(tmp_path: Path) -> None:
     folder = _folder(tmp_path, {}, [_turn(0), _turn(1, reference=None)])
     with pytest.raises(GoldError, match=r"dialogues\.json:2, field 'reference'"):
         read(folder)
-
-
-needs_fect = pytest.mark.skipif(
-    not (PUBLIC / "fect" / "fect_benchmark.csv").is_file(),
-    reason="the public FECT rows are not beside the checkout",
-)
-needs_cognibench = pytest.mark.skipif(
-    not (PUBLIC / "cognibench" / "dialogues.json").is_file(),
-    reason="the public CogniBench turns are not beside the checkout",
-)
-
-
-@needs_fect
-def test_the_public_fect_rows(tmp_path: Path) -> None:
-    gold = Gold.load(PUBLIC / "fect", FECT)
-    found = describe(gold)
-    assert found["cases"] == found["groups"] == 247
-    assert found["labels"] == {"factual": 208, "non_factual": 39}
-    assert (
-        gold.sha256 == import_gold(PUBLIC / "fect" / "fect_benchmark.csv", FECT, tmp_path / "x.jsonl").sha256
-    )
-    assert Gold.load(tmp_path / "x.jsonl", FECT).sha256 == gold.sha256
-    for seed in range(5):
-        check_leaks(gold.split(seed))
-
-
-@needs_cognibench
-def test_the_public_cognibench_turns(tmp_path: Path) -> None:
-    gold = import_gold(PUBLIC / "cognibench", COGNIBENCH, tmp_path / "x.jsonl")
-    found = describe(gold)
-    assert (found["cases"], found["groups"], found["units"], found["unlabelled"]) == (84, 69, 784, 25)
-    assert found["labels"] == {
-        "irrelevant": 4,
-        "faithful": 417,
-        "invented": 69,
-        "misleading": 0,
-        "speculative": 153,
-        "reliable": 96,
-        "irrefutable": 20,
-    }
-    assert found["skipped"] == 101
-    assert Gold.load(tmp_path / "x.jsonl", COGNIBENCH).sha256 == gold.sha256
-    assert len(Gold.load(PUBLIC / "cognibench", COGNIBENCH, labelled=False).cases) == 185
-    for case in gold.cases:
-        assert not all(sentence in case.inputs["dialogue"] for sentence in case.inputs["sentences"])
-    for seed in range(5):
-        check_leaks(gold.split(seed))

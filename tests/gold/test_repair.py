@@ -10,7 +10,6 @@ import pytest
 from judges import CHECK, FLAG
 from small import cli, ok
 
-from jurist import compile as compiled
 from jurist.errors import GoldError, JuristError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
@@ -213,8 +212,3 @@ def test_lists_and_tables_are_gold(frame: str) -> None:
 def test_what_holds_no_rows_is_said(given: Any) -> None:
     with pytest.raises(GoldError, match="give"):
         Gold.of(given, CHECK)
-
-
-def test_the_public_functions_take_rows(tmp_path: Path) -> None:
-    with pytest.raises(GoldError, match="too few for train, dev and test"):
-        compiled(CHECK, gold=GOOD, store=tmp_path)

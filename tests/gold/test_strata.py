@@ -1,6 +1,5 @@
 """The ambiguous stratum: counted beside the score, with the judge's votes, and never dropped in silence."""
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -13,7 +12,7 @@ from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-from jurist.report.raters import ceiling_line, strata_lines
+from jurist.report.raters import ceiling_line
 
 TRUE, FALSE = "factual", "non_factual"
 
@@ -70,14 +69,6 @@ def test_every_unit_is_in_one_stratum_and_the_votes_are_counted() -> None:
     assert (found.contested.right, found.contested.wrong, found.contested.unanswered) == (0, 1, 0)
 
 
-def test_json_is_plain_and_holds_every_ambiguous_unit() -> None:
-    found = strata(Gold.of(ROWS, FECT)).to_json()
-    assert json.loads(json.dumps(found)) == found
-    assert [one["category"] for one in found["ambiguous"]["units"]] == ["sentiment", "relation", "unknown"]
-    assert found["ambiguous"]["total"] == 3
-    assert found["ambiguous"]["units"][0]["labels"] == {"ann": TRUE, "bob": FALSE}
-
-
 def test_cases_aside_always_count_and_others_only_where_wanted() -> None:
     gold = Gold.of(ROWS, FECT)
     found = strata(gold, only={gold.cases[0].id})
@@ -129,21 +120,6 @@ def test_units_of_one_case_are_in_strata_of_their_own() -> None:
         {"reliable": 1},
     )
     assert found.to_json()["ambiguous"]["units"][0]["unit"] == 2
-
-
-def test_lines_for_one_judge_and_for_several() -> None:
-    gold = Gold.of(ROWS, FECT)
-    none, some = strata(gold), strata(gold, answers(gold, mood=FALSE, cause=None, contested=TRUE))
-    head = (
-        "raters: 2 units agreed on, 1 labelled though raters differ, 3 ambiguous and in no score "
-        "(sentiment 1, relation 1, unknown 1)"
-    )
-    voted = "right on 1 of 1 answers where raters differ; on 2 ambiguous units: non_factual 1, no answer 1"
-    assert strata_lines(none) == [head]
-    assert strata_lines(some) == [head, voted]
-    assert strata_lines({"fect@1": some, "fect:basic": none}) == [head, f"fect@1: {voted}"]
-    assert strata_lines(strata(Gold.of(ROWS[:2], FECT))) == []
-    assert strata_lines({}) == []
 
 
 def test_the_ceiling_is_over_all_units_that_raters_rated() -> None:

@@ -10,7 +10,6 @@ from small import FAST, Done, claims, cli, ok, tree, write_jsonl
 
 from jurist.console.history import pareto_parts
 from jurist.engines.ledger import Spend
-from jurist.errors import ArtifactError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
@@ -18,7 +17,6 @@ from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.keeping.sealing import MATRIX
 from jurist.optimizers.candidate import spent
 from jurist.optimizers.pareto import bounded
 from jurist.programs.state import PromptState
@@ -80,35 +78,6 @@ def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) ->
     assert {row["case"] for row in rows} <= set(artifact.card["gold"]["seen"])
     assert all(0 <= row["score"] <= 1 and row["tokens"] > 0 and row["calls"] > 0 for row in rows)
     assert {label for row in rows for label in row["labels"]} <= {*artifact.card["labels"], None}
-
-
-def test_any_changed_byte_of_the_matrix_is_found(store: Path) -> None:
-    artifact = of(store)
-    path = artifact.path / MATRIX
-    good = path.read_bytes()
-    for position in range(0, len(good), max(1, len(good) // 23)):
-        bad = bytearray(good)
-        bad[position] ^= 1
-        path.write_bytes(bad)
-        assert cli("artifacts", "verify", "--store", store).code == 1
-    with pytest.raises(ArtifactError, match=r"matrix\.jsonl was changed"):
-        artifact.matrix()
-    path.unlink()
-    assert "matrix.jsonl: is missing" in cli("artifacts", "verify", "--store", store).err
-    path.write_bytes(good)
-    ok("artifacts", "verify", "--store", store)
-
-
-def test_an_artifact_without_a_matrix_verifies_and_a_foreign_matrix_does_not(tmp_path: Path) -> None:
-    from jurist.programs.catalogue import find
-
-    store, fect = Store(tmp_path, shipped=tmp_path / "none"), find("fect")
-    artifact = store.save(fect, PromptState.of(fect.basic()), {}, [], make_latest=True)
-    assert (store.verify(), artifact.matrix()) == ([], ())
-    (artifact.path / MATRIX).write_text("{}\n", encoding="utf-8")
-    assert [problem.message for problem in store.verify()] == [
-        "matrix.jsonl: does not belong to the artifact"
-    ]
 
 
 def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:

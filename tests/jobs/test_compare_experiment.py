@@ -1,14 +1,13 @@
 """Experiments against a server: budgets, kills and resumption, questions, models x variants, output."""
 
 import json
-import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small import claims, cli, ended, ok, write_jsonl
+from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.errors import UsageError
@@ -56,42 +55,6 @@ def test_a_temperature_of_zero_is_kept_for_repeats_and_said(serve: Callable[...,
     done = ok(*argv(server, "--temperature", 0))
     assert {hit.body["temperature"] for hit in server.hits} == {0.0}
     assert "at temperature 0, repeats differ only by" in done.err
-
-
-def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
-    serve: Callable[..., Any], tmp_path: Path
-) -> None:
-    server = serve(delay=0.02)
-    for number, after in enumerate((30, 50)):
-        code, err = ended(server, after, *argv(server, *(("--resume",) if number else ())), cwd=tmp_path)
-        assert code == -signal.SIGKILL, err
-    refused = cli(*argv(server))
-    assert refused.code == 1
-    assert "add --resume" in refused.err
-    server.delay = 0.0
-    done = ok(*argv(server, "--resume", "--json"))
-    assert WHOLE <= server.count <= WHOLE + 2 * IN_FLIGHT
-    spend = [judge["spend"] for judge in done.json["judges"]]
-    assert sum(one["calls"] + one["replayed"] for one in spend) == WHOLE
-    assert sum(one["replayed"] for one in spend) >= 80 - 2 * IN_FLIGHT
-    assert "answers are paid already" in done.lines[0]
-    assert not Path("compiled/.checkpoints").exists()
-    assert results(cli(*argv(server, "--json")).json) == results(done.json)
-
-
-@pytest.mark.parametrize("limit", [1, CASES * REPEATS + 5, WHOLE - 1])
-def test_never_one_call_more_than_allowed_over_all_contenders(limit: int, serve: Callable[..., Any]) -> None:
-    server = serve()
-    done = cli(*argv(server, "--max-calls", limit))
-    assert (done.code, server.count) == (1, limit)
-    assert f"--max-calls {limit} will stop it before the end" in done.err
-    last = done.lines[-1]
-    assert last.startswith(f"error: the budget of {limit} calls is spent; {limit} paid answers are kept in ")
-    assert cli(*argv(server, "--max-calls", limit, "--resume")).code == 1
-    assert server.count == limit  # what is replayed counts as it was paid
-    again = ok(*argv(server, "--max-calls", WHOLE, "--resume", "--json"))
-    assert server.count == WHOLE
-    assert sum(judge["spend"]["replayed"] for judge in again.json["judges"]) == limit
 
 
 def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..., Any]) -> None:

@@ -80,37 +80,6 @@ def test_retries_count_too(serve: Callable[..., Any]) -> None:
     assert done.json["spend"]["by_purpose"]["total"]["calls"] == server.count
 
 
-@pytest.mark.parametrize("cut", [(30,), (20, 30)])
-def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
-    cut: tuple[int, ...], serve: Callable[..., Any], tmp_path: Path
-) -> None:
-    server = serve(delay=0.02)
-    requests, program = whole(server)
-    assert requests > sum(cut) + 20
-    for number, after in enumerate(cut):
-        code, err = ended(server, after, *argv(server, *(("--resume",) if number else ())), cwd=tmp_path)
-        assert code == -signal.SIGKILL, err
-    assert not Path("compiled/fect").exists()
-    refused = cli(*argv(server))
-    assert refused.code == 1
-    assert "add --resume" in refused.err
-    assert "--fresh" in refused.err
-    before = server.count
-    done = ok(*argv(server, "--resume", "--json"))
-    assert requests <= server.count <= requests + IN_FLIGHT * len(cut)
-    # What had arrived at a kill was answered and kept, but for the requests in flight.
-    assert server.count - before <= requests - sum(cut) + IN_FLIGHT * len(cut)
-    assert Path("compiled/fect/1/program.json").read_bytes() == program
-    whole_card = json.loads(Path("whole/fect/1/card.json").read_text())
-    for key in ("scores", "decision", "gold", "thresholds", "optimizer"):
-        assert done.json[key] == whole_card[key]
-    assert done.json["spend"]["by_purpose"]["total"]["replayed"] > 0
-    assert not Path("compiled/.checkpoints").exists()
-    # Nothing that the server counted is missing on the card; a kill may come between the note and the request.
-    spend = done.json["spend"]
-    assert server.count <= spend["calls"] + spend["lost"] <= server.count + IN_FLIGHT * len(cut)
-
-
 def test_where_a_changed_prompt_wins_a_kill_changes_no_file_but_its_times(
     serve: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import Done, cli, killed, ok, read_jsonl, tree, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 from talks import conversing, docs
 
 from jurist.engines.meter import Budget
@@ -146,53 +146,18 @@ def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str,
     assert (offline.code, offline.json["forecast"], "before: " in offline.err) == (0, None, False)
 
 
-# killed
-
-
-def resumed(argv: tuple[object, ...], server: Any, whole: int) -> Done:
-    """Resume a killed job; no answer that arrived may be asked for again."""
-    before = server.count
-    done = ok(*argv, "--resume", "--json")
-    total = done.json["spend"]["total"]
-    assert total["replayed"] > 0
-    assert total["replayed"] + total["calls"] - total["retries"] == whole
-    assert server.count == before + total["calls"]
-    return done
-
-
-def test_a_killed_dataset_goes_on_over_real_http(
-    serve: Callable[..., Any], fake_key: str, tmp_path: Path
-) -> None:
-    """Overload and a broken answer on the way; the folder is the one of a run without a fault."""
-    server = serve(conversing, delay=0.03, faults={2: "429", 7: "reset"})
-    ends = ("--api-base", server.url, "--judge-api-base", server.url, "--concurrency", 2, "--samples", 2)
-    judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y")
-    argv = (*DATASET, *SHORT, "--model", "openai/x", *judge, *ends)
-    killed(server, 10, *argv, cwd=tmp_path)
-    assert not Path("d/statistics.json").exists()
-    resumed(argv, server, 6 + 2 * 6)
-    again = [part if part != "d" else "whole" for part in argv]
-    ok(*again)
-    assert tree(Path("d")) == tree(Path("whole"))
-
-
-def test_a_killed_assessment_goes_on_over_real_http(
-    serve: Callable[..., Any], fake_key: str, tmp_path: Path
-) -> None:
-    """A kill, then an answer that never comes: it is counted, and a second --resume gets it."""
-    lost = "mill number 4"
-    server = serve(conversing, delay=0.03, faults={3: "503"})
+def test_what_failed_is_counted_and_asked_again(serve: Callable[..., Any], fake_key: str) -> None:
+    lost = "new mill number 4"
+    server = serve(conversing, faults=lambda index, body: "500" if lost in str(body) else None)
     judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--judge-api-base", server.url)
-    judge = (*judge, "--samples", 1, "--concurrency", 2)
-    argv = ("assess", "openai/x", *ASSESS[2:], "--api-base", server.url, *judge)
-    killed(server, 10, *argv, cwd=tmp_path)
-    server.faults = lambda index, body: "500" if "new " + lost in str(body) else None
-    broken = cli(*argv, "--resume", "--json", "--answers", "a.jsonl")
+    argv = ("assess", "openai/x", *ASSESS[2:], "--api-base", server.url, *judge, "--samples", 1, "--json")
+    broken = cli(*argv, "--answers", "a.jsonl")
     (model,) = broken.json["models"]
     assert (broken.code, model["answers"], model["failed"]) == (3, 4, 1)
     assert "--resume asks again for what failed" in broken.err
-    server.faults = {}
-    done = resumed(argv, server, 8 + 5 + 5)
+    server.faults, before = {}, server.count
+    done = ok(*argv, "--resume")
     assert (done.json["models"][0]["answers"], done.json["models"][0]["failed"]) == (5, 0)
+    assert server.count == before + 2  # the reply, and what the judge says of it
     assert len(read_jsonl(Path("a.jsonl"))) == 4
     assert json.dumps(done.json).count(fake_key) == 0

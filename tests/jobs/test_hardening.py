@@ -196,19 +196,6 @@ def test_the_report_shows_it() -> None:
     assert [row[0] for row in shown.rows] == [AGAIN, "role", "role zh"]
 
 
-def test_after_a_limit_it_goes_on_and_pays_nothing_twice(serve: Callable[..., Any]) -> None:
-    server = serve()
-    argv = ("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", "--only", "role", "--json")
-    argv = (*argv, "--model", "openai/x", "--api-base", server.url)
-    stopped = cli(*argv, "--max-calls", 30)
-    assert stopped.code == 1
-    assert "--resume" in stopped.err
-    done = ok(*argv, "--resume")
-    assert server.count == 4 * 18
-    whole = cli(*argv)
-    assert {**done.json, "spend": 0} == {**whole.json, "spend": 0}
-
-
 # -- wrong input --------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from small import FAST, claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.errors import TooFewGroupsError
-from jurist.evaluation.proof import level_of
 from jurist.gold.goldset import Gold
 from jurist.jobs.plan import earlier_parts
 from jurist.keeping.artifacts import Store
@@ -45,10 +44,6 @@ def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:
         TooFewGroupsError, match=r"label rows of \d+ more groups: there are 5, .*anyway=True goes on"
     ):
         jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))
-
-
-def test_the_fewest_groups_are_six_at_the_first_opening() -> None:
-    assert 2.0**-6 < level_of(0.05, 1) < 2.0**-5
 
 
 def test_a_holdout_is_the_test_and_is_read_again() -> None:

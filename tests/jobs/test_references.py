@@ -79,19 +79,20 @@ def test_the_same_rows_and_seed_give_the_same(kind: str) -> None:
 def test_nobody_answers_a_group_whose_labels_it_has_seen(data: st.DataObject) -> None:
     """Whatever is said of a group, it gets the same answers, in parts and after a split."""
     gold = _gold(data.draw(st.sampled_from(KINDS)))
-    judge, group = gold.judge, data.draw(st.sampled_from(sorted({case.group for case in gold.cases})))
-    other = data.draw(st.sampled_from(gold.cases))
-    changed = [_relabelled(case, other) if case.group == group else case for case in gold.cases]
+    judge, rows = gold.judge, gold.cases[:24]
+    group = data.draw(st.sampled_from(sorted({case.group for case in rows})))
+    other = data.draw(st.sampled_from(rows))
+    changed = [_relabelled(case, other) if case.group == group else case for case in rows]
     learners = ("words", "neighbours")
-    before, after = (_answers(references(judge, (), cases, only=learners)) for cases in (gold.cases, changed))
-    own = [case.id for case in gold.cases if case.group == group]
+    before, after = (_answers(references(judge, (), cases, only=learners)) for cases in (rows, changed))
+    own = [case.id for case in rows if case.group == group]
     for name in learners:
         assert [before[name][id_] for id_ in own] == [after[name][id_] for id_ in own]
-    asked = [case for case in gold.cases if case.group == group]
-    learn = [case for case in gold.cases if case.group != group]
+    asked = [case for case in rows if case.group == group]
+    learn = [case for case in rows if case.group != group]
     kept, told, blind = (
-        references(judge, rows, asked)
-        for rows in (learn, [*learn, *(_relabelled(case, other) for case in asked)], learn)
+        references(judge, known, asked)
+        for known in (learn, [*learn, *(_relabelled(case, other) for case in asked)], learn)
     )
     assert _answers(kept) == _answers(told) == _answers(blind)
 

@@ -1,9 +1,8 @@
 """The store: versions, pointers, many savers, places, and judges that do not fit."""
 
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -125,7 +124,10 @@ def test_pointers_follow_a_simple_model(
 # --- many savers -------------------------------------------------------------------------------
 
 
-def test_threads_never_overwrite(store: Store) -> None:
+@pytest.mark.parametrize("locks", [True, False])
+def test_threads_never_overwrite(store: Store, locks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not locks:  # the rename still protects
+        monkeypatch.setattr("jurist.keeping.shelves._locked", lambda folder: nullcontext())
     with ThreadPoolExecutor(8) as pool:
         saved = list(
             pool.map(
@@ -134,7 +136,7 @@ def test_threads_never_overwrite(store: Store) -> None:
         )
     assert sorted(artifact.version for artifact in saved) == list(range(1, 25))
     assert all(store.load(artifact.ref).card["parent"] == artifact.card["parent"] for artifact in saved)
-    assert store.load("polite").version == 24
+    assert not locks or store.load("polite").version == 24
     assert store.verify() == []
     assert not [entry for entry in (store.root / "polite").iterdir() if entry.name.startswith(".")]
 
@@ -144,21 +146,6 @@ def test_threads_lose_no_tag(store: Store) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: store.tag("polite@1", f"t{n}"), range(24)))
     assert len(store.list()[0].tags) == 24
-
-
-def test_without_locks_the_rename_still_protects(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextlib import nullcontext
-
-    monkeypatch.setattr("jurist.keeping.shelves._locked", lambda folder: nullcontext())
-    with ThreadPoolExecutor(8) as pool:
-        list(
-            pool.map(
-                lambda n: store.save(POLITE, basic(POLITE), {"parent": n}, [], make_latest=False), range(24)
-            )
-        )
-    assert [one.version for one in store.list()] == list(range(1, 25))
-    assert sorted(one.card["parent"] for one in store.list()) == list(range(24))
-    assert store.verify() == []
 
 
 # --- places ------------------------------------------------------------------------------------
@@ -229,11 +216,6 @@ def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
     (store.root / "README.md").write_text("x")
     assert [one.judge for one in store.list()] == ["polite"]
     assert store.verify() == []
-
-
-def test_reading_a_store_does_not_import_dspy() -> None:
-    code = "import sys, jurist.keeping.artifacts as a; a.Store('nowhere').list(); sys.exit('dspy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd="/", check=False).returncode == 0
 
 
 # --- does it fit -------------------------------------------------------------------------------

@@ -12,16 +12,20 @@ from hypothesis import strategies as st
 from jurist.errors import ArtifactError
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, canonical, inspect, seal
+from jurist.keeping.sealing import CARD, FILES, HISTORY, MATRIX, PROGRAM, PROOF, canonical, inspect, seal
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
+
+SEALED = (*FILES, MATRIX)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     store = Store(tmp_path / "mine", shipped=tmp_path / "none")
     history = [{"id": "a", "instruction": "x  y"}, {"id": "b"}]
-    store.save(FECT, PromptState.of(FECT.basic()), {"gold": {"name": "g  h"}}, history, make_latest=True)
+    records = {MATRIX: [{"candidate": "a", "case": "c", "score": 1.0}, {"candidate": "b"}]}
+    card = {"gold": {"name": "g  h"}}
+    store.save(FECT, PromptState.of(FECT.basic()), card, history, make_latest=True, records=records)
     return store
 
 
@@ -38,7 +42,7 @@ def refused(store: Store) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", SEALED)
 def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str) -> None:
     path = artifact.path / name
     good = path.read_bytes()
@@ -50,13 +54,16 @@ def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str
             path.write_bytes(bad)
             assert store.verify("fect@1"), (name, position, mask)
             assert refused(store), (name, position, mask)
+    if name == MATRIX:  # which is read when it is asked for
+        with pytest.raises(ArtifactError, match=r"matrix\.jsonl was changed"):
+            artifact.matrix()
     path.write_bytes(good)
     assert store.verify("fect@1") == []
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    name=st.sampled_from(FILES),
+    name=st.sampled_from(SEALED),
     where=st.floats(0, 1),
     insert=st.sampled_from([b"", b" ", b"\n", b"\t", b"\r", b"0", b"\xff"]),
     drop=st.integers(0, 3),
@@ -102,6 +109,7 @@ def _reordered(data: bytes) -> bytes:
         (lambda path: (path / PROGRAM).unlink(), "program.json: is missing"),
         (lambda path: (path / HISTORY).unlink(), "history.jsonl: is missing"),
         (lambda path: (path / CARD).unlink(), "card.json: is missing"),
+        (lambda path: (path / MATRIX).unlink(), "matrix.jsonl: is missing"),
         (_edit(PROGRAM, lambda data: b""), "program.json: is not JSON"),
         (_edit(PROGRAM, lambda data: b"[]\n"), "program.json: is not a JSON object"),
         (_edit(PROGRAM, lambda data: b"[" * 100_000), "program.json: is not JSON"),
@@ -131,11 +139,13 @@ def test_damage_is_named_and_refused(
 def test_foreign_files_are_a_problem_but_do_not_stop_loading(store: Store, artifact: Artifact) -> None:
     (artifact.path / ".DS_Store").write_text("x")
     (artifact.path / "program.pkl").write_text("x")
+    (artifact.path / PROOF).write_text("{}\n")
     assert [problem.message for problem in store.verify()] == [
         ".DS_Store: does not belong to the artifact",
         "program.pkl: does not belong to the artifact",
+        "proof.jsonl: does not belong to the artifact",
     ]
-    assert store.load("fect").version == 1
+    assert (store.load("fect").version, store.load("fect").proof()) == (1, ())
 
 
 def test_a_copied_folder_is_not_another_version(store: Store, artifact: Artifact) -> None:
@@ -163,7 +173,8 @@ def test_a_resealed_file_that_is_more_than_a_prompt_is_refused(
 ) -> None:
     """The seal is no signature: whoever forges it must still not smuggle in a model or an attribute."""
     program = canonical({**artifact.program_state, **change})
-    card = seal(program, (artifact.path / HISTORY).read_bytes(), artifact.card)
+    more = {MATRIX: (artifact.path / MATRIX).read_bytes()}
+    card = seal(program, (artifact.path / HISTORY).read_bytes(), artifact.card, more)
     (artifact.path / PROGRAM).write_bytes(program)
     (artifact.path / CARD).write_bytes(canonical(card))
     assert [problem.ref for problem in store.verify()] == ["fect@1"]

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from judges import CHECK, COT, FLAG, POLITE, TWO
 from small import FAST, Done, cli, ok, replies, tree, write_jsonl
 
-import jurist
 from jurist.errors import ArtifactError
 from jurist.keeping.card import written_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import remembered_file
-from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.catalogue import JUDGES
 from jurist.programs.definition import defined, definition_of
 from jurist.programs.judge import Judge
 
@@ -172,20 +171,6 @@ def test_a_judge_with_code_asks_where_it_is_other_code(edit: str, command: str) 
     elif edit in ("label renamed", "input added"):
         assert done.code == 1
         assert done.lines[-1].startswith("error: may-go@1 was compiled for ")
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_loaded_in_python(edit: str, capsys: pytest.CaptureFixture[str]) -> None:
-    compiled(PLAIN)
-    Path("own.py").write_text(EDITS[edit](PLAIN))
-    for judge in (
-        jurist.load("may-go"),
-        jurist.load("own.py:judge@1"),
-        jurist.load(find("own.py:judge"), version=1),
-    ):
-        assert judge.name == "may-go@1"
-        assert judge(policy="p", reply="r").label in ("send", "hold")
-    assert ("may-go@1 is asked as it was proven" in capsys.readouterr().err) == (edit not in SILENT)
 
 
 def test_what_is_compiled_by_its_name_is_the_file_as_it_is() -> None:

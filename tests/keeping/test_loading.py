@@ -218,17 +218,6 @@ def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: 
         assert sampling.threshold == (threshold if asked == samples else None)
 
 
-def test_the_public_functions_take_the_same_names(store: Store) -> None:
-    assert jurist.judge("may-go", store="compiled").name == "may-go"
-    judge = jurist.load("fect@1", store="compiled")
-    talk = "Agent: Hello. Customer: I want my money back."
-    verdict = judge(conversation=talk, claim="The customer wants the money back.")
-    assert verdict.status == "verdict"
-    assert verdict.label in FECT.answer.labels
-    with pytest.raises(JuristError, match="claim"):
-        judge(conversation=talk)
-
-
 @pytest.mark.parametrize("deep", ["", "a", "a/b/c/d"])
 def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
     store: Store, deep: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

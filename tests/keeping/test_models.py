@@ -161,21 +161,3 @@ def test_an_export_says_which_model_it_was_proven_with(store: Store, target: str
     assert model in done.out
     other = ok("export", "fect@1", "--to", target, "--model", MINI)
     assert f"fect@1 was proven with offline, not with {MINI}" in other.err
-
-
-def test_the_list_has_ones_own_first_and_the_models(store: Store, tmp_path: Path) -> None:
-    shipped = Store(tmp_path / "shipped", shipped=tmp_path / "none")
-    from jurist.programs.catalogue import find
-
-    shipped.save(find("answer-check"), changed(find("answer-check"), "Theirs."), {}, [], make_latest=True)
-    both = Store("compiled", shipped=shipped.root)
-    assert [(one.judge, one.model) for one in both.list()] == [
-        ("fect", "offline"),
-        ("fect", MINI),
-        ("fect", "offline"),
-        ("fect", "openai/other"),
-        ("answer-check", ""),
-    ]
-    lines = ok("artifacts", "list").results
-    assert "proven with" in lines[0]
-    assert MINI in lines[2] or MINI in lines[3]

@@ -252,26 +252,12 @@ def test_an_output_that_was_removed_leaves_what_was_paid_for(serve: Callable[...
 @pytest.mark.parametrize(
     "words",
     [
-        (
-            "run",
-            "fect:basic",
-            "--input",
-            "rows.jsonl",
-            "--output",
-            "o.jsonl",
-            "--samples",
-            5,
-            "--stopping",
-            "all",
-        ),
-        ("compare", "fect:basic", "fect-3d:basic", "--gold", "rows.jsonl", "--repeats", 2),
-        ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "3"),
+        "run fect:basic --input rows.jsonl --output o.jsonl --samples 5 --stopping all",
+        "compare fect:basic fect-3d:basic --gold rows.jsonl --repeats 2",
+        "generate dialogue --input docs.jsonl --output d.jsonl --turns 3",
     ],
-    ids=lambda words: words[0],
 )
-def test_five_kills_and_not_one_call_more(
-    words: tuple[object, ...], serve: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_five_kills_and_not_one_call_more(words: str, serve: Callable[..., Any], tmp_path: Path) -> None:
     limit = 120
     server = serve(delay=0.02)
     write_jsonl(
@@ -279,10 +265,11 @@ def test_five_kills_and_not_one_call_more(
         [{"id": f"d{n}", "text": f"The mill {n} was built in {1800 + n}."} for n in range(60)],
     )
     named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", 8, "--max-calls", limit)
+    argv = (*words.split(), *named)
     for number in range(5):
-        killed(server, 10, *words, *named, *(["--resume"] if number else []), cwd=tmp_path)
+        killed(server, 10, *argv, *(["--resume"] if number else []), cwd=tmp_path)
     for _ in range(2):
-        done = cli(*words, *named, "--resume")
+        done = cli(*argv, "--resume")
         assert done.code == 1, done.err
         assert re.search(rf"the budget of {limit} calls is spent", done.err)
     assert 100 <= server.count <= limit

@@ -1,0 +1,154 @@
+"""Every command that pays: never one call more than allowed, and killed anywhere it ends as if it had not been."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import answer
+from quiz import QUIZ, documents
+from quiz import answer as quizzing
+from small import Done, claims, cli, killed, tree, write_jsonl
+from talks import conversing, docs
+
+IN_FLIGHT = 4
+GOLD = ("--gold", "gold.jsonl", "--model", "openai/x")
+JUDGE = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--samples", 2)
+SEARCH = (
+    *("--set", "steps=2", "--set", "candidates=2", "--set", "sample=8"),
+    *("--set", "sizes=2,4", "--set", "block=4"),
+)
+COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
+    "compile": (answer, ("compile", "fect", *GOLD, *SEARCH, "--anyway")),
+    "evaluate": (answer, ("evaluate", "fect:basic", *GOLD)),
+    "compare": (answer, ("compare", "fect:basic", *GOLD, "--model", "openai/y", "--repeats", 2)),
+    "gate": (answer, ("gate", "fect:basic", *GOLD, "--min", "f1=0", "--max-unusable", 1)),
+    "harden": (answer, ("evaluate", "harden", "fect:basic", *GOLD, "--only", "role")),
+    "generate": (
+        quizzing,
+        (
+            *("generate", f"{QUIZ}:generator:basic", "--input", "texts.jsonl", "--output", "q.jsonl"),
+            *("--model", "openai/x", "--max-rejected", 1),
+        ),
+    ),
+    "dataset": (
+        conversing,
+        (
+            *("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", 2),
+            *("--words", "5-60", "--model", "openai/x", *JUDGE),
+        ),
+    ),
+    "assess": (
+        conversing,
+        (
+            *("assess", "openai/x", "--benchmark", "prompts.jsonl", "--calibration", "known.jsonl"),
+            *("--answers", "out.jsonl", *JUDGE),
+        ),
+    ),
+}
+CHANGING = {"spend", "forecast", "created", "seconds", "sha256"}
+
+
+def responses(name: str, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "group": f"{name}{n}",
+            "reference": f"The {name} mill number {n} was built in {1800 + n} and has two wheels.",
+            "question": f"What of mill {n}?",
+            "sentences": [f"It was built in {1800 + n}.", "It has nine wheels."],
+            "labels": ["faithful", "invented"],
+        }
+        for n in range(count)
+    ]
+
+
+class Paid:
+    """A command before a server, and what it has read and left."""
+
+    def __init__(self, name: str, serve: Callable[..., Any], root: Path, patch: pytest.MonkeyPatch) -> None:
+        answers, argv = COMMANDS[name]
+        self.server, self.root, self.patch = serve(answers), root, patch
+        ends = ["--api-base", *["--judge-api-base"] * ("--judge" in argv)]
+        named = (part for end in ends for part in (end, self.server.url))
+        self.argv = (*argv, *named, "--concurrency", IN_FLIGHT, "--yes", "--json")
+
+    def at(self, name: str) -> Path:
+        """Go to a folder of its own, in which all is there that the command reads."""
+        place = self.root / name
+        place.mkdir()
+        self.patch.chdir(place)
+        self.patch.setenv("XDG_DATA_HOME", str(self.root / f"data-{name}"))
+        write_jsonl(Path("gold.jsonl"), claims())
+        write_jsonl(Path("docs.jsonl"), docs(3))
+        write_jsonl(Path("known.jsonl"), responses("known", 8))
+        write_jsonl(Path("prompts.jsonl"), responses("new", 5))
+        documents(Path("texts.jsonl"))
+        return place
+
+    def run(self, *more: object) -> Done:
+        return cli(*self.argv, *more)
+
+    def whole(self) -> tuple[int, Done, dict[str, Any]]:
+        """Return how many requests an uninterrupted run takes, how it ends, and what it leaves."""
+        place = self.at("whole")
+        done, requests = self.run(), self.server.count
+        assert done.code in (0, 3), done.err
+        self.server.hits.clear()
+        return requests, done, left(place)
+
+
+def plain(data: Any) -> Any:
+    """Return a result without what every start changes."""
+    if isinstance(data, dict):
+        return {name: plain(value) for name, value in data.items() if name not in CHANGING}
+    return [plain(one) for one in data] if isinstance(data, list) else data
+
+
+def left(place: Path) -> dict[str, Any]:
+    files = tree(place)
+    return {name: plain(json.loads(data)) if name.endswith(".json") else data for name, data in files.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_kills_and_a_resumption_are_one_run(
+    name: str, serve: Callable[..., Any], tmp_path: Path, no_waiting: None, fake_key: str, monkeypatch: Any
+) -> None:
+    paid = Paid(name, serve, tmp_path, monkeypatch)
+    requests, whole, files = paid.whole()
+    place, server = paid.at("cut"), paid.server
+    server.delay = 0.02
+    for number, after in enumerate((requests // 3, requests // 4)):
+        killed(server, after, *paid.argv, *(["--resume"] if number else []), cwd=place)
+    refused = paid.run()
+    assert (refused.code, "add --resume" in refused.err, "--fresh" in refused.err) == (1, True, True)
+    server.delay, before = 0.0, server.count
+    done = paid.run("--resume")
+    assert done.code == whole.code, done.err
+    assert requests <= server.count <= requests + 2 * IN_FLIGHT
+    # what had arrived at a kill was answered and kept, but for the requests in flight
+    assert server.count - before <= requests - requests // 3 - requests // 4 + 2 * IN_FLIGHT
+    assert plain(done.json) == plain(whole.json)
+    assert left(place) == files
+    if name == "compile":  # nothing that was sent is missing on the card
+        spent = done.json["spend"]["calls"] + done.json["spend"]["lost"]
+        assert server.count <= spent <= server.count + 2 * IN_FLIGHT
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "compile"])  # a search fits its limit
+def test_never_one_call_more_than_allowed_and_none_is_paid_twice(
+    name: str, serve: Callable[..., Any], tmp_path: Path, no_waiting: None, fake_key: str, monkeypatch: Any
+) -> None:
+    paid = Paid(name, serve, tmp_path, monkeypatch)
+    requests, whole, files = paid.whole()
+    place, server = paid.at("cut"), paid.server
+    for number, limit in enumerate((1, requests // 2, requests - 1)):
+        for again in (number > 0, True):  # what is replayed counts as it was paid
+            stopped = paid.run("--max-calls", limit, *(["--resume"] if again else []))
+            assert (stopped.code, server.count) == (1, limit), stopped.err
+            said = f"error: the budget of {limit} calls is spent; {limit} paid answers are kept in "
+            assert stopped.lines[-1].startswith(said)
+    done = paid.run("--max-calls", requests, "--resume")
+    assert (done.code, server.count) == (whole.code, requests), done.err
+    assert plain(done.json) == plain(whole.json)
+    assert left(place) == files
