@@ -38,10 +38,10 @@ def test_a_packed_artifact_arrives_byte_for_byte_and_once(mine: Store, other: St
     sent = save(mine)
     data = pack(sent)
     assert data == pack(sent)
-    first, again = unpack(data, other), unpack(data, other)
-    assert (first[1], again[1]) == (True, False)
-    assert first.artifact.ref == again.artifact.ref == "polite@2"  # its number was free
-    assert files_of(first[0]) == files_of(sent)
+    (first, new), (again, twice) = unpack(data, other), unpack(data, other)
+    assert (new, twice) == (True, False)
+    assert first.ref == again.ref == "polite@2"  # its number was free
+    assert files_of(first) == files_of(sent)
     assert other.verify() == []
     assert other.load("polite").version == 2  # the first of its judge there is the latest
 
