@@ -56,13 +56,6 @@ class SentenceRow(pydantic.BaseModel):
     span: tuple[int, int] | None = None
 
 
-def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
-    """Return the response that a row holds, or ``None`` if it is a row about one sentence, or something else."""
-    if "sentence" in row or not row.keys() & {"sentences", "response"}:
-        return None
-    return CogniBenchRow.model_validate(dict(row))
-
-
 @dataclass(frozen=True, kw_only=True)
 class BySentence:
     """Expands the row of a response into the sentences that concern a judge of one sentence.
@@ -76,10 +69,10 @@ class BySentence:
     labels: Mapping[Label, Label]
 
     def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the sentences; the row itself if it is none of a response."""
-        response = response_of(row)
-        if response is None:
+        """Return the rows of the sentences; the row itself if it is about one sentence, or something else."""
+        if "sentence" in row or not row.keys() & {"sentences", "response"}:
             return (row,)
+        response = CogniBenchRow.model_validate(dict(row))
         shared = {
             "reference": response.reference,
             "dialogue": dialogue_of(response),
