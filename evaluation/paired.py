@@ -176,6 +176,11 @@ class Paired:
         return self.gap.around(self.limit, self.level)
 
     @property
+    def gained(self) -> dict[str, float]:
+        """The difference with the ends of its interval, as JSON."""
+        return {"difference": self.difference, "low": self.interval.low, "high": self.interval.high}
+
+    @property
     def interval_words(self) -> str:
         """The interval with its level."""
         ends = self.interval

@@ -51,9 +51,7 @@ class Constant(Paired):
         return {
             "answer": self.answer,
             "value": self.before,
-            "difference": self.difference,
-            "low": self.interval.low,
-            "high": self.interval.high,
+            **self.gained,
             "p": self.permutation.better,
             "better": self.direction == "better",
         }
@@ -140,8 +138,8 @@ class Decision(Paired):
             "cases": self.counts.cases.labelled,
             "groups": self.groups,
             **(
-                {"criteria": {name: one.to_card() for name, one in each}}
-                if (each := self.criteria.items())
+                {"criteria": each}
+                if (each := {name: one.to_card() for name, one in self.criteria.items()})
                 else {}
             ),
         }
