@@ -1,7 +1,6 @@
-"""Several criteria of one row, each on a scale of its own: every unit of a case is one criterion.
+"""Several criteria of one row, each on a scale of its own: a unit of a case is one criterion, which its value names.
 
-A value says which criterion it is of, so that pooled values of all criteria are told apart. Each keeps its own metrics
-(``grounded.f1``); ``mean`` is the mean of their default ones.
+Each keeps its own metrics (``grounded.f1``); ``mean`` is the mean of their default ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence

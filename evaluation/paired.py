@@ -1,12 +1,9 @@
 """Two systems on the same rows: the permutation of whole groups, which decides, and what describes the difference.
 
-One test for every metric: the judge's own, recomputed under swaps of whole groups of answers between the two systems.
-It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score
-(one misses more, the other alarms more), few units of a rare class would make it too sure: their errors were hardly
-seen. So two more units are swapped along, once each way, of the class in which a unit counts most. And where one group
-holds more than half of the units, its errors are one draw for most of the score: the other groups must show the
-difference without it, too. Units corrected and broken (McNemar 1947) and the interval of the difference describe, and
-decide nothing.
+It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score,
+few units of a rare class would make it too sure, as their errors were hardly seen: so two more units are swapped along,
+once each way, of the class in which a unit counts most. And where one group holds more than half of the units, the
+other groups must show the difference without it, too.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""The smallest effect that this many rows can show, approximately.
-
-Not a verdict on a judge but on the experiment: a difference below these sizes would often not have been seen even if it
-were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
-"""
+"""The smallest effect that this many rows can show, approximately: below it, "not shown" says little."""
 
 import math
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""A preference between two: which of them is better, or neither.
-
-The share of replies that chose the first place, where every pair was shown in both orders, is the position bias: 0.5
-without any.
-"""
+"""A preference between two: which of them is better, or neither."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,7 @@
-"""Asking a judge: one case or many, with samples and votes, into verdicts.
+"""Asking a judge: the one place where a program meets a model; cases, with samples and votes, into verdicts.
 
-This is the one place where a program meets a model, for compiling, proving and
-running alike. Within a sample, units that the reply leaves out or labels twice
-are asked for once more, alone; what is still missing then is abstained. An error
-that every row would meet, such as a wrong key, ends the work.
+Within a sample, units that the reply leaves out or labels twice are asked for once more, alone; what is still missing
+then is abstained. An error that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter

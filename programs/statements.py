@@ -1,13 +1,8 @@
 """Judges of one sentence: what it does, whether a stated fact is there, and its tier (CogniBench sections 2.1, 2.2).
 
-Their rows are sentences. A row of CogniBench (a whole response with a label for
-each sentence) is expanded: each sentence that concerns the judge becomes a row,
-with the response before it as context, and its group stays the dialogue's.
-
-The tier of a cognitive statement takes up to three decisions in sequence (figure 3). Is it rational? Only if so: is it
-grounded? Only if so: is it irrefutable? The first no ends it, as it does for the paper's annotators (table 1: deciding
-in sequence agrees better than choosing among the tiers). Each decision is a call of its own with its reason; a reply
-that cannot be read makes the whole sample unusable.
+A row of CogniBench (a whole response) is expanded: each sentence that concerns the judge becomes a row, with the
+response before it as context. The tier takes up to three decisions in sequence (figure 3), of which the first no is the
+last: so annotators agree better than choosing among the tiers (table 1).
 """
 
 from collections.abc import Mapping, Sequence

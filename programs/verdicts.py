@@ -1,9 +1,4 @@
-"""Verdicts: what asking a judge about one case gives, and how often it is asked.
-
-A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the
-model answered, and the answer is unusable for some unit), or *failed* (the
-machinery failed: network, overload, time-outs).
-"""
+"""Verdicts: what asking a judge about one case gives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
