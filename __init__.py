@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, gate, harden, judge, load
+    from .api import cascade, compare, compile, evaluate, gate, harden, judge, load
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .gold.goldset import Gold
     from .gold.mapping import RowMapping
     from .gold.rejects import Rejects
+    from .jobs.cascading import Cascade
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
     from .jobs.public import export, prove, run, share
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _NAMES = {
-    "api": "compare compile evaluate gate harden judge load",
+    "api": "cascade compare compile evaluate gate harden judge load",
     "cases": "Case",
     "engines.meter": "Budget",
     "engines.models": "Model",
@@ -60,6 +61,7 @@ _NAMES = {
     "gold.goldset": "Gold",
     "gold.mapping": "RowMapping",
     "gold.rejects": "Rejects",
+    "jobs.cascading": "Cascade",
     "jobs.comparing": "Comparison",
     "jobs.compiling": "Compiled",
     "jobs.public": "export prove run share",
@@ -79,6 +81,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 __all__ = [
     "Artifact",
     "Budget",
+    "Cascade",
     "Case",
     "Check",
     "Comparison",
@@ -102,6 +105,7 @@ __all__ = [
     "Store",
     "Verdict",
     "__version__",
+    "cascade",
     "compare",
     "compile",
     "evaluate",

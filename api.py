@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from .engines.meter import Budget
 from .evaluation.votes import Sampling
+from .jobs.cascading import Cascade, Cascading, with_models
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
@@ -279,6 +280,55 @@ def compare(
         contenders=contenders, gold=labelled, budget=limits, repeats=repeats, pairs=pairs, seed=seed
     )
     found: Comparison = surface.measured(work, "comparing")
+    return found
+
+
+@checked
+def cascade(
+    judges: Sequence[JudgeLike],
+    gold: GoldLike,
+    *,
+    agree: float = 0.9,
+    risk: float = 0.1,
+    models: Sequence[ModelLike] | None = None,
+    seed: int = 0,
+    **asking: Unpack[Asking],
+) -> Cascade:
+    """Choose on gold how sure each of several judges must be to answer; the next one is asked where it is not.
+
+    The level is the lowest at which the rows that are answered agree with people to ``agree``, but for ``risk``: by
+    fixed-sequence testing (Jung et al. 2024). It is kept as the next version of the last judge, if it was shown and
+    no judge is a log.
+
+    Args:
+        judges: see :data:`JudgeLike`, in the order in which they are asked; each gives one answer a row.
+        gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
+        agree: the share of the answered rows on which people must say the same, above 0 and below 1.
+        risk: how probable it may be at most that they do not, above 0 and below 1.
+        models: one for all judges that are given by name, or one for each; default: of a version the model that it was
+            proven with, else ``offline``.
+        seed: of the parts of the gold in which rows tell of each other.
+        asking: as for :func:`compare`.
+
+    Raises:
+        What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
+    """
+    surface, limits = Surface.of(asking), budget_of(asking)
+    keep = [isinstance(one, LoadedJudge | Compiled) for one in judges]
+    ready = with_models(
+        judges_of(judges, None, surface.store, asking), [model_of(one) for one in models or ()], keep=keep
+    )
+    contenders, labelled = surface.held_against(ready, gold)
+    work = Cascading(
+        contenders=contenders,
+        gold=labelled,
+        budget=limits,
+        store=surface.store,
+        agree=agree,
+        risk=risk,
+        seed=seed,
+    )
+    found: Cascade = surface.measured(work, "asking")
     return found
 
 

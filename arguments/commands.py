@@ -4,7 +4,7 @@ from . import artifacts, catalogue, compile, generate, gold, run, scoring
 from .options import Options
 
 SECTIONS = {
-    "commands, in the order of use": "new evaluate review compile prove compare report run gate export serve",
+    "commands, in the order of use": "new evaluate review compile prove compare cascade report run gate export serve",
     "groups of commands": "gold artifacts batch completion",
     "of the four papers": "judges generate assess table",
 }

@@ -54,6 +54,35 @@ class CompareOptions(
     plot: str | None = option("F.svg", "draw how far scores are from gold (judges of scores)")
 
 
+class CascadeOptions(
+    ModelsOptions,
+    ScoringOptions,
+    Details,
+    command="cascade",
+    does="scoring.cascade",
+    helps={"calls": "hard limit on calls, over all judges"},
+):
+    """Let a cheap judge answer the rows that it is sure of, a dear one the next, and people the rest: chosen on gold,
+    so that those who answer agree with people often enough.
+
+    examples:
+      jurist cascade may-send@1 may-send@2 --gold labels.csv --agree 0.9 --risk 0.1
+      jurist cascade may-send:basic may-send@2 --model openai/gpt-4.1-nano --model openai/gpt-4.1 --gold labels.csv
+      jurist cascade may-send@1 recorded:production.csv --gold labels.csv      # what would it save?
+
+    One --model is that of all judges; several are those of the judges in their order. Without any, a version is asked
+    with the model that it was proven with.
+    The cascade is kept as the next version of the last judge: run, serve, evaluate and gate take it as any other. Rows
+    that none is sure of are abstained: jurist review has them. A log answers no new row, and no version is kept then.
+    """
+
+    judges: tuple[str, ...] = positional(
+        "JUDGE[@VERSION]|JUDGE:basic|recorded:FILE", "in the order in which they are asked", nargs="+"
+    )
+    agree: float = option("SHARE", "how many of the answered rows people must say the same of", 0.9)
+    risk: float = option("SHARE", "how probable it may be at most that they do not", 0.1)
+
+
 class EvaluateOptions(
     AskedOptions, ScoringOptions, Details, command="evaluate JUDGE", does="scoring.evaluate"
 ):

@@ -20,7 +20,7 @@ from jurist.engines.models import Model
 from jurist.engines.offline.filler import instruction_of
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.faithqa.judges import CONSTRAINTS
 from jurist.report.plotting import draw_densities
 

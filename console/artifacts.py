@@ -24,18 +24,18 @@ from ..gold.writing import write_whole
 from ..jobs.derived_versions import forget
 from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Problem, Store
-from ..keeping.loading import load_judge
+from ..keeping.loaders import load_judge
 from ..keeping.moving import pack, unpack
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
-from ..report.document import Document
+from ..report.document import Document, flat
 from ..report.history import basic_state, chosen_candidate, curve
 from ..report.page import as_page
 from ..report.plotting import draw
-from ..report.saved import saved_report
+from ..report.saved import cascade_report, saved_report
 from ..report.scores import (
     disagreement_cell,
     disagreement_words,
@@ -43,7 +43,8 @@ from ..report.scores import (
     robustness_about,
     robustness_table,
 )
-from ..report.table import table
+from ..report.table import Table, table
+from ..report.views import cascade_sections
 from .history import candidate_names_of, history_table, pareto_parts, prompt_diff
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
@@ -146,7 +147,10 @@ def show(options: ShowOptions) -> Result:
     if options.diff:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
-    if not (body or options.json):
+    if not (body or options.json) and (found := _cascade(artifact)):
+        parts = flat(cascade_sections(found))
+        body += [f"{artifact.ref}: {found['words']}", *(one for one in parts if isinstance(one, Table | str))]
+    elif not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
         body += [line for one in artifact.disagreements for line in disagreement_words(one)]
@@ -155,6 +159,12 @@ def show(options: ShowOptions) -> Result:
             for one in artifact.robustness
         ]
     return Result(data=data, body=body)
+
+
+def _cascade(artifact: Artifact) -> dict[str, Any]:
+    """Return what was found when a cascade was chosen; empty of other versions."""
+    found = (artifact.card.get("cascade") or {}).get("found") or {}
+    return {**found, "artifact": artifact.ref} if found else {}
 
 
 def diff(options: DiffOptions) -> Result:
@@ -324,11 +334,14 @@ def report(options: ReportOptions) -> Result:
         inside = ", ".join(map(str, sorted(saved.glob("*.json*"))[:_NAMED]))
         hint = f"name a file in it: {inside}" if inside else "name a compiled judge, or a file of results"
         raise UsageError(f"{saved} is a folder", hint=hint) from error
+    if found := _cascade(artifact):
+        document = cascade_report(found, f"{str(artifact.card['created'])[:10]}")
+        return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
-    found = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)
+    whole = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)
     notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
-    return _written(found.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
+    return _written(whole.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
 
 
 def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result:

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import AssessedModels, assess, foresee_assessment
-from ..keeping.loading import load_judge
+from ..keeping.loaders import load_judge
 from ..papers.cognibench.assess import (
     DIALOGUES,
     MEASURES,

@@ -30,7 +30,7 @@ from ..gold.new_rows import read_rows
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
-from ..keeping.loading import load_judge
+from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table

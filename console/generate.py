@@ -24,7 +24,8 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
 from ..jobs.estimate import Estimate
 from ..jobs.generation import Generated, Generation, foresee_items, generate, rejects_path
-from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import default_temperature
 from ..papers.cognibench.dialogues import (
     DialogueSpec,

@@ -27,7 +27,8 @@ from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust

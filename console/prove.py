@@ -17,7 +17,7 @@ from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
-from ..keeping.loading import load_judge
+from ..keeping.loaders import load_judge
 from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
 from ..report.verdict import VerdictCard, tone_of
@@ -31,6 +31,7 @@ def run(options: ProveOptions) -> Result:
     """Ask both about rows, say or do what is next, and decide when all labels are in."""
     store = store_of(options)
     artifact = store.load(options.artifact)
+    artifact.check_single()
     judge, ref = load_judge(artifact.ref, store=store).judge, artifact.ref
     plan = open_plan(
         artifact, Terminal(options), None if options.rows is None else _work(options, store, artifact)

@@ -239,13 +239,12 @@ def foreseen(
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
         approve(budget.calls, budget.cost, yes=yes, capped=budget.cost is not None, about="up to")
         return None
-    sampling = loaded.sampling
-    least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
-    number = plan.to_ask * least, plan.to_ask * sampling.samples
+    least, most = loaded.questions
+    number = plan.to_ask * least, plan.to_ask * most
     parts = [ask_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
     what = plural(plan.to_ask, "row")
     if plan.canary:
-        number = len(plan.canary) * least, len(plan.canary) * sampling.samples
+        number = len(plan.canary) * least, len(plan.canary) * most
         parts.append(ask_of("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
     seen = Estimate(what=what, asks=tuple(parts), budget=budget)

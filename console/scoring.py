@@ -6,31 +6,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..api import cascade as choose_cascade
 from ..api import compare as compare_judges
 from ..api import evaluate as evaluate_judge
 from ..api import gate as gate_judge
 from ..api import harden as harden_judge
 from ..arguments.groups import ScoringOptions
-from ..arguments.scoring import CompareOptions, EvaluateOptions, GateOptions, HardenOptions
+from ..arguments.scoring import CascadeOptions, CompareOptions, EvaluateOptions, GateOptions, HardenOptions
 from ..engines.meter import Budget
+from ..engines.models import OFFLINE as OFFLINE_MODEL
+from ..engines.models import Model
 from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.paired import wide
 from ..gold.raters import Strata, ceiling_of, strata
 from ..gold.writing import check_files
+from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
 from ..jobs.references import NAMES
+from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
-from ..keeping.recorded import load
 from ..report.document import flat
 from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
 from ..report.raters import ceiling_card, ceiling_line, strata_lines
-from ..report.scores import OFFLINE, robustness_about, robustness_table, spend_line
+from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustness_table, spend_line
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
-from ..report.views import comparison_sections, evaluation_sections
+from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
 from ..text.attacks import suite
 from .inputs import judge_of, loaded_of, models_of
 from .printing import Part, Result, remark, write_json, write_text
@@ -154,6 +158,45 @@ def compare(options: CompareOptions) -> Result:
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
     detailed = flat(comparison_sections(terminal.data, *notes)) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card])
+
+
+def cascade(options: CascadeOptions) -> Result:
+    """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
+    terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
+    loaded = [judge_of(name, options, terminal.store, OFFLINE_MODEL, load) for name in options.judges]
+    found = choose_cascade(
+        with_models(
+            loaded,
+            [Model.of(options, name=name) for name in options.models],
+            Model.of(options, api_base=None),
+        ),
+        agree=options.agree,
+        risk=options.risk,
+        **_on_gold(options, terminal),
+        seed=options.seed,
+    )
+    data = terminal.data
+    parts = [part for part in flat(cascade_sections(data)) if isinstance(part, Table | str)]
+    gold, ref = shlex.quote(options.gold), found.artifact.ref if found.artifact else ""
+    logs = [name for name in options.judges if name.startswith("recorded:")]
+    then = f"next: jurist run {ref} --input new.csv --output judged.jsonl" if ref else ""
+    if logs and found.chosen:
+        then = f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
+    elif not found.chosen:
+        then = "next: label more rows, or ask for less: --agree, --risk"
+        if found.opening:
+            then += f"; rows that nobody opened yet tell more than {gold}, whose test was opened before"
+    card = VerdictCard(
+        tone="good" if found.chosen else "open",
+        decision=f"{ref}: {found.words}" if ref else found.words,
+        parts=[
+            *(parts if options.whole else [*parts[:1], *cascade_price(data)]),
+            joint_spend_line(data["spends"]),
+            then,
+            OFFLINE if all(one["model"] == OFFLINE_MODEL for one in data["judges"]) else "",
+        ],
+    )
+    return Result(data=data, body=[card], code=0 if found.chosen else 3)
 
 
 def _check_plot(experiment: Experiment, path: str | None) -> None:

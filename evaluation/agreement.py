@@ -1,10 +1,23 @@
 """How far raters of the same units agree: raw, Cohen's, Fleiss' and Krippendorff's coefficients, and by label.
 
-Cohen's kappa (1960) of a pair is over the units that both labelled, Fleiss' (1971) over those with the number of
-ratings that most units have (of two raters it is Scott's pi), Krippendorff's alpha (2011) and raw agreement over all
-with two or more. Where answers are near or far, raw agreement is the mean similarity of two ratings and alpha weighs a
-difference by the square of 1 - similarity (for scores this is the interval alpha). By label, coefficients are of it
-against all others; 0/0 is 0.0. ``krippendorff`` is a counterpart in tests only: its licence is the GPL.
+Any number of raters from two on, labels may be missing. Each coefficient says over which units it is:
+
+- Cohen's kappa of a pair (Cohen 1960): the units that both labelled.
+- Fleiss' kappa (Fleiss 1971): the units with one and the same number of ratings, the number that most units have (of
+  equally frequent ones the larger); the others are left out and counted. Of two raters it is Scott's pi.
+- Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability") and raw agreement: all units
+  with two ratings or more.
+
+Where answers are near or far rather than right or wrong (scores, sets), raw agreement is the mean similarity of two
+ratings of a unit, alpha weighs a difference by the square of 1 - similarity (for scores this is the interval alpha),
+and there is no kappa and nothing by label.
+
+By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
+of ratings with that label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so
+every coefficient is where all ratings are one label: agreement beyond chance cannot be shown there.
+
+Tests hold all of it to be equal to scikit-learn, statsmodels and ``krippendorff``. The latter is not called, as its
+licence (GPL) would be one that jurist's users have to take on.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,10 @@
-"""How good people are at what a judge does: each rater scored against the consensus of the rest, on its own metrics.
+"""How good people are at what a judge does: each rater scored against the rest, on the judge's own metrics.
 
-Where the rest has none, such as a tie, the rater is scored against each of them: no unit that two raters rated is left
-out, for those on which they differ are what the ceiling is about.
+A judge that reaches these scores agrees with the raters as well as they agree with each other; gold that one
+rater gave alone cannot show more. The rest speaks by the consensus of the raters who labelled the unit: of closed
+labels the strict majority, of scores the median, and of two raters the other one. Where the rest has none, such as a
+tie, the rater is scored against each of them: no unit that two raters rated is left out, for those on which they differ
+are what the ceiling is about.
 """
 
 from collections.abc import Mapping, Sequence

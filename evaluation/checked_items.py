@@ -1,6 +1,8 @@
-"""Items that a generator wrote: how many of the wanted ones pass all their checks, and each check's own rate.
+"""Items that a generator wrote: how many of them pass their checks, and each check's own rate.
 
-These are "Overall" and the other columns of HaluAgent's Table 3; an item that was not written passes no check.
+The validation rate is the share of the wanted items on which every check says yes (HaluAgent section 3.2; "Overall"
+in its Table 3), and ``NAME_rate`` that of the items on which one check does (the other columns). An item that was
+not written passes no check. What is wanted is always yes, so documents need no labels.
 """
 
 import json

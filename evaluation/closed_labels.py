@@ -1,7 +1,16 @@
-"""Closed labels: confusion matrices, and the metrics that follow from them, by the conventions of scikit-learn.
+"""Closed labels: confusion matrices, and the metrics that follow from them.
 
-A quotient 0/0 is 0.0. When gold holds one label only ``kappa`` is 0.0 (scikit-learn: NaN if the answers are that label
-too). ``validation_rate`` counts cases as HaluAgent counts items (section 3.2, Table 3, "Overall").
+Conventions, the same as scikit-learn's unless said otherwise:
+
+- A quotient 0/0 is 0.0: precision without a positive answer, recall without positive gold, F1 without either,
+  anything over no units at all.
+- ``balanced_accuracy`` is the mean recall over the labels that occur in gold; ``macro_f1`` the mean F1 over
+  those that occur in gold or among the answers.
+- ``kappa`` is Cohen's, unweighted, over exact labels. When gold holds one label only it is 0.0 (scikit-learn:
+  NaN if the answers are that label too): agreement beyond chance cannot be shown there.
+- ``validation_rate`` is the share of cases that pass as a whole: every labelled unit has the exact label. So
+  HaluAgent counts an item as valid when all its checks pass (section 3.2, Table 3, "Overall").
+- ``neg_mse`` is minus the mean squared error of labels that are numbers.
 """
 
 import math

@@ -1,8 +1,12 @@
 """Contenders on the same cases, with one repeat or several: contrasts of two, corrected together (Holm), and repeats.
 
-With several, all repeats of a group are exchanged at once, and the mean over them is compared. The t-interval over
-repeats (FECT section 3.2: ten runs) says how far it would move if the same rows were asked again, the clustered one how
-far with other rows.
+The tests are those of :mod:`.paired`: for one repeat as in the proof; with several, all repeats of a group are
+exchanged between the two at once, and the mean of the metric over the repeats is compared, two-sided. Holm's
+correction goes over the p of all of them, and each interval is of the level of its step. Missing answers count as
+wrong throughout.
+
+Of repeats two kinds of uncertainty are kept apart. The t-interval over repeats (FECT section 3.2: ten runs) says how
+far the mean would move if the same rows were asked again, the clustered one how far it would move with other rows.
 """
 
 import math
@@ -67,7 +71,9 @@ class Contrast(Paired):
             "warnings": list(self.warnings),
             "metric": self.metric,
             "values": list(self.values),
-            **self.gained,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
             "level": self.level,
             "missing": "counted as wrong",
             "test": TEST,

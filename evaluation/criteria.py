@@ -1,6 +1,7 @@
-"""Several criteria of one row, each on a scale of its own: a unit of a case is one criterion, which its value names.
+"""Several criteria of one row, each on a scale of its own: every unit of a case is one criterion.
 
-Each keeps its own metrics (``grounded.f1``); ``mean`` is the mean of their default ones.
+A value says which criterion it is of, so that pooled values of all criteria are told apart. Each keeps its own metrics
+(``grounded.f1``); ``mean`` is the mean of their default ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -234,7 +235,9 @@ class Criterion(Paired):
             "metric": self.metric,
             "basic": self.before,
             "compiled": self.after,
-            **self.gained,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
             "p": self.corrected[0],
             "shown": self.direction or "",
             "units": self.units,

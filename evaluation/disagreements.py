@@ -1,10 +1,15 @@
-"""Two prompts held against labels given only where their answers differ: the exact sign test of wins and losses.
+"""Two prompts held against labels that were given only where their answers differ.
 
-The gain is the share of units that differ, times what a differing unit gains; for right and wrong answers that is rate
-x decided x (2 x win share - 1), where ``decided`` is the share of labelled units that are no ties. The interval
-combines those of its factors (Clopper and Pearson, Wilson, the jackknife over groups) by the method of variance
-estimates recovery (Zou and Donner 2008); it excludes 0 only where that of the wins does. Where answers are near or far
-instead, the mean gain of a differing unit has Student's t.
+Where both say the same, a label cannot tell which one is better. So units are drawn at random from those on which the
+answers differ, one a group, and people label them: a *win* is a unit on which the second prompt is nearer to people, a
+*loss* one on which the first is, and a tie neither. The exact one-sided sign test decides on wins and losses. The gain
+is the share of units that differ, times what a differing unit gains on average; for right and wrong answers that is
+rate x decided x (2 x win share - 1), where ``decided`` is the share of labelled units that are no ties.
+
+The interval combines those of its factors (Clopper and Pearson for the win share, Wilson for the decided share, the
+jackknife over groups for the rate) by the method of variance estimates recovery (Zou and Donner 2008). It excludes 0
+only where that of the wins does. Where answers are near or far instead, the mean gain of a differing unit has
+Student's t.
 """
 
 import math

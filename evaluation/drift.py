@@ -1,10 +1,14 @@
 """Whether a judge still judges as it did, by rows that it judged once: a test that may be looked at after each of them.
 
-If nothing has changed, each row on which the two answers are not equally right is a fair coin, and so is each on which
-one finds more. Two bettors play against these coins: that the judge became worse (uniform from 1/2 to 1), and that it
-finds more or less (uniform from 0 to 1). What they own on average is the evidence: the chance that it ever reaches 1 /
-level is at most level, whenever one stops (Ville's inequality; testing by betting, Shafer 2021), however rows of a
-group depend on each other. It takes for granted that the answer of then was not picked among several for being right.
+If nothing has changed, the answer of then and that of now are two draws of the same: whichever of them is right and
+the other wrong, it is as likely to be the first as the second, however often they differ. So each row on which they
+are not equally right is a fair coin, and so is each row on which one of them finds more than the other. Two bettors
+play against these coins: one that the judge became worse (its coin falls so with a probability uniform from 1/2 to 1),
+one that it finds more or less (uniform from 0 to 1). What they own on average, for a stake of 1 each, is the evidence:
+a martingale if nothing has changed, so that the chance that it ever reaches 1 / level is at most level, whenever one
+stops (Ville's inequality; testing by betting, Shafer 2021). Rows of one group need not be independent of each other.
+
+It takes for granted that the answer of then was not picked among several for being right.
 """
 
 import math

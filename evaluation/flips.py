@@ -1,6 +1,8 @@
 """How often an answer changes under a change of the text that must not change it.
 
-The gold of these rows is what the judge said of the text as it is: no label of people is looked at.
+The gold of these rows is what the judge said of the text as it is: no label of people is looked at. What a changed
+answer is, the kind of answer says: one that would not be right, were the other right; where nothing is right or wrong,
+one that is not the same.
 """
 
 from collections import Counter

@@ -1,10 +1,20 @@
-"""Intervals that respect clusters, by Student's t and a jackknife that leaves out whole groups (docs/metrics.md).
+"""Intervals that respect clusters, by Student's t and a jackknife that leaves out whole groups, never single units.
 
-How far a value moves when each group is left out is its standard error (Efron and Tibshirani 1993, chapter 11); groups
-that count unequally count as fewer: (sum of weights)^2 / sum of squared weights (Kish 1965, section 11.7). Where
-nothing moves the interval is that of Clopper and Pearson for so many groups, whose reach is added as a square where it
-is one of a mean of quotients (Newcombe 1998); a difference has the error of two more units that differ, once each way
-(Bonett and Price 2012). A metric that jumps, such as a median, has no trustworthy jackknife.
+Sentences of one document share its difficulty, so treating them as independent makes intervals too narrow. How far a
+value moves when each group is left out in turn is its standard error (Efron and Tibshirani 1993, chapter 11);
+Student's t says how many of them an interval reaches, with one degree of freedom less than there are groups. Groups
+that count unequally count as fewer: (sum of weights)^2 / sum of squared weights (Kish 1965, section 11.7); the weight
+of a group is its share of what the value is over: for a recall what there is to find, not all units. A value of a
+bounded range is put on the logit scale of that range, so that its interval stays within.
+
+No error seen in few groups is not no error. Where leaving out a group changes nothing, the interval is the exact one of
+Clopper and Pearson for so many groups. Of a mean of quotients, such as balanced accuracy, those that nothing moves have
+theirs, whose reach is added as a square (Newcombe 1998). To a difference the error of two more units is added that
+differ, once each way (Bonett and Price 2012). With one group that counts, which says nothing about others, an interval
+is the whole range.
+docs/measured.md has the coverage by simulation.
+
+A metric that jumps when a little is left out, such as a median, has no trustworthy jackknife.
 """
 
 import math

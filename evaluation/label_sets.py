@@ -1,7 +1,14 @@
 """Several labels at once, out of a closed set: micro, macro and example F1, Jaccard's coefficient, exact match.
 
-``balanced_accuracy`` is the mean recall of labels, given and left out alike, over those that some units of gold have
-and others have not. In means over units no label where gold has none is right: 1.0; in the others 0/0 is 0.0.
+- ``micro_f1`` counts labels over all units; ``macro_f1`` is the mean F1 over the labels that occur in gold or among
+  the answers. A quotient 0/0 is 0.0 in both.
+- ``balanced_accuracy`` is the mean recall of labels, given and left out alike: over the labels that some units of
+  gold have and others have not, the mean of the share found where gold has it and of the share left out where it
+  has not. Any constant set has 0.5; 0.0 where there is no such label.
+- ``example_f1`` and ``jaccard`` are means over units; there, no label where gold has none is right: 1.0.
+- ``exact_match`` is the share of units whose set is gold's.
+
+A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
 """
 
 import json

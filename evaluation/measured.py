@@ -1,4 +1,8 @@
-"""One judge on one set of rows: every metric with its clustered interval, and what was not answered."""
+"""One judge on one set of rows: every metric with its clustered interval, and what was not answered.
+
+Nothing is silently defaulted: a value is over the units that are labelled and answered, its bounds say how
+far the missing ones could move it, and the objective counts them as wrong.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,16 @@
 """A metric is a vector of statistics per unit and a function of their weighted sum.
 
-So the value over all units, resampled groups, two judges whose answers are exchanged, repeats and raters is the same
-function of another sum, and every statistical method is written once. The function is mostly a quotient, or the mean of
-several, and knows how much each group counts in it.
+So the value over all units, over resampled groups, over two judges whose answers are exchanged, over repeats and
+over raters is the same function of another sum, and every statistical method is written once. Three kinds of
+vector are enough:
+
+- :func:`pair_sums`: numbers that follow from gold and answer (their error and 1; hits, gold and found labels);
+- :func:`pair_counts`: how often each distinct pair of gold and answer occurs, for what is no function of a small
+  sum: rank correlations, and a user's own function;
+- :func:`case_means`: one number per case.
+
+The function is mostly a quotient, or the mean of several, and knows how much each group counts in it. A quotient 0/0 is
+0.0 unless a metric says otherwise.
 """
 
 import statistics

@@ -1,7 +1,11 @@
 """Sets of objects: each is matched to at most one of gold's by best assignment, then precision, recall and F1.
 
-The assignment has the largest sum of similarities (Kuhn 1955, "The Hungarian method"); precision is that sum over the
-objects found, recall over gold's, both over the sums of all units. An answer can be worse than none.
+Of all one-to-one assignments the one with the largest sum of similarities counts (Kuhn 1955, "The Hungarian method").
+Precision is that sum over the objects found, recall over gold's, F1 their harmonic mean, all over the sums of all
+units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the number of matched objects.
+
+A missing answer counts as as many wrong objects as gold has, at least one. A set has no largest size, so an answer
+can be worse than none; the lower bound is 0 as soon as an answer is missing.
 """
 
 import json

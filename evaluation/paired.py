@@ -1,9 +1,12 @@
 """Two systems on the same rows: the permutation of whole groups, which decides, and what describes the difference.
 
-It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score,
-few units of a rare class would make it too sure, as their errors were hardly seen: so two more units are swapped along,
-once each way, of the class in which a unit counts most. And where one group holds more than half of the units, the
-other groups must show the difference without it, too.
+One test for every metric: the judge's own, recomputed under swaps of whole groups of answers between the two systems.
+It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score
+(one misses more, the other alarms more), few units of a rare class would make it too sure: their errors were hardly
+seen. So two more units are swapped along, once each way, of the class in which a unit counts most. And where one group
+holds more than half of the units, its errors are one draw for most of the score: the other groups must show the
+difference without it, too. Units corrected and broken (McNemar 1947) and the interval of the difference describe, and
+decide nothing.
 """
 
 import math
@@ -171,11 +174,6 @@ class Paired:
     def interval(self) -> Interval:
         """The clustered interval of ``difference``."""
         return self.gap.around(self.limit, self.level)
-
-    @property
-    def gained(self) -> dict[str, float]:
-        """The difference with the ends of its interval, as JSON."""
-        return {"difference": self.difference, "low": self.interval.low, "high": self.interval.high}
 
     @property
     def interval_words(self) -> str:

@@ -1,4 +1,8 @@
-"""The smallest effect that this many rows can show, approximately: below it, "not shown" says little."""
+"""The smallest effect that this many rows can show, approximately.
+
+Not a verdict on a judge but on the experiment: a difference below these sizes would often not have been seen even if it
+were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
+"""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""A preference between two: which of them is better, or neither."""
+"""A preference between two: which of them is better, or neither.
+
+The share of replies that chose the first place, where every pair was shown in both orders, is the position bias: 0.5
+without any.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,24 @@
 """How often something is so, when a judge that errs said how often: by its known errors, or by labels beside it.
 
-**By its errors** (:func:`prevalence`): Rogan and Gladen (1978) solve q = p Se + (1 - p)(1 - Sp) for p. All three inputs
-are clustered estimates, so the interval inverts a test, as Fieller's does: it holds every p whose q is within the
-standard error, covariance of Se and Sp included. Counts are adjusted as by Agresti and Coull (q) and by one success in
-two (Se, Sp), at their effective sizes, so that a judge without an error in 20 cases does not pass for a perfect one.
+**By its errors** (:func:`prevalence`). A judge with sensitivity Se and specificity Sp finds, among units of which a
+share p is positive, the share q = p Se + (1 - p)(1 - Sp). Rogan and Gladen (1978) solve that for p. All three inputs
+are estimates here, and all three are clustered (sentences of one dialogue are not independent), so the interval
+inverts a test, as Fieller's does: it holds every p for which q differs from p Se + (1 - p)(1 - Sp) by no more than its
+standard error allows, the uncertainty of Se and Sp and their covariance included. Unlike a delta-method interval it
+grows without bound as the judge approaches a coin. Counts are adjusted as by Agresti and Coull (q) and by one success
+in two (Se, Sp), at their effective sample sizes, so that a judge without an error in 20 cases does not pass for a
+perfect one. The quantile is Student's t, with one degree of freedom less than the smaller number of groups.
 
-**By labels** (:func:`powered`): prediction-powered inference (Angelopoulos et al. 2023, Science 382) with the weight of
-PPI++ (example 6.1). Standard errors sum over groups. An interval has one more miss either way, spread over two more
-units, where that is wider.
+What it takes for granted: the judge errs on the units at hand as often as on those it was measured on. Where no share
+from 0 to 1 is within the error, that is refuted, and there is no correction. Of several labels each is held against
+the rest, so the others must also be mixed as they were.
+
+**By labels** (:func:`powered`). Labels of people correct what the judge found elsewhere (PPI, Angelopoulos et al.
+2023, Science 382), as far as it is worth something (PPI++, Angelopoulos, Duchi and Zrnic 2023, example 6.1: a weight
+from 0, the labels alone, to 1). Nothing is taken for granted of the judge, but that the labelled units were drawn at
+random from those that it judged. Standard errors sum over groups; with a group for each unit they are those of the
+papers. A judge without an error in 20 labelled units must not pass for a perfect one: an interval has one more miss
+either way, spread over two more units, where that is wider.
 """
 
 import math

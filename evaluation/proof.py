@@ -51,7 +51,9 @@ class Constant(Paired):
         return {
             "answer": self.answer,
             "value": self.before,
-            **self.gained,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
             "p": self.permutation.better,
             "better": self.direction == "better",
         }
@@ -138,8 +140,8 @@ class Decision(Paired):
             "cases": self.counts.cases.labelled,
             "groups": self.groups,
             **(
-                {"criteria": each}
-                if (each := {name: one.to_card() for name, one in self.criteria.items()})
+                {"criteria": {name: one.to_card() for name, one in each}}
+                if (each := self.criteria.items())
                 else {}
             ),
         }

@@ -1,6 +1,7 @@
 """What evaluation sees of a judge's work: one frozen row per case, and the honest count of what is missing.
 
-It does not import numpy. A unit is what carries one answer: a sentence of a response, or the single claim of a case.
+It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one answer: a
+sentence of a response, or the single claim of a case.
 """
 
 from collections import Counter

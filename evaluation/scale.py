@@ -1,6 +1,8 @@
 """A scale: what the values of an answer are, how they are spelled, voted on, described and held against gold.
 
-What is not abstract is what scales share whose values are near or far from gold, not right or wrong.
+It knows no judge, no prompt and no reply: how values are asked for and read is the business of answers
+(:mod:`jurist.programs.answers`), which hold one. What is not abstract is what scales share whose values are near or far
+from gold, not right or wrong.
 """
 
 import json

@@ -1,7 +1,19 @@
-"""Scores: numbers on a bounded scale, held against gold by errors and by correlations (docs/metrics.md).
+"""Scores: numbers on a bounded scale, held against gold by errors and by correlations.
 
-``quadratic_kappa`` needs no grid of values: 1 - sum (gold - answer)^2 over what chance would give with the same
-marginals. ``kendall`` is tau-b; correlations are 0.0 where one side is constant.
+- ``mae``, ``mse``: mean absolute and squared error, in units of the scale; lower is better. ``neg_mse`` is minus the
+  latter.
+- ``quadratic_kappa``: Cohen's kappa with quadratic weights, 1 - sum (gold - answer)^2 over what chance would give
+  with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
+- ``spearman``, ``kendall``: rank correlations with ties, the latter tau-b; 0.0 where one side is constant.
+- ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
+- ``within_deviation``: the share of deviations that lie within one standard deviation of their mean.
+- ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
+- the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
+  nothing is compiled for it.
+- ``accuracy``: on scales of whole numbers, the share of answers that are exact.
+
+A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
+kappa and of correlations are the ends of their range as soon as an answer is missing.
 """
 
 import math

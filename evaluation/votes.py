@@ -1,7 +1,15 @@
 """From several samples to one verdict: thresholds, majorities, and when they are undecided.
 
-DSPy's ``majority`` normalises labels as text and drops the word "a"; these rules compare labels as they are. With ``k``
-samples and a threshold ``t`` a unit is positive by ``t`` votes, negative by ``k - t + 1``, and otherwise abstained.
+DSPy's ``majority`` normalises labels as text and drops the word "a"; these
+rules compare labels as they are. With ``k`` samples and a threshold ``t`` a unit
+is positive when at least ``t`` samples say so, negative when at least
+``k - t + 1`` do, and otherwise, when unusable replies leave both open,
+abstained. CogniBench (section 3.2) uses k = 5 and a majority; its appendix A.9
+varies the threshold.
+
+Samples are drawn one after the other, so drawing can stop when no unit's outcome
+can change any more, whatever the samples not yet drawn would say
+(``is_decided`` of a scale): the decisions are those of all ``k``.
 """
 
 from collections import Counter

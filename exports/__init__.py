@@ -102,6 +102,7 @@ def rendered(target: Exporter, subject: Subject) -> str:
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
     """Return what an exporter is given, without rows and model."""
     if isinstance(source, Artifact):
+        source.check_single()
         return Subject(judge=judge, program=source.program(judge), state=source.state, card=source.card)
     from ..keeping.dspy_state import settle
 

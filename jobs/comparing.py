@@ -5,6 +5,7 @@ clustered by group; contenders are tested in pairs on the same cases, and correc
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, get_args
@@ -202,6 +203,7 @@ class Evaluation:
     spend: Mapping[str, Any]  # calls, tokens and cost
     references: Mapping[str, Any]  # see :meth:`~.references.References.to_card`
     warnings: tuple[str, ...]  # what its answers hardly tell apart, in words
+    by: Mapping[str, int]  # cases that each judge of a cascade answered, and people; of other judges empty
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
@@ -224,7 +226,8 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         measured = {"metric": self.measured.metric, **self.measured.to_card()}
-        return {**plain_fields(self, "measured"), **measured}
+        by = {"by": dict(self.by)} if self.by else {}
+        return {**plain_fields(self, "measured", "by"), **measured, **by}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,6 +257,7 @@ class Evaluating(Experiment):
             disagreements=self._disagreements(said),
             spend=said.spend.to_json(),
             references=self.references().to_card(),
+            by=dict(Counter(one.by for one in said.verdicts if one.by)),
             warnings=narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
         )
 

@@ -13,7 +13,8 @@ from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.card import described
-from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in

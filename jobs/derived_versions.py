@@ -94,6 +94,7 @@ def choose(
 ) -> Concluded:
     """Make a candidate of an artifact's history, the next version, proven on the same sealed test."""
     artifact = surface.store.load(ref)
+    artifact.check_single()
     named = partial(_candidate, artifact, candidate)
     return _concluded(
         _plan(artifact, surface.store, named, gold, answering, **settings), surface, "choose", force
@@ -116,6 +117,7 @@ def remember(
     Returns the version, and how many rows it remembers and how many are left out.
     """
     artifact = surface.store.load(ref)
+    artifact.check_single()
     setting = Setting(**(artifact.card.get("setting") or {}))
     own = Candidate(state=artifact.state, setting=setting, parent=None, source=ref, step=0, calls=0)
     plan = _plan(artifact, surface.store, lambda gold: own, gold, answering, **settings)
@@ -308,6 +310,7 @@ def _plan(
 def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet."""
     artifact, ids = store.load(ref), set(rows)
+    artifact.check_single()
     gold, card = artifact.card.get("gold") or {}, artifact.card
     if unknown := sorted(ids - set(gold.get("seen") or ())):
         raise ArtifactError(

@@ -19,7 +19,6 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
 from ..engines.tracing import untraced
 from ..errors import JuristError
-from ..evaluation.votes import Sampling
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
 from ..programs.state import PromptState
@@ -279,7 +278,7 @@ def ask_of(
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
     """Return what labelling takes: from votes that are settled at once to incomplete replies in every fourth sample."""
-    number = questions * judge.sampling.fewest, questions * judge.sampling.samples
+    number = questions * judge.questions[0], questions * judge.questions[1]
     return ask_of(
         "judge", judge.asker(), judge.models, shown, number, who=f"of the judge ({judge.model.name})"
     )
@@ -354,7 +353,7 @@ def tried(
     """Return what is said if the offline engine answers once; nothing where the program cannot take its answers."""
     offline = Model(temperature=0.0)
     lm = connect(offline, context, asker.judge.role)
-    dry = replace(asker, lm=lm, frozen_lm=connect(offline, frozen or context), sampling=Sampling())
+    dry = asker.tried_by(lm, connect(offline, frozen or context))
     try:
         with untraced():
             return dry.ask_all(cases)

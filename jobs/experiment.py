@@ -157,7 +157,7 @@ class Experiment:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
         if isinstance(one, RecordedJudge):
             return 0
-        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.aside))
+        return one.questions[1] * (len(self.cases) * self.repeats + len(self.aside))
 
     @property
     def rows(self) -> int:

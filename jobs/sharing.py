@@ -11,7 +11,8 @@ from ..errors import GoldError, UsageError, plural
 from ..evaluation.prevalence import Powered, Prevalence, powered, prevalence, tallies
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, load_judge, other_conditions, proven_rows
+from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..programs.judge import Judge
 from ..report.table import Table, table
 from ..report.views import html_of

@@ -19,14 +19,16 @@ from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
+from ..keeping.loaders import load
 from ..keeping.loading import LoadedJudge
 from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
-from ..keeping.recorded import RecordedJudge, load
+from ..keeping.recorded import RecordedJudge
 from ..keeping.trust import Trust
 from ..optimizers.base import Optimizer, Sink
 from ..programs.judge import Judge
 from ..report.progress import counted, shown
+from .cascading import Cascading
 from .comparing import Comparing, Evaluating
 from .compiling import Compiled
 from .estimate import Estimate
@@ -306,7 +308,7 @@ class Surface:
         with paying(work, self.start) as job, self.counted(title, work.rows) as step:
             yield job, step
 
-    def measured(self, work: Comparing | Evaluating | Hardening, title: str) -> Any:
+    def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
         """Ask about gold, and return what that shows, while the paid answers are still kept."""
         self.note(*work.remarks)
         with self.asking(work, title) as (job, step):

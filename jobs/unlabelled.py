@@ -20,7 +20,8 @@ from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
-from ..keeping.loading import LoadedJudge, load_judge, other_conditions
+from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.openings import Openings
 from ..keeping.sealing import content_hash, files_in
 from ..programs.judge import Judge
@@ -146,6 +147,7 @@ def contenders_of(
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
     """Return the plan of a version: the one that there is of these rows, else a new one, for which both are asked."""
+    artifact.check_single()
     store, before = surface.store, LabelPlan.find(surface.store, artifact)
     plan = None if surface.start.fresh else before
     if work is not None:

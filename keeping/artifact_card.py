@@ -189,6 +189,19 @@ class Artifact:
                     hint="compile it again with this judge, or use the judge it was made for",
                 )
 
+    def check_single(self) -> None:
+        """Refuse a cascade, where one prompt is meant.
+
+        Raises:
+            ArtifactError: it is one.
+        """
+        if self.about.cascade:
+            names = ", ".join(one.judge for one in self.about.cascade.members)
+            raise ArtifactError(
+                f"{self.ref} is a cascade of {names}, and has no prompt of its own",
+                hint="name one of its judges",
+            )
+
     def program(self, judge: Judge) -> dspy.Module:
         """Return the compiled program: the prompt, and the field descriptions, that were proved.
 

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..evaluation.cascade import Trust
 from ..evaluation.votes import Sampling
 from .redaction import publishable
 
@@ -143,6 +144,38 @@ class _Origin(_Part):
     sha256: str | None = None
 
 
+class _Trust(_Part):
+    intercept: float
+    slope: float
+    labels: dict[str, float]
+
+
+class MemberCard(_Part):
+    """A judge of a cascade, whole, as it was when the level was chosen."""
+
+    judge: str
+    reference: str
+    definition: dict[str, Any] | None = None
+    prompt: dict[str, Any]
+    strictness: Text = ""
+    model: ModelCard
+    verifier: ModelCard | None = None
+    adapter: str
+    thresholds: _Thresholds
+    trust: _Trust
+
+    @property
+    def trusted(self) -> Trust:
+        """How probable it is that it agrees with people."""
+        known = self.trust
+        return Trust(intercept=known.intercept, slope=known.slope, labels=known.labels)
+
+
+class _Cascade(_Part):
+    level: float
+    members: list[MemberCard]
+
+
 class Card(_Part):
     """What a card says."""
 
@@ -177,6 +210,7 @@ class Card(_Part):
     test_rows: dict[str, int] | None = None
     test_openings: Annotated[int, BeforeValidator(lambda value: 1 if value is None else value)] = 1
     spend: dict[str, Any] | None = None
+    cascade: _Cascade | None = None
     pareto: Listed[dict[str, Any]] = []
     guidelines: Listed[dict[str, Any]] = []
     versions: Whole[dict[str, str]] = {}

@@ -8,19 +8,16 @@ from typing import Any
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
-from ..engines.detectors import RECORDED, Named, named
+from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Probabilities, Sampling, Stopping
-from ..programs.asking import Asker, check_sampling
-from ..programs.judge import Judge
-from ..programs.named import SAMPLES, named_judge
+from ..programs.asking import Asker
 from ..programs.records import records
 from ..programs.verdicts import Verdict
 from ..text.notebook import facts_html
 from .artifact_card import rows_of
-from .artifacts import Store
 from .metric import DSPyMetric, JudgeModule, metric_of
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 from .resolving import ResolvedSampling, default_temperature, resolve_sampling, verifier_of
@@ -92,6 +89,12 @@ class LoadedJudge(Prompt):
     def note(self) -> str:
         """What a user should know before it is asked, in one line; empty if nothing."""
         return "; ".join(part for part in (self.standing, self.other_model, self._fit.note) if part)
+
+    @property
+    def questions(self) -> tuple[int, int]:
+        """How often it is asked about a row, at least and at most."""
+        sampling = self.sampling
+        return sampling.fewest if self.stopping == "settled" else sampling.samples, sampling.samples
 
     @property
     def other_model(self) -> str:
@@ -171,7 +174,9 @@ class LoadedJudge(Prompt):
         frozen = self.frozen_model
         return Asker(
             judge=self.judge,
-            program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
+            program=self.artifact.program(self.judge)
+            if self.artifact
+            else self.state.apply(self.judge.basic()),
             lm=connect(
                 self.model, self.contexts.get(self.judge.role, self.context), self.judge.role, self.reach
             ),
@@ -203,7 +208,7 @@ class LoadedJudge(Prompt):
         sample ``draws`` times. A detector that is named with its model takes the settings of ``model`` only.
         """
         meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
-        model = _own(named(self.named), model)
+        model = detector_model(named(self.named), model)
         model.check_prompts(meant.adapter)
         return meant._asking(model, meant.wanted.samples * max(1, draws))
 
@@ -308,54 +313,7 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def load_judge(
-    reference: str | Judge,
-    *,
-    store: Store,
-    version: str = "",
-    model: Model | None = None,
-    samples: int | None = None,
-    threshold: float | None = None,
-    concurrency: int = 8,
-    strictness: str | None = None,
-    verifier: Model | None = None,
-) -> LoadedJudge:
-    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or a detector that names its own.
-
-    A number of samples without a threshold goes with a majority, because a fitted threshold belongs to its number of
-    samples; under another strictness than the proven one it is not used either.
-    """
-    own = named(reference) if isinstance(reference, str) else None
-    asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
-    if own and own.kind == RECORDED:
-        raise UsageError(
-            f"{reference} are verdicts that were given before: they judge no new rows",
-            hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
-        )
-    if own:
-        draws = SAMPLES.get(own.kind, 1) if samples is None else samples
-        name = Name(judge=named_judge(own), store=store, version="basic", samples=draws, **asked)
-    else:
-        name = Name.of(reference, version, store, samples=samples, **asked)
-    prompt = name.prompt(model.name if model else None)
-    if own and own.checker:
-        verifier = Model(name=own.checker, temperature=0.0)
-    # that there are no frozen steps is said before anything is asked
-    verifier_of(prompt.judge, Model(), verifier)
-    check_sampling(prompt.judge, prompt.wanted)
-    loaded = LoadedJudge(
-        **vars(prompt),
-        model=_own(own, model or Model()),
-        concurrency=concurrency,
-        context=CallContext.fresh(),
-        verifier=verifier,
-        named=str(reference) if own else "",
-        by_name=None if name.version else name,
-    )
-    return loaded._asking(loaded.model, loaded.wanted.samples)
-
-
-def _own(own: Named | None, model: Model) -> Model:
+def detector_model(own: Named | None, model: Model) -> Model:
     """Return the model of a detector that names its own, with the settings of ``model``; a classifier has none."""
     if own is None:
         return model

@@ -18,7 +18,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .loading import LoadedJudge, load_judge
+from .loading import LoadedJudge
 from .naming import ADAPTER
 
 
@@ -105,10 +105,3 @@ class _Open(dspy.Signature):
 
 
 _OPEN = Judge(name=RECORDED, signature=_Open, positive="no")
-
-
-def load(reference: str | Judge, *, threshold: float | None = None, **options: Any) -> LoadedJudge:
-    """Load a judge as :func:`~jurist.keeping.loading.load_judge` does, or the verdicts of a log."""
-    if isinstance(reference, str) and reference.startswith(f"{RECORDED}:"):
-        return RecordedJudge.of(reference, threshold)
-    return load_judge(reference, threshold=threshold, **options)

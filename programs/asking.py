@@ -1,7 +1,9 @@
-"""Asking a judge: the one place where a program meets a model; cases, with samples and votes, into verdicts.
+"""Asking a judge: one case or many, with samples and votes, into verdicts.
 
-Within a sample, units that the reply leaves out or labels twice are asked for once more, alone; what is still missing
-then is abstained. An error that every row would meet, such as a wrong key, ends the work.
+This is the one place where a program meets a model, for compiling, proving and
+running alike. Within a sample, units that the reply leaves out or labels twice
+are asked for once more, alone; what is still missing then is abstained. An error
+that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
@@ -164,6 +166,10 @@ class Asker:
 
         with self.ready():
             return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
+
+    def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
+        """Return what asks another model once in place of its own: to see what is sent, and what that takes."""
+        return replace(self, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
 
     @contextmanager
     def ready(self) -> Iterator[None]:

@@ -1,8 +1,11 @@
 """The judges of every sentence of a response (CogniBench), what labels imply, and the detector (CogniDet).
 
-One label per sentence says whether it is hallucinated, its type, and its tier. What falls below the chosen strictness
-is a hallucination (section 2.2): ``rational`` suits entertainment, ``grounded`` assistants, ``irrefutable`` decisions
-about people's health, money or rights; an invented fact is one under all three.
+One label per sentence says everything: whether it is hallucinated (section 2.2:
+invented, misleading or speculative), its type, and, for cognitive statements,
+its tier. How strict an application needs its answers to be says what counts as
+hallucinated: ``rational`` suits entertainment, ``grounded`` assistants,
+``irrefutable`` decisions about people's health, money or rights. What falls below
+the chosen test is a hallucination; an invented fact is one under all three.
 """
 
 from collections.abc import Collection, Mapping

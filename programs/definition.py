@@ -1,7 +1,8 @@
 """What a plain judge is, as data: kept with its versions, so that they need no file of Python.
 
-Plain is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with a metric by name, and no
-function of the user's.
+Plain is a judge that is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with an answer
+of labels, scores or preferences, a metric by name, and no function of the user's. Others have no definition: their
+code is needed.
 """
 
 import dataclasses

@@ -1,8 +1,15 @@
 """Conversations grounded in documents, written exchange by exchange and checked exchange by exchange.
 
-RefGPT, which CogniBench builds on (section 2.1), writes a whole dialogue in one call. Here a fault costs one exchange,
-and the history grows as it does in use (Figures 5 and 7); the price is that the reference is sent once a turn. With the
-bounds :data:`USED` and :data:`NEW`, 93 % of 185 assistant turns of the public CogniBench dialogues and 95 % of the 84
+RefGPT, which CogniBench builds on (its section 2.1), writes a whole dialogue in one call. Here every exchange is
+a call of its own: a fault costs one exchange and not the dialogue, every exchange is checked before the next one
+rests on it, and the history grows as it does in use, which is what Figures 5 and 7 of the paper are about. The
+price is that the reference is sent once a turn. An exchange that fails a check is asked again with the
+complaint; if it fails as often as is allowed, the whole dialogue is rejected with its reasons, never kept.
+
+*Uses the reference* means two things, both measured with the content words (stems, character pairs) of the
+offline engine's text index, which needs no model: the idf-weighted share of the message's content words that the
+reference holds is at least :data:`USED`, and at least :data:`NEW` of them are not simply taken from the user's
+message. With these bounds, 93 % of 185 assistant turns of the public CogniBench dialogues and 95 % of the 84
 bundled ones pass against their own reference, and 0.6 % and 0.0 % against the reference of another dialogue.
 """
 

@@ -1,7 +1,7 @@
 """Steps of a program that are asked as they are: verifiers, which no optimizer tunes.
 
-DSPy leaves a sub-module alone whose ``_compiled`` is set, but not a bare predictor. What reaches a frozen step was
-often written by a model, so markers in it are defused.
+DSPy leaves a sub-module alone whose ``_compiled`` is set, but not a bare predictor, so :func:`frozen` puts it into
+a module of its own. What reaches a frozen step was often written by a model, so markers in it are defused.
 """
 
 import hashlib

@@ -1,4 +1,10 @@
-"""A generator: a judge whose program writes items from documents, and has them verified."""
+"""A generator: a program that writes items from documents, and verifies them.
+
+It is a judge in everything that commands, optimizers and artifacts do with it: what it gives is a
+:class:`~jurist.programs.answers.whole.Checked` answer, and what is wanted of it needs no labels, so plain documents
+are its gold. Its program wires steps that write (and are tuned) with verifiers that are left as they are
+(:func:`~jurist.programs.frozen.frozen`) and checks by code.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

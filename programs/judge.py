@@ -1,4 +1,11 @@
-"""A judge: a named program with typed inputs, an answer and a metric, from which every command works."""
+"""A judge: a named program with typed inputs, an answer and a metric.
+
+``Judge`` is the one description from which every command works, for the
+built-in judges and for a user's own alike. It knows how a row becomes a case and
+how a case becomes the program's inputs; what kind of answer comes back is the
+answer's own business (:mod:`jurist.programs.answers`). It does not know models,
+optimizers or files.
+"""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence

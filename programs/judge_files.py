@@ -1,7 +1,11 @@
 """Python files that define judges: read once with the modules of the user's own that they import, hashed, and executed.
 
-What is executed is what was hashed. Formatting, comments, docstrings and the ``desc=`` of fields change the hash of the
-bytes alone, and so do ``columns=`` and ``values=`` of a judge, which only say how files are read: they are no code.
+What is executed is what was hashed: neither file is read again, and nothing in ``__pycache__`` is taken for it. Modules
+of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
+
+There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
+the first alone, and so do ``columns=`` and ``values=`` of a judge, which only say how files are read: they are no code,
+and a version keeps the instruction and the descriptions that it was proven with.
 """
 
 import ast

@@ -1,9 +1,18 @@
 """Detectors that people already have as judges (CogniBench, Table 3), each named with its model.
 
-``nli:MODEL``: a sentence is hallucinated unless the reference, or the dialogue before it, entails it;
-``nli-contradiction:MODEL`` only if they contradict it, as in the paper (appendix A.8.1). ``lettuce:MODEL`` marks spans;
-``fava:MODEL`` repeats the response with tags around what is wrong; ``ragtruth:MODEL`` lists spans. ``selfcheck:MODEL``:
-another response is written for every sample, and a sentence is hallucinated in it unless this response bears it out.
+=====================  ================================================================================================
+``nli:MODEL``          a sentence is hallucinated unless the reference, or the dialogue before it, entails it;
+                       ``nli-contradiction:MODEL`` only if they contradict it, which is how the paper ran its two NLI
+                       detectors (appendix A.8.1)
+``lettuce:MODEL``      a LettuceDetect model marks spans
+``fava:MODEL``         a language model repeats the response with FAVA's tags around what is wrong
+``ragtruth:MODEL``     a language model lists spans as RAGTruth's detectors do
+``selfcheck:MODEL``    SelfCheckGPT: another response of the model is written for every sample, and a sentence is
+                       hallucinated in that sample unless this response bears it out; the samples vote
+=====================  ================================================================================================
+
+Spans become labels of sentences as :mod:`.answers.spans` says. Rows are those of ``detector``. Where there is no
+prompt, there is nothing to compile.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What other installed packages add: judges, generators, optimizers and export targets, found by entry points.
 
-Nothing is loaded before it is asked for. What cannot be loaded is an error where it is named, and a line where all are
-listed.
+Nothing is loaded before it is asked for, and each plug-in once. One that cannot be loaded is an error where it is
+named, and a line where all are listed; everything else works as if it were not there.
 """
 
 from collections.abc import Callable, Iterator, Mapping

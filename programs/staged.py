@@ -1,4 +1,11 @@
-"""Every sentence of a response in two calls: what each one is, then the tier of the cognitive ones (section 3.1)."""
+"""Every sentence of a response in two calls: what each one is, then the tier of the cognitive ones (section 3.1).
+
+CogniBench's second-stage prompt puts cognitive statements into four
+sub-categories. Here the first call tags each sentence as irrelevant, faithful,
+invented or cognitive; the second sees the cognitive ones only, under the numbers
+they have in the response, and is left out where there is none. The answer is the
+one of the ``cognibench`` judge: one of seven labels for each sentence.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace

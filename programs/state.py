@@ -1,4 +1,10 @@
-"""The prompt of a program as a value: what optimizers propose and artifacts keep."""
+"""The prompt of a program as a value: what optimizers propose and artifacts keep.
+
+A DSPy program is mutable and carries much that is not its prompt. A
+:class:`PromptState` is only the prompt: for each predictor its instruction and
+its few-shot demonstrations. It is compared, hashed, stored, and applied to a
+fresh copy of the program.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
 """Judges of one sentence: what it does, whether a stated fact is there, and its tier (CogniBench sections 2.1, 2.2).
 
-A row of CogniBench (a whole response) is expanded: each sentence that concerns the judge becomes a row, with the
-response before it as context. The tier takes up to three decisions in sequence (figure 3), of which the first no is the
-last: so annotators agree better than choosing among the tiers (table 1).
+Their rows are sentences. A row of CogniBench (a whole response with a label for
+each sentence) is expanded: each sentence that concerns the judge becomes a row,
+with the response before it as context, and its group stays the dialogue's.
+
+The tier of a cognitive statement takes up to three decisions in sequence (figure 3). Is it rational? Only if so: is it
+grounded? Only if so: is it irrefutable? The first no ends it, as it does for the paper's annotators (table 1: deciding
+in sequence agrees better than choosing among the tiers). Each decision is a call of its own with its reason; a reply
+that cannot be read makes the whole sample unusable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,6 +56,13 @@ class SentenceRow(pydantic.BaseModel):
     span: tuple[int, int] | None = None
 
 
+def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
+    """Return the response that a row holds, or ``None`` if it is a row about one sentence, or something else."""
+    if "sentence" in row or not row.keys() & {"sentences", "response"}:
+        return None
+    return CogniBenchRow.model_validate(dict(row))
+
+
 @dataclass(frozen=True, kw_only=True)
 class BySentence:
     """Expands the row of a response into the sentences that concern a judge of one sentence.
@@ -64,10 +76,10 @@ class BySentence:
     labels: Mapping[Label, Label]
 
     def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the sentences; the row itself if it is about one sentence, or something else."""
-        if "sentence" in row or not row.keys() & {"sentences", "response"}:
+        """Return the rows of the sentences; the row itself if it is none of a response."""
+        response = response_of(row)
+        if response is None:
             return (row,)
-        response = CogniBenchRow.model_validate(dict(row))
         shared = {
             "reference": response.reference,
             "dialogue": dialogue_of(response),

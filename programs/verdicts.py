@@ -1,4 +1,9 @@
-"""Verdicts: what asking a judge about one case gives."""
+"""Verdicts: what asking a judge about one case gives, and how often it is asked.
+
+A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the
+model answered, and the answer is unusable for some unit), or *failed* (the
+machinery failed: network, overload, time-outs).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +15,8 @@ from ..errors import plural
 from ..text.notebook import facts_html
 
 Status = Literal["verdict", "abstained", "failed"]
+PEOPLE = "people"
+"""Who answers what no judge of a cascade is sure enough of."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,6 +45,7 @@ class Verdict:
         extra: answers for something that was not asked: numbers that no unit has, echoes of no sentence.
         duplicated: units that a reply gave two different labels, over all samples.
         counts: what the judge's kind of answer counts besides, over all samples.
+        by: of a cascade, which of its judges answered or failed, or ``people`` where none was sure; else empty.
         usage: the calls and tokens this case took.
     """
 
@@ -59,6 +67,7 @@ class Verdict:
     extra: int = 0
     duplicated: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    by: str = ""
     usage: Spend = field(default_factory=Spend, compare=False)
 
     def __repr__(self) -> str:
@@ -71,7 +80,7 @@ class Verdict:
         return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
 
     def _repr_html_(self) -> str:
-        facts: dict[str, object] = {"error": self.error, "reasoning": self.reasoning}
+        facts: dict[str, object] = {"by": self.by, "error": self.error, "reasoning": self.reasoning}
         for place, value in enumerate(self.values):
             told = [str(value)]
             if self.drawn > 1 and self.votes:

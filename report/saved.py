@@ -12,7 +12,7 @@ from .document import Cases, Document, Part, Section, Tone, text_of
 from .judged import case_value, note_json
 from .scores import counts_line, interval_plot, joint_spend_line, metric_cell
 from .table import table
-from .views import comparison_sections, evaluation_sections
+from .views import cascade_sections, comparison_sections, evaluation_sections
 
 _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wrong", "bad", "not judged as people judged it"),
@@ -55,9 +55,26 @@ def saved_report(path: Path) -> Document:
             raise refusal
         if "disagreements" in data:
             return _evaluation(path, data)
+        if "steps" in data and "agree" in data:
+            return cascade_report(data, f"from {path.name}")
         return _comparison(path, data) if "tests" in data and "judges" in data else _any(path, data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise refusal from error
+
+
+def cascade_report(data: Mapping[str, Any], about: str) -> Document:
+    """Return the report of a cascade, from its JSON; ``about`` says where that is from."""
+    named = data["artifact"] or " and ".join(one["judge"] for one in data["judges"])
+    return Document(
+        subject=named,
+        about=f"{data['cases']} labelled rows of {data['gold']}; {about}",
+        headline="It can ship: those who answer agree with people often enough"
+        if data["shown"]
+        else "No reason to ship it yet: it is not shown to agree with people often enough",
+        tone="good" if data["shown"] else "open",
+        lead=[f"It {data['words']}." if data["shown"] else f"{data['words'].capitalize()}."],
+        sections=cascade_sections(data),
+    )
 
 
 def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:

@@ -110,6 +110,7 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
         parts=[
             shown if scores else "",
             missing if units["answered"] < labelled else "",
+            by_words(data.get("by") or {}),
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
             *(f"warning: {text}" for text in data.get("warnings") or ()),
             spend_line(data["spend"]),
@@ -119,9 +120,19 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
     )
 
 
+def by_words(by: Mapping[str, int]) -> str:
+    """Return who answered how many cases of a cascade; empty of other judges."""
+    cases = sum(by.values())
+    return (
+        "answered by: " + ", ".join(f"{name} {rows / cases:.0%}" for name, rows in by.items()) if by else ""
+    )
+
+
 def too_few(data: Mapping[str, Any]) -> bool:
     """Whether less than half of what is labelled was answered, so that scores say little of the judge."""
     units = data["counts"]["units"]
+    if data.get("by"):  # a cascade leaves to people what its judges are not sure of
+        return not units["answered"]
     return bool(2 * units["answered"] < units["total"] - units["unlabelled"])
 
 

@@ -128,6 +128,59 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
     )
 
 
+def cascade_sections(data: Mapping[str, Any]) -> tuple[Section, ...]:
+    """Return what a cascade does to its rows: who answers how many, what a row takes, and the levels tested."""
+    cases, best = data["cases"], data["chosen"]
+    rows = [
+        [
+            one["judge"],
+            one["model"],
+            f"{one['alone']:.1%}",
+            *([f"{one['answered'] / cases:.1%}", _share(one["right"], one["answered"])] if best else []),
+        ]
+        for one in data["judges"]
+    ]
+    if best:
+        left = (cases - best["answered"]) / cases
+        rows.append(["people", "", "", f"{left:.1%}", ""])
+        rows.append(
+            ["together", "", "", f"{1 - left:.1%}", f"{best['agreement']:.1%}, at least {best['bound']:.1%}"]
+        )
+    columns = ["", "model", "agrees alone", *(["answers", "and agrees there"] if best else [])]
+    levels = [
+        [
+            f"{one['level']:g}",
+            f"{one['answered'] / cases:.1%}",
+            f"{one['agreement']:.1%}",
+            f"{one['bound']:.1%}",
+        ]
+        for place, one in enumerate(data["steps"])
+        if place + 1 == len(data["steps"]) or one["by"] != data["steps"][place + 1]["by"]
+    ]
+    names = ["sure from", "answered", "agree with people", "at least"]
+    title = f"levels of sureness, tested until one is not shown to agree to {data['agree']:.0%}"
+    return (
+        Section("judges", "Who answers", [table(rows_words(data), columns, rows), *cascade_price(data)]),
+        Section("levels", "Levels", [table(title, names, levels)] if levels else ()),
+    )
+
+
+def cascade_price(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a row takes beside the last judge alone, in words; nothing where a log does not tell."""
+    tokens, dollars = data["tokens"], data["dollars"]
+    if not tokens.get("last"):
+        return ()
+    last = data["judges"][-1]["judge"]
+    said = f"tokens a row: {tokens['cascade']:,.0f}, and {tokens['last']:,.0f} of {last} alone"
+    if any(dollars.values()):
+        said += f"; USD per 1,000 rows: {dollars['cascade']:.3g}, and {dollars['last']:.3g}"
+    return (said,)
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count / of:.1%}" if of else "-"
+
+
 def _score_table(data: Mapping[str, Any], metric: str) -> Table:
     """Rows are models, columns are judges, cells are mean and sd, as in the paper's tables."""
     judges, models = (list(dict.fromkeys(one[name] for one in data["judges"])) for name in ("judge", "model"))

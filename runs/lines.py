@@ -20,6 +20,7 @@ _OWN = frozenset(
             "value",
             "answers",
             "passed",
+            "by",
             "units",
             "reasoning",
             "drawn",
@@ -61,6 +62,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
         units.append(unit)
     return {
         "status": verdict.status,
+        **({"by": verdict.by} if verdict.by else {}),
         **answer.row_parts(verdict.values),
         "units": units,
         "reasoning": verdict.reasoning,

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import plural
 from ..evaluation.drift import Drift
 from ..programs.judge import Judge
-from ..programs.verdicts import Verdict
+from ..programs.verdicts import PEOPLE, Verdict
 from .lines import values_said
 from .state import Changes, Known
 
@@ -52,6 +52,9 @@ class Summary:
     reasked: int = 0  # samples in which missing units were asked for again
     extra: int = 0  # answers for something that was not asked
     duplicated: int = 0  # units that a reply gave two different labels
+    by: Mapping[str, int] = field(
+        default_factory=dict
+    )  # rows that each judge of a cascade answered, and people
     # which limit, signal or failure of the model ended the run, in words; empty if all rows were judged
     stopped: str = ""
     signal: int | None = None  # the number of that signal
@@ -78,10 +81,17 @@ class Summary:
     def unusable(self) -> float:
         """The share of the rows that failed, abstained or were rejected, of those that were judged or rejected, 0 to 1.
 
+        What a cascade leaves to people is not among them.
         Rows of earlier runs count, so that repeating a bad run with nothing left to do does not make it good.
         """
         judged = sum(self.verdicts.values())
-        bad = judged - self.verdicts.get("verdict", 0) + self.abstained_before + self.rejected
+        bad = (
+            judged
+            - self.verdicts.get("verdict", 0)
+            - self.by.get(PEOPLE, 0)
+            + self.abstained_before
+            + self.rejected
+        )
         every = judged + self.resumed + self.rejected
         return bad / every if every else 0.0
 
@@ -97,6 +107,7 @@ class Summary:
             **{name: getattr(self, name) for name in (*_COUNTS, "agreement", "stopped", "left")},
             **{status: self.verdicts.get(status, 0) for status in ("verdict", "abstained", "failed")},
             "changes": self.changes.to_json(),
+            **({"by": dict(self.by)} if self.by else {}),
             **self.totals,
             **({"canary": self.drift.to_json()} if self.drift else {}),
         }
@@ -105,6 +116,9 @@ class Summary:
     def lines(self) -> tuple[str, ...]:
         """What there is to say about samples and incomplete replies, for people."""
         found = []
+        if self.by:
+            answered = ", ".join(f"{name} {rows}" for name, rows in self.by.items() if name != PEOPLE)
+            found.append(f"answered by {answered or 'nobody'}; left to people: {self.by.get(PEOPLE, 0)}")
         if self.empty:
             found.append(f"rows in which an input is empty, judged as they stand: {self.empty}")
         if self.equal:
@@ -141,10 +155,12 @@ class Counts:
         self._status, self._answers = Counter[str](), Counter[str]()
         self._sums: Counter[str] = Counter()  # by the names of a summary
         self._agreements = (0, 0.0)
+        self._by = Counter[str]()
 
     def add(self, verdict: Verdict) -> None:
         """Count a row that was asked about."""
         self._status[verdict.status] += 1
+        self._by.update(filter(None, [verdict.by]))
         self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
         self._sums["saved_calls"] += verdict.saved * self._judge.calls
         self._sums["several"] += verdict.drawn > 1
@@ -157,9 +173,10 @@ class Counts:
         """Count a row that was answered by an equal one, or in an earlier start."""
         if not known.new:
             self._sums["resumed"] += 1
-            self._sums["abstained_before"] += known.status == "abstained"
+            self._sums["abstained_before"] += known.status == "abstained" and known.said.get("by") != PEOPLE
             return
         self._sums["equal"] += 1
+        self._by.update(filter(None, [known.said.get("by")]))
         self._status[known.status] += 1
         self._answers.update(
             self._judge.answer.scale.tally(values_said(self._judge, known.said), known.said["counts"])
@@ -174,7 +191,9 @@ class Counts:
         """Return what there is so far, of so many rows."""
         sums: dict[str, Any] = {"rows": rows, **self._sums}
         told = _told(self._judge, self._answers)
-        return Summary(verdicts=dict(self._status), agreeing=self._agreements, **told, **sums)
+        return Summary(
+            verdicts=dict(self._status), agreeing=self._agreements, by=dict(self._by), **told, **sums
+        )
 
 
 def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
@@ -187,6 +206,7 @@ def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
         left_out=(),
         changes=Changes.merged([one.changes for one in shards]),
         verdicts=_sum(one.verdicts for one in shards),
+        by=_sum(one.by for one in shards),
         agreeing=(sum(one.agreeing[0] for one in shards), sum(one.agreeing[1] for one in shards)),
         stopped=stops[0].stopped if stops else "",
         signal=stops[0].signal if stops else None,

@@ -1,8 +1,15 @@
-"""What is asked about the sentences of a response (CogniBench), and of detectors of hallucinated ones.
+"""What is asked about the sentences of a response (CogniBench).
 
-Labels, tests and stages are the paper's (sections 2 and 3.1, figures 3, 10 and 13); below stands what is asked of the
-detectors of Table 3 that language models answer: FAVA's (marked text), RAGTruth's (spans as JSON) and SelfCheckGPT's.
-The wording is ours, so a model that was tuned on that of its authors hears another one.
+The labels are the paper's (section 2, figures 3 and 10): a factual statement is
+faithful or invented; a cognitive one passes the tests rational, grounded and
+irrefutable in turn, which gives its tier. Each of these decisions is a signature
+about one sentence, which annotators see with the dialogue (section 2.2, table 4);
+whole responses are tagged in one call, and a second stage gives cognitive
+sentences their tier (section 3.1). A detector lists the hallucinated sentences in
+one pass (appendices A.8.2 and A.10, figure 13); below it is what is asked of the
+detectors of Table 3 that language models answer: FAVA's (marked text), RAGTruth's
+(spans as JSON) and SelfCheckGPT's (another response, and whether it bears a sentence
+out). The wording is ours, so a model that was tuned on that of its authors hears another one.
 """
 
 import inspect

@@ -1,4 +1,8 @@
-"""What is asked of a model that converses about a reference (CogniBench sections 2.1 and 4.7; RefGPT)."""
+"""What is asked of a model that converses about a reference (CogniBench sections 2.1 and 4.7; RefGPT).
+
+``Dialogue`` is the whole task; ``NextTurn`` writes both sides of one exchange, ``Reply`` the assistant's side
+only. The wording is ours.
+"""
 
 import dspy
 

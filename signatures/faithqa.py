@@ -1,4 +1,8 @@
-"""What is asked about the intent of a query (FAITHQA: sections 3 to 5, appendices A.4 to A.6); the wording is ours."""
+"""What is asked about the intent of a query (FAITHQA: sections 3 to 5, appendices A.4 to A.6).
+
+Mapping a query to its constraints, judging which of them a response satisfies, the baseline that gives one number,
+checking facts, and writing and verifying benchmark queries. The wording is ours.
+"""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,11 @@
-"""What is asked about interpretive claims (FECT, sections 1, 2.2 and 3.1): four prompts; the wording is ours."""
+"""What is asked about interpretive claims (FECT).
+
+The task is that of the paper's sections 1 and 2.2: a one-sentence claim about a
+contact-centre conversation is factual only if the conversation bears out all of
+it. Four prompts (section 3.1): basic and 3D (decompose, decouple, detach), each
+with and without reasoning before the label. The wording is ours. Variants
+subclass, so that each text stands once.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,9 @@
-"""What is asked when hallucination items are written and verified (HaluAgent and C-FAITH, sections 3 and 4)."""
+"""What is asked when hallucination items are written and verified (HaluAgent and C-FAITH, sections 3 and 4).
+
+Three steps write: a question with its correct answer, hallucinated answers to it, and the type of each (section 3.1).
+Three verify, each with yes, no or uncertain (appendix A), and one compares a model's reply with the correct answer
+(section 4.2). Conditions are those of appendix A in our own words.
+"""
 
 from typing import Final, Literal, get_args
 

@@ -1,4 +1,8 @@
-"""Changes of a judged text under which a judge's answer must stay what it was: attacks on it, and probes for biases."""
+"""Changes of a judged text under which a judge's answer must stay what it was: attacks on it, and probes for biases.
+
+The suite is data (``data/attacks.toml``); a file of the same layout can take its place. Knows texts only: no judge, no
+model, no kind of answer.
+"""
 
 import string
 import tomllib

@@ -1,8 +1,12 @@
 """Text that is judged is data, never prompt: defuse what a prompt format would obey.
 
-DSPy's adapters do not escape the values they insert, so a response that holds ``[[ ## label ## ]]`` forges a field, and
-under the XML adapter ``</response>`` does. Tags are rewritten where that adapter writes the value, for elsewhere
-``<label for="x">`` is plain text. Persuasion ("ignore your instructions") is a matter of the judge, not of the format.
+DSPy's adapters do not escape the values they insert, so a response that holds
+``[[ ## label ## ]]`` forges a field, and under the XML adapter ``</response>``
+does. ``defuse`` rewrites exactly those sequences, visibly and without loss for a
+reader: headers and DSPy's custom types before a value reaches any prompt, tags
+where the XML adapter writes it, for elsewhere ``<label for="x">`` is plain text.
+It does not detect persuasion ("ignore your instructions"): that is a property of
+the judge, to be measured, not of the format.
 """
 
 import re

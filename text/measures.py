@@ -1,4 +1,7 @@
-"""What a text is made of: its words, lines, stanzas, paragraphs, sentences and list items, in English and Chinese."""
+"""What a text is made of: its words, lines, stanzas, paragraphs, sentences and list items, in English and Chinese.
+
+These are the units in which people state conditions on a text's form, and compare answers.
+"""
 
 import re
 import unicodedata

@@ -1,8 +1,10 @@
 """Texts that are nearly the same, found among 100,000 in seconds: MinHash sketches and locality-sensitive hashing.
 
-A folded text is sketched by one-permutation MinHash over its five-character shingles (Li, Owen and Zhang 2012), empty
-bins filled by rotation (Shrivastava and Li 2014); the share of equal bins estimates the Jaccard similarity, within
-0.06. Only texts with a band of bins in common are compared, and near is transitive.
+A text is folded to its letters and digits (NFKC, no case, no spaces, punctuation or zero-width characters), so what
+differs in those alone is the same text. It is sketched by one-permutation MinHash over its five-character shingles
+(Li, Owen and Zhang 2012), empty bins filled by rotation (Shrivastava and Li 2014); the share of equal bins estimates
+the Jaccard similarity, within 0.06. Only texts with a band of bins in common are compared, and near is transitive. Of
+texts below 20 letters and digits only equal ones are near.
 """
 
 import base64

@@ -1,8 +1,15 @@
 """Splitting a text into sentences: NLTK's Punkt for what is written with spaces, and Chinese by its own punctuation.
 
-Nothing is ever downloaded. Punkt's parameters are built from our own lists (``data/sentences.toml``), or are those of
-the official English model ``punkt_tab`` where it is installed, with our abbreviations added; ``JURIST_PUNKT`` pins one
-of them (``own``, ``punkt_tab``). Around Punkt stand rules for what model responses are made of (docs/sentences.md).
+Nothing is ever downloaded. Punkt's parameters are built from our own lists (``data/sentences.toml``); if the
+official English model ``punkt_tab`` lies in one of NLTK's data folders, it is used instead, with our abbreviations
+added to its own. :func:`model_used` says which one it is, and the environment variable ``JURIST_PUNKT`` pins it:
+``own`` or ``punkt_tab``. Pin it where texts must be split alike on several machines.
+
+Around Punkt stand rules for what model responses are made of. Every line break is a boundary. A list marker
+(``1.``, ``(b)``, ``-``, ``#``) stays with its item, also inside a line. Quotes, brackets, Markdown emphasis and
+references such as ``[3]`` behind a stop belong to the sentence before. URLs and e-mail addresses are never cut.
+Chinese (and Japanese) sentences end at ``。！？；`` and ``……``, with the quotes and brackets that close there.
+It knows nothing of judges. CogniBench splits with NLTK too (section 3.1).
 """
 
 import itertools

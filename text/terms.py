@@ -1,6 +1,9 @@
 """Words, sentences and numbers of English, Chinese and mixed text, without any model or download.
 
-The rules are crude on purpose: they only have to be the same for the claim and for the evidence.
+English words are lower-cased and cut to a stem by a few suffix rules; a run of Chinese or
+Japanese characters becomes its overlapping character pairs, because it has no spaces to split
+at. Other scripts are split at their word characters and not stemmed further. The rules are
+crude on purpose: they only have to be the same for the claim and for the evidence.
 """
 
 import math

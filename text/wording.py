@@ -1,6 +1,8 @@
 """What counts as a word: the one measure of length that generation, statistics and the offline engine share.
 
-Scores weigh sentences by the words of :mod:`jurist.papers.cognibench.detection` instead, which are the paper's.
+A word is a number (``1,250.5``) or a run of letters, with the apostrophes and hyphens inside it; a Chinese or Japanese
+character counts as one word, because there are no spaces to count by. Scores weigh sentences by the words of
+:mod:`jurist.papers.cognibench.detection` instead, which are the paper's. It knows nothing of judges or models.
 """
 
 import re

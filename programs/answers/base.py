@@ -1,7 +1,9 @@
 """A kind of answer: a scale, and the form in which its values are asked for and read.
 
-Whoever uses one never asks which kind it is. What stands here is what most do: one value for the whole case, written
-into the prompt as it is, asked once, and read as its scale reads JSON.
+An :class:`Answer` holds its :class:`~jurist.evaluation.scale.Scale`, which owns the values: how they are spelled, voted
+on, described and scored. The answer itself renders questions, reads replies, writes demonstrations from gold, and says
+how output lines and exports hold it. Whoever uses it never asks which kind it is. What stands here is what most do: one
+value for the whole case, written into the prompt as it is, asked once, and read as its scale reads JSON.
 """
 
 from abc import ABC, abstractmethod

@@ -65,11 +65,16 @@ class ClosedLabel(Answer):
         return next((name for name, below in self.tiers.items() if below == self.positive), "")
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse labels of which none is said to be positive."""
+        """Refuse positive labels that are not some of the labels."""
         if self.labels and not self.positive:
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
+            )
+        if self.positive - set(self.labels) or self.positive >= set(self.labels):
+            raise JudgeError(
+                f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
+                hint="name at least one of the labels, and not all of them",
             )
         super().check(judge, inputs)
 

@@ -1,15 +1,19 @@
-"""A detector's answer: a list of strings from the response, each looked up in it, read back as one label per sentence.
+"""A detector's answer: a list of strings from the response, read back as one label per sentence.
 
-Nothing but the text says which sentence is meant (CogniBench, appendix A.10). As :func:`folded` compares, a string is
+The response is shown one sentence to a line. CogniBench's detector (appendix A.10) returns the hallucinated
+sentences themselves, so nothing but the text says which sentence is meant, and every returned string is looked
+up in it. Texts are compared after one normalisation (:func:`folded`): Unicode NFKC, lower case, and neither white
+space nor quotation marks. In this order a string is
 
-1. a line, word for word: that sentence. One that occurs again is shown with its number, ``Yes. (2)``; a string without
-   the number is the first mention, then the second, and so on;
+1. a line, word for word: that sentence. A sentence that occurs again is shown with its number, ``Yes. (2)``, so
+   that every line is another one; a string without the number is the first mention, then the second, and so on;
 2. a line without its list marker, or a part of exactly one sentence, at least four letters or digits of it: that
    sentence, as the paper does with detectors that mark less than a sentence (appendix A.8.1);
 3. a run over several sentences, at one place only: those of which it covers at least half, or, if there are none,
    the one of which it covers most;
-4. anything else: unusable, and counted. Nobody knows which sentence it was meant to name, so the named ones are
-   hallucinated, and all the others, which would be faithful only because nothing names them, have no label.
+4. anything else, such as a rewording or a part that stands in two sentences: unusable, and counted. It was meant
+   to name a sentence, and nobody knows which. So the named sentences are hallucinated, and all the others, which
+   would be faithful only because nothing names them, have no label.
 """
 
 import re

@@ -1,8 +1,12 @@
 """The other form of whole-response labelling: the response echoed, every sentence in tags that carry its label.
 
-A label belongs to the sentence whose text was copied, word for word and in its order (CogniBench, section 3.1, table
-6). The judged text may hold such tags itself. They are defused where they are shown, and a reply to a case that has any
-is believed only if it is exactly one echo of each sentence in order: such a tag can cost labels and cannot give one.
+CogniBench's formative prompting (section 3.1, table 6): sentences are shown as ``<>sentence</>`` and the model
+copies each of them into ``<faithful>sentence</faithful>``. A label belongs to the sentence whose text was copied,
+word for word and in its order, and to no other: an echo that differs gives that sentence none.
+
+The judged text may hold such tags itself. They are defused where they are shown, and a reply to a case that has any
+is believed only if it is exactly one echo of each sentence in order: a tag that came out of the judged text tears
+its own sentence apart, so it can cost labels and cannot give one.
 """
 
 import html

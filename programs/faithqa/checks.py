@@ -1,8 +1,9 @@
 """Which constraints code marks, and how: only those that nobody could read or count in another way.
 
-Models fail on numbers of words and on letters at line ends (section 8). A constraint is code's if its whole text
-matches a pattern of ``data/forms.toml``; a response is marked if all ways of counting agree: with and without what may
-be a title or a remark, by blank lines or by all, with compounds as one word or as several.
+Satisfaction is the model's to judge (section 4.2), but models fail on numbers of words and on letters at line ends
+(section 8); what they see as well as code does (forms, languages) is left to them. A constraint is code's if its whole
+text matches a pattern of ``data/forms.toml``; a response is marked if all ways of counting agree: with and without what
+may be a title or a remark, by blank lines or by all, with compounds as one word or as several.
 """
 
 import re

@@ -1,7 +1,10 @@
 """Constraints as values, the score that they give a response, and the rows of gold that hold both.
 
-A query that lacks what it speaks of has no constraints of its own: the missing parts are named. One row of gold holds a
-query and any number of responses to it: the judges of responses get a row for each of them, in its group.
+Constraints are anchored in the query's words, compared with each other, and written as lines. A query that lacks what
+it speaks of has no constraints of its own: it is refused, and the missing parts are named. What a response to it should
+do is always the same (section 5.2), see :func:`constraints_of`. Constraint Score (section 4.2) = satisfied weight /
+total weight x 10, where each constraint weighs what its priority says. One row of gold holds a query and any number of
+responses to it: ``constraints`` judges the query; the judges of responses get a row for each of them, in its group.
 """
 
 import re

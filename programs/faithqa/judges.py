@@ -1,4 +1,9 @@
-"""The judges of FAITHQA: constraints, satisfaction, Constraint Score, its baseline, facts (sections 4 and 6)."""
+"""The judges of FAITHQA: constraints, satisfaction, Constraint Score, its baseline, facts (sections 4 and 6).
+
+Which constraints a response satisfies is the model's to say; code corrects what can be counted beyond doubt. The fact
+check (appendix A.5.3) tells hallucinations that are factually right from those that are not (Table 4): several draws,
+the most frequent verdict, then retrieval.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""The four judges of HaluAgent: three verify what was written (appendix A), one compares replies (section 4.2)."""
+"""The four judges of HaluAgent: three verify what was written (appendix A), one compares replies (section 4.2).
+
+What counts as found by a verifier is what it does not let pass: ``no`` and ``uncertain``.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final

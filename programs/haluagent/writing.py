@@ -1,7 +1,11 @@
 """The generator ``haluagent``: a question from a passage of a document, three hallucinated answers, their types.
 
-An item is one hallucinated answer with its question. Every verifier stands in the program once for each time that it is
-asked, so that calls are counted exactly; code checks what code can check (section 3.1).
+Three predictors write and are tuned; the verifiers are frozen; code checks what code can check (section 3.1). An item
+is one hallucinated answer with its question, so that of one question some may pass and others not. Every
+verifier stands in the program once for each time that it is asked, so that calls are counted exactly.
+
+Code checks (section 3.1): the supporting passage must stand in the document, the question must not give its answer
+away, all texts are in the document's language, and no two answers say the same in nearly the same words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

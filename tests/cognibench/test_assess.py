@@ -16,7 +16,7 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.jobs.assessing import assess
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.keeping.paying import Start
 from jurist.papers.cognibench.assess import MEASURES, Assessment, read_prompts
 from jurist.programs.cognibench import COGNIBENCH

@@ -11,7 +11,7 @@ from talks import small_gold
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.papers.cognibench.detectors import ask, planned, rows_at
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH

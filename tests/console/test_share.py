@@ -1,6 +1,7 @@
 """``jurist run share``, and what ``jurist run`` says of shares when it ends."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,14 @@ def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict
         for side in (FOUND, "factual")
     }
     expected = prevalence(tallies(apparent), tallies(sides[FOUND]), tallies(sides["factual"]))
-    assert share["proof"] == json.loads(json.dumps(expected.to_json()))
+    assert share["proof"] == json.loads(json.dumps(asdict(expected)))
     assert json.loads(Path("run.json").read_text())["shares"][0]["proof"] == share["proof"]
     gold = {case.id: case.gold == (FOUND,) for case in Gold.load("some.jsonl", FECT).cases}
     labelled = [
         (line["group"], gold[line["case"]], line["label"] == FOUND) for line in lines if line["case"] in gold
     ]
     others = tallies((line["group"], line["label"] == FOUND) for line in lines if line["case"] not in gold)
-    assert share["powered"] == json.loads(json.dumps(powered(labelled, others).to_json()))
+    assert share["powered"] == json.loads(json.dumps(asdict(powered(labelled, others))))
     assert done.json["labelled"] == len(labelled) == 24
     assert f"{expected}" in done.people
     assert f"{powered(labelled, others)}" in done.people

@@ -21,7 +21,7 @@ from jurist.engines.models import Model
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.asking import Asker
 from jurist.programs.named import named_judge
 

@@ -225,6 +225,16 @@ def ends_of(found: Interval) -> tuple[float, float]:
     return found.low, found.high
 
 
+def test_an_own_metric_has_the_same_interval_as_the_named_one_it_equals() -> None:
+    one, two = simulated(1, groups=20, right=0.5), simulated(2, groups=20, right=0.7, missing=0.1)
+    own = interval(two, hits, ClosedLabels(LABELS))
+    named = interval(two, "accuracy", ClosedLabels(LABELS))
+    assert (own.low, own.high) == pytest.approx((named.low, named.high))
+    own = difference(one, two, hits, ClosedLabels(LABELS))
+    named = difference(one, two, "accuracy", ClosedLabels(LABELS))
+    assert (own.low, own.high) == pytest.approx((named.low, named.high))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_repeating_every_unit_within_its_group_adds_no_certainty(name: str) -> None:
     rows = simulated(1, groups=40, right=0.7)

@@ -20,7 +20,8 @@ from jurist.errors import UsageError
 from jurist.exports.training import LEAST_EXAMPLES, Selection, Training, make_training
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import LoadedJudge, load_judge
+from jurist.keeping.loaders import load_judge
+from jurist.keeping.loading import LoadedJudge
 
 ALL = Selection(part="all")
 SCRIPT = Path(__file__).parents[2] / "docs" / "finetune_detector.py"

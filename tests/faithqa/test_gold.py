@@ -14,15 +14,19 @@ from jurist.programs.faithqa.constraints import MARKS, PRIORITY
 FOLDER = Path(jurist.__file__).parent / "datasets" / "faithqa-mini"
 
 
-def lines(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
 def missing(row: dict[str, Any]) -> list[str]:
     return [one["text"] for one in row["constraints"] if one["category"] == "missing"]
 
 
-ROWS, CARD = lines("gold.jsonl"), json.loads((FOLDER / "CARD.json").read_text())
+ROWS, SECOND, CARD = (
+    lines("gold.jsonl"),
+    lines("second.jsonl"),
+    json.loads((FOLDER / "CARD.json").read_text()),
+)
 
 
 def test_it_is_as_large_as_its_card_says() -> None:
@@ -30,6 +34,7 @@ def test_it_is_as_large_as_its_card_says() -> None:
     responses = [response for row in ROWS for response in row["responses"]]
     assert len(ROWS) == size["queries"] >= 40
     assert len(responses) == size["responses"] >= 120
+    assert Counter(mark for one in responses for mark in one["marks"]) == size["marks"]
     constraints = [c["category"] for row in ROWS for c in row["constraints"] if c["category"] != "missing"]
     assert Counter(constraints) == size["constraints_by_category"]
     assert sum(bool(missing(row)) for row in ROWS) == size["queries_with_a_missing_part"] > 0
@@ -60,19 +65,28 @@ def test_marks_agree_with_what_a_program_counts(row: dict[str, Any]) -> None:
                 )
 
 
-def test_the_second_rater_stands_beside_the_first() -> None:
-    facts = FOLDER.parent / "faithqa-facts"
-    about_facts = {
+def test_the_second_labels_stand_beside_the_first() -> None:
+    assert [row["row"] for row in SECOND] == list(range(len(ROWS)))
+    pairs = []
+    for first, second in zip(ROWS, SECOND, strict=True):
+        for one, other in zip(first["responses"], second["responses"], strict=True):
+            pairs += zip(one["marks"], other["marks"], strict=True)
+    agreed = sum(one == other for one, other in pairs) / len(pairs)
+    assert agreed == pytest.approx(CARD["agreement"]["raw"], abs=1e-4)
+
+
+def test_every_response_to_a_query_about_facts_has_a_verdict_twice() -> None:
+    folder = FOLDER.parent / "faithqa-facts"
+    card = json.loads((folder / "CARD.json").read_text())
+    gold, second = (
+        [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        for name in ("gold", "second")
+    )
+    texts = {
         row["query"]: [one["response"] for one in row["responses"]] for row in ROWS if row["task"] == "fact"
     }
-    gold = lines("gold.jsonl", facts)
-    assert {row["query"]: [one["response"] for one in row["responses"]] for row in gold} == about_facts
-    for folder, field, first, card in ((FOLDER, "marks", ROWS, CARD), (facts, "verdict", gold, None)):
-        card = card or json.loads((facts / "CARD.json").read_text())
-        said = []
-        for rows in (first, lines("second.jsonl", folder)):
-            each = [one[field] for row in rows for one in row["responses"]]
-            said.append([mark for one in each for mark in ([one] if isinstance(one, str) else one)])
-        agreed = sum(one == two for one, two in zip(*said, strict=True)) / len(said[0])
-        assert agreed == pytest.approx(card["agreement"]["raw"], abs=1e-4)
-        assert Counter(said[0]) == card["size"]["marks" if folder is FOLDER else "verdicts"]
+    assert {row["query"]: [one["response"] for one in row["responses"]] for row in gold} == texts
+    first, other = ([one["verdict"] for row in rows for one in row["responses"]] for rows in (gold, second))
+    assert Counter(first) == card["size"]["verdicts"]
+    agreed = sum(one == two for one, two in zip(first, other, strict=True)) / len(first)
+    assert agreed == pytest.approx(card["agreement"]["raw"], abs=1e-4)

@@ -12,7 +12,7 @@ from jurist.jobs.comparing import Evaluating
 from jurist.jobs.experiment import Experiment
 from jurist.jobs.gating import Gating
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT
 
 AGREE = {"ratings": {"ann": "factual", "bob": "factual"}}

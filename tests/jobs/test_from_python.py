@@ -78,7 +78,7 @@ def basic() -> jurist.LoadedJudge:
             )
         ),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
-        (lambda: own(positive=True), jurist.JuristError, r"the positive labels \[True\] are no proper part"),
+        (lambda: own(positive=True), jurist.JuristError, r"positive=\[True\] does not split the labels"),
         (lambda: own(program=dspy.ChainOfThought), jurist.JuristError, "a required argument: 'signature'; give"),
         (lambda: own(program=3), jurist.JuristError, "its program cannot be made: 3 is not a callable object"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),

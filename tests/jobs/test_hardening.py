@@ -20,7 +20,7 @@ from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
 from jurist.jobs.hardening import AGAIN, Hardening
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT
 from jurist.report.artifact import ArtifactReport
 from jurist.text.attacks import suite

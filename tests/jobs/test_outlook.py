@@ -16,7 +16,7 @@ from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span, size_of
 from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 

@@ -11,7 +11,7 @@ from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.keeping.naming import find_judge, locate
 from jurist.keeping.resolving import default_temperature, resolve_sampling
 from jurist.programs.catalogue import find

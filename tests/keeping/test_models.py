@@ -16,7 +16,7 @@ import jurist
 from jurist.engines.models import Model, same_model
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.keeping.moving import pack, unpack
 from jurist.programs.fect import FECT
 

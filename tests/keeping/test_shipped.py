@@ -91,5 +91,6 @@ def test_the_script_makes_them_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shipped = script()
     assert not shipped.make("answer-check", tmp_path / "compiled")
     assert not (tmp_path / "compiled").exists()
-    assert shipped.make("cognibench-tags", tmp_path / "compiled")
-    assert shipped.differences("cognibench-tags", tmp_path / "compiled", SHIPPED) == []
+    name = min(shipped.shipped())
+    assert shipped.make(name, tmp_path / "compiled")
+    assert shipped.differences(name, tmp_path / "compiled", SHIPPED) == []

@@ -16,7 +16,7 @@ from jurist.console.printing import Result, rendered
 from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.keeping.naming import judge_of
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file

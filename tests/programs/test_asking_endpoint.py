@@ -322,6 +322,15 @@ def test_the_sample_number_is_never_sent(serve: Serve) -> None:
     assert server.hits[0].body["model"] == "gpt-4.1-mini"
 
 
+def test_settings_are_sent(serve: Serve) -> None:
+    server = serve()
+    model = Model(name="openai/gpt-4.1-mini", api_base=server.url, temperature=0.7, max_tokens=50)
+    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, CallContext.fresh())).ask(CASES[0])
+    body = server.hits[0].body
+    assert body["temperature"] == 0.7
+    assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
 def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None:
     server = serve(delay=0.02 * concurrency)
@@ -357,6 +366,15 @@ def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
 
 
 # -- event loops ----------------------------------------------------------------------------------------
+
+
+def test_asking_inside_a_running_loop(serve: Serve) -> None:
+    server = serve()
+
+    async def notebook() -> list[Verdict]:
+        return asker(server).ask_all(CASES[:5])
+
+    assert all(right(verdict, n) for n, verdict in enumerate(asyncio.run(notebook())))
 
 
 def test_asking_from_async_code(serve: Serve) -> None:

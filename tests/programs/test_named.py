@@ -14,7 +14,7 @@ from small import cli
 from jurist.engines.detectors import Named
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.answers.spans import folded, joined
 from jurist.programs.named import TAGS, listed, named_judge, tagged
 

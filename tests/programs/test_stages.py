@@ -17,7 +17,7 @@ from talks import small_gold
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.cognibench import LEVELS, with_strictness
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED

@@ -24,7 +24,7 @@ from jurist.errors import UsageError
 from jurist.gold.files import parse
 from jurist.gold.new_rows import Source
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.runs.feeding import Feed
 from jurist.runs.lines import kept_name
 from jurist.runs.runner import RunSettings, run_judge

@@ -23,7 +23,8 @@ from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import LoadedJudge, load_judge
+from jurist.keeping.loaders import load_judge
+from jurist.keeping.loading import LoadedJudge
 from jurist.runs.serving import Serving, application
 
 ROW = {name: claims(1)[0][name] for name in ("conversation", "claim")}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
+from jurist.keeping.loaders import load_judge
 from jurist.runs.serving import Serving, application
 
 pytestmark = pytest.mark.serve

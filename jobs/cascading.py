@@ -1,0 +1,325 @@
+"""Choosing a cascade: judges are asked about gold, and a level is chosen from which on each of them may answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+from ..cases import Value
+from ..engines.ledger import Spend
+from ..engines.models import Model
+from ..errors import UsageError, plural
+from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
+from ..evaluation.proof import level_of
+from ..gold.copies import sketched_rows
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
+from ..keeping.card import described
+from ..keeping.cascades import as_member
+from ..keeping.loading import LoadedJudge
+from ..keeping.paying import PaidJob
+from ..keeping.recorded import RecordedJudge
+from ..keeping.sealing import SEEN
+from ..optimizers.candidate import Spent, spent
+from ..programs.cascaded import said_by
+from ..programs.definition import definition_of
+from ..report.document import flat
+from ..report.views import cascade_sections, html_of
+from ..text.json_lines import plain_fields
+from .experiment import Answers, Experiment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """One judge of a cascade."""
+
+    name: str  # its name among the judges
+    judge: str  # ``JUDGE@VERSION``, ``JUDGE:basic``, a detector or a log
+    model: str  # the model's name
+    alone: float  # the share of all rows on which it says what people say; rows without an answer are not
+    answered: int  # rows that it answers in the cascade
+    right: int  # those of them on which it says what people say
+    trust: Trust
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Cascade:
+    """Judges that answer one after the other, and what is left to people.
+
+    Attributes:
+        gold: the gold's name.
+        cases: rows that were asked about.
+        groups: of them.
+        left_out: rows left out because an artifact was compiled on them or on near copies of them.
+        opening: which opening of sealed rows this is; 0 if none is sealed.
+        agree: the share of the answered rows on which people must say the same.
+        risk: how probable it may be at most that they do not: ``level`` of it is this opening's.
+        level: the share of the risk that these tests take.
+        chosen: the level that was chosen, with what it does to these rows; ``None`` if none was shown to agree enough.
+        steps: all levels that were tested, the strictest first.
+        judges: who answers.
+        tokens: a row, of the cascade and of the last judge alone; empty where a log does not tell.
+        dollars: per 1,000 rows, likewise.
+        artifact: the version that was kept; ``None`` if nothing was shown, or a judge is a log.
+    """
+
+    gold: str
+    cases: int
+    groups: int
+    left_out: int
+    opening: int
+    agree: float
+    risk: float
+    level: float
+    chosen: Step | None
+    steps: tuple[Step, ...]
+    judges: tuple[Answering, ...]
+    tokens: Mapping[str, float]
+    dollars: Mapping[str, float]
+    spends: tuple[Mapping[str, Any], ...]  # what each judge took
+    artifact: Artifact | None = None
+
+    def __repr__(self) -> str:
+        """Say what was decided."""
+        return f"<Cascade on {self.gold}, {self.cases} cases: {self.words}>"
+
+    @property
+    def words(self) -> str:
+        """What was decided, in one sentence."""
+        if self.chosen is None:
+            few = fewest(self.agree, self.level)
+            best = max((step.bound for step in self.steps), default=0.0)
+            why = (
+                f"the bound reached {best:.3f}"
+                if self.groups >= few
+                else f"{plural(few, 'group')} are needed, and there are {self.groups}"
+            )
+            return f"not shown: no level of sureness keeps an agreement of {self.agree:g} with people; {why}"
+        shares = [f"{one.judge} {one.answered / self.cases:.0%}" for one in self.judges]
+        people = 1 - self.chosen.answered / self.cases
+        return (
+            f"answers {self.chosen.answered / self.cases:.0%} of the rows, and agrees with people on at least "
+            f"{self.agree:.0%} of these, but for a risk of {self.risk:g}: {', '.join(shares)}, people {people:.0%}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            **plain_fields(self, "judges", "steps", "chosen", "artifact"),
+            "words": self.words,
+            "shown": self.chosen is not None,
+            "chosen": self.chosen and self.chosen.to_json(),
+            "steps": [step.to_json() for step in self.steps],
+            "judges": [{**asdict(one), "trust": one.trust.to_json()} for one in self.judges],
+            "artifact": self.artifact and self.artifact.ref,
+        }
+
+    def _repr_html_(self) -> str:
+        return html_of(flat(cascade_sections(self.to_json())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cascading(Experiment):
+    """Judges in the order in which they are asked, the cheapest first."""
+
+    kind: ClassVar[str] = "cascade"
+    fewest: ClassVar[int] = 1
+    asks_aside: ClassVar[bool] = False
+
+    store: Store
+    agree: float = 0.9
+    risk: float = 0.1
+    seed: int = 0  # of the parts in which rows tell of each other
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cascade."""
+        for name, value in (("agree", self.agree), ("risk", self.risk)):
+            if not 0 < value < 1:
+                raise UsageError(
+                    f"--{name} {value:g} is no share", hint="give a number above 0 and below 1, such as 0.9"
+                )
+        members = tuple(as_member(one) for one in self.contenders)
+        object.__setattr__(self, "contenders", members)
+        super().__post_init__()
+        for place, one in enumerate(members):
+            if any(one.fingerprint() == other.fingerprint() for other in members[:place]):
+                raise UsageError(
+                    f"{one.name} is asked twice", hint="name each judge once, with each model once"
+                )
+        first, *others = (one.judge.answer.scale.identity() for one in members)
+        if any(other != first for other in others):
+            raise UsageError(
+                "the judges of a cascade give other labels", hint="name judges of the same labels"
+            )
+        if any(len(one.judge.answer.units(case.inputs)) != 1 for one in members for case in self.cases):
+            raise UsageError(
+                f"{self.scored.name} gives several answers a row, and a cascade passes on whole rows",
+                hint="name judges that give one answer a row",
+            )
+
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
+        """Choose the level, and keep the cascade as a version."""
+        comparison = self.scored.comparison
+
+        def agrees(gold: Value | None, value: Value | None) -> bool:
+            if gold is None or value is None:
+                return False
+            right = comparison.right(gold, value)
+            return gold == value if right is None else right
+
+        labelled = [place for place, case in enumerate(self.cases) if case.known]
+        groups = [self.cases[place].group for place in labelled]
+        said, right = [], []
+        for one in answers:
+            asker = one.judge.asker()
+            said.append([said_by(asker, one.verdicts[place]) for place in labelled])
+            rows = [one.repeats[0][place] for place in labelled]
+            right.append([agrees(row.gold[0], row.predicted[0]) for row in rows])
+        probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
+        level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
+        tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
+        best = chosen(tested, self.agree)
+        judges = tuple(
+            Answering(
+                name=one.name,
+                judge=one.judge.name,
+                model=one.judge.model.name,
+                alone=sum(good) / len(labelled),
+                answered=best.by[place] if best else 0,
+                right=best.right[place] if best else 0,
+                trust=trust_in(told, good),
+            )
+            for place, (one, told, good) in enumerate(zip(answers, said, right, strict=True))
+        )
+        prices = self._prices(answers, labelled, probable, best)
+        found = Cascade(
+            gold=self.gold.name,
+            cases=len(labelled),
+            groups=len(set(groups)),
+            left_out=self.left_out,
+            opening=self.look.opening,
+            agree=self.agree,
+            risk=self.risk,
+            level=level,
+            chosen=best,
+            steps=tested,
+            judges=judges,
+            tokens={name: one.input_tokens + one.output_tokens for name, one in prices.items()},
+            dollars={name: 1000 * one.cost for name, one in prices.items() if one.cost is not None},
+            spends=tuple(one.spend.to_json() for one in answers),
+        )
+        return found if best is None else self._kept(found, answers)
+
+    def _prices(
+        self,
+        answers: Sequence[Answers],
+        rows: Sequence[int],
+        probable: Sequence[Sequence[float]],
+        best: Step | None,
+    ) -> dict[str, Spent]:
+        """Return what a row takes, of the cascade and of the last judge alone; empty where a log does not tell."""
+        if best is None or isinstance(answers[-1].judge, RecordedJudge):
+            return {}
+        taken = []
+        for place, row in enumerate(rows):
+            total = Spend()
+            for one, sure in zip(answers, probable, strict=True):
+                total.add(one.verdicts[row].usage)
+                if sure[place] >= best.level:
+                    break
+            taken.append(total)
+        return {"cascade": spent(taken), "last": spent([answers[-1].verdicts[row].usage for row in rows])}
+
+    def _kept(self, found: Cascade, answers: Sequence[Answers]) -> Cascade:
+        """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
+        contenders = [one.judge for one in answers]
+        if found.chosen is None or any(isinstance(one, RecordedJudge) for one in contenders):
+            return found
+        last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
+        compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
+        total = Spend()
+        for one in answers:
+            total.add(one.spend)
+        about = next((one.artifact.about for one in reversed(contenders) if one.artifact), None)
+        card = {
+            "judge_ref": about.judge_ref if about else "",
+            "adapter": last.adapter,
+            "thresholds": {"samples": last.sampling.samples, "threshold": last.sampling.threshold},
+            "gold": {
+                "name": found.gold,
+                "source": self.gold.source,
+                "sha256": self.gold.sha256,
+                "seen": sorted({*seen, *compiled}),
+            },
+            "decision": {"words": found.words},
+            "tokens_per_row": {},
+            "cascade": {
+                "level": found.chosen.level,
+                "members": [
+                    self._member(one, own) for one, own in zip(contenders, found.judges, strict=True)
+                ],
+                "found": {name: value for name, value in found.to_json().items() if name != "spends"},
+            },
+            "spend": total.to_json(),
+        }
+        rows = sketched_rows(self.gold.judge, list(seen.values()))
+        known = {row["case"] for row in rows}
+        versions = [one.artifact for one in contenders if one.artifact]
+        rows += [row for one in versions for row in one.seen() if row["case"] not in known]
+        records = {SEEN: rows}
+        artifact = self.store.save(last.judge, last.state, card, [], make_latest=False, records=records)
+        return replace(found, artifact=artifact)
+
+    def _member(self, judge: LoadedJudge, own: Answering) -> dict[str, Any]:
+        """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
+        sampling, strictness = judge.sampling, judge.judge.answer.strictness
+        weights = {"weights": dict(sampling.weights)} if sampling.weights else {}
+        return {
+            "judge": judge.name,
+            "reference": (judge.artifact.about.judge_ref if judge.artifact else "") or judge.judge.name,
+            "definition": definition_of(judge.judge),
+            "prompt": judge.state.to_json(),
+            **({"strictness": strictness} if strictness else {}),
+            "model": described(judge.model),
+            "verifier": described(judge.verifier) if judge.verifier else None,
+            "adapter": judge.adapter,
+            "thresholds": {"samples": sampling.samples, "threshold": sampling.threshold, **weights},
+            "trust": own.trust.to_json(),
+        }
+
+
+def with_models(
+    judges: Sequence[LoadedJudge],
+    models: Sequence[Model],
+    settings: Model | None = None,
+    keep: Sequence[bool] = (),
+) -> tuple[LoadedJudge, ...]:
+    """Return judges with one model for all or one for each; without any a version's is the one it was proven with.
+
+    Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs were
+    loaded with it.
+    """
+    kept = keep or [False] * len(judges)
+    takers = [one for one, own in zip(judges, kept, strict=True) if not (one.named or own)]
+    if models and len(models) not in (1, len(takers)):
+        raise UsageError(
+            f"{plural(len(models), 'model')} for {plural(len(takers), 'judge')}",
+            hint="name one for all, or one for each in their order",
+        )
+    each = iter([*models] * (len(takers) if len(models) == 1 else 1))
+    settings = settings or Model()
+
+    def model_of(judge: LoadedJudge) -> Model:
+        if judge.named:
+            return settings
+        if models:
+            return next(each)
+        proven = judge.artifact.about.model if judge.artifact else None
+        if proven is None or not proven.name:
+            return settings
+        known = proven.model(timeout=settings.timeout)
+        return replace(
+            settings, **{name: getattr(known, name) for name in ("name", "api_base", "max_tokens")}
+        )
+
+    pairs = zip(judges, kept, strict=True)
+    return tuple(judge if own else judge.with_model(model_of(judge)) for judge, own in pairs)
