@@ -171,11 +171,9 @@ class ClosedLabels(Scale):
         return decide(votes, samples=sampling.samples, threshold=sampling.needed, **about)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Exact: where this is false, some votes of the samples left would change the verdict.
-
-        Three things settle a unit: its side has won and no other label of that side can overtake the one that leads
-        (equal counts go by the order of the labels), or neither side can win any more, so that it is abstained.
-        """
+        """Exact: where this is false, some votes of the samples left would change the verdict."""
+        # Three things settle a unit: its side has won and no other label of that side can overtake the one that leads
+        # (equal counts go by the order of the labels), or neither side can win any more, so that it is abstained.
         if sampling.by_probability:
             return left == 0  # a sample may have any probability
         winner = self.combine(votes, sampling)
@@ -265,10 +263,8 @@ class ClosedLabels(Scale):
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
-    """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,).
-
-    Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
-    """
+    """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
+    # Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
     size, positive, wrong = len(kind.labels), _flags(kind), kind._wrong
     place = {label: code for code, label in enumerate(kind.labels)}
     cells = np.eye(size * size)

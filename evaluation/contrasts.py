@@ -115,10 +115,8 @@ def contrast(
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
-    """Return the contrasts with Holm's correction over all of them.
-
-    The smallest effects are then those of Holm's first step, at alpha divided by the number of tests.
-    """
+    """Return the contrasts with Holm's correction over all of them."""
+    # The smallest effects are then those of Holm's first step, at alpha divided by the number of tests.
     adjusted = holm({str(number): one.p for number, one in enumerate(contrasts)})
     steps = sorted(range(len(contrasts)), key=lambda number: contrasts[number].p)
     return tuple(
@@ -178,10 +176,8 @@ class Consistency:
 
 
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
-    """Compare the answers of several repeats, each a sequence of rows of the same cases in any order.
-
-    No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
-    """
+    """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
+    # No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
     if len(repeats) < 2:
         raise UsageError("one repeat agrees with nothing", hint="ask twice or more")
     tables = [{row.id: row.predicted for row in rows} for rows in repeats]

@@ -49,10 +49,8 @@ class Signs:
         return sign_test(self.wins, self.losses)
 
     def verdict(self, gain: float, level: float) -> Verdict:
-        """Return what is decided: the sign test at the level, and a gain that is not of the other sign.
-
-        Where answers are near or far, many small wins may stand against a few large losses.
-        """
+        """Return what is decided: the sign test at the level, and a gain that is not of the other sign."""
+        # Where answers are near or far, many small wins may stand against a few large losses.
         if self.p < level and gain > 0:
             return "better"
         worse = sign_test(self.losses, self.wins) < level and gain < 0
@@ -129,10 +127,8 @@ def in_metric(
     metric: MetricLike,
     comparison: Scale,
 ) -> tuple[float, float] | None:
-    """Return an estimate of both prompts in the judge's own metric: a description without an interval.
-
-    Labelled units stand for those that differ, units of the sealed test for those on which both say the same.
-    """
+    """Return an estimate of both prompts in the judge's own metric: a description without an interval."""
+    # Labelled units stand for those that differ, units of the sealed test for those on which both say the same.
     if not (agreeing and differing):
         return None
     apart_units = round(rate * _UNITS)

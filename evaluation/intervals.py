@@ -191,21 +191,17 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
 
 
 def _padding(apart: Sequence[Jackknife], whole: Sequence[Jackknife], metric: Metric) -> float:
-    """The standard error of two units on which two systems differ, once each way, beside those of the two.
-
-    A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials they
-    are worth if units were independent, over how many they are. Few differences do not tell how they cluster.
-    """
+    """The standard error of two units on which two systems differ, once each way, beside those of the two."""
+    # A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials
+    # they are worth if units were independent, over how many they are. Few differences do not tell how they cluster.
     units = max(1.0, fmean(score.effective for score in apart))
     trials = [_trials(scores, metric, units) + 2.0 for scores in (apart, whole)]
     return (metric.high - metric.low) * math.sqrt(2.0 / math.prod(trials))
 
 
 def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
-    """How many trials, right or wrong, a score is worth by its standard error (Korn and Graubard 1998).
-
-    One error more is assumed, which a whole group shares: without any other it is worth as many as there are groups.
-    """
+    """How many trials, right or wrong, a score is worth by its standard error (Korn and Graubard 1998)."""
+    # One error more is assumed, which a whole group shares: without any other it is worth as many as there are groups.
     width = metric.high - metric.low
     groups = max(1.0, fmean(score.effective for score in scores))
     shares = [(score.value - metric.low) / width for score in scores if score.error]

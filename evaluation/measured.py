@@ -93,11 +93,9 @@ def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: S
 
 
 def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> float:
-    """The metric with every abstained or failed unit counted as wrong: what optimizers select on.
-
-    A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving
-    none where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
-    """
+    """The metric with every abstained or failed unit counted as wrong: what optimizers select on."""
+    # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
+    # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
     units, found = encode(comparison, rows), resolve(metric, comparison)
     return found.oriented(found.of(found.worst(units)))
 

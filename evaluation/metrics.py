@@ -111,11 +111,9 @@ class Ratio:
         return replace(self, parts=lambda sums, *more: self.parts(step(sums), *more))
 
     def counted(self, each: Floats) -> Counted:
-        """How much each group counts, from its sums (G, d): the share of the divisor that goes without it.
-
-        What is found among few units is no surer for units beside them that it is not about: a recall counts the
-        groups with something to find.
-        """
+        """How much each group counts, from its sums (G, d): the share of the divisor that goes without it."""
+        # What is found among few units is no surer for units beside them that it is not about: a recall counts the
+        # groups with something to find.
         above, below = self.parts(each.sum(axis=0))
         gone = quotient(below - self.parts(each.sum(axis=0) - each)[1], below)
         return self._counted(np.maximum(gone, 0.0).reshape(len(each), -1), above, below)

@@ -198,10 +198,8 @@ class ObjectSets(Members):
         )
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """The set that more than half of the samples give, else the medoid of all.
-
-        Nothing unless more than half of the samples are usable.
-        """
+        """The set that more than half of the samples give, else the medoid of all."""
+        # Nothing unless more than half of the samples are usable.
         given = list(Counter(votes).elements())
         needed = majority(sampling.samples)
         if len(given) < needed:

@@ -30,10 +30,8 @@ _ROUNDING = 1e-12
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin.
-
-    One too small for a float is given as the smallest normal one, so that it is never 0.
-    """
+    """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin."""
+    # One too small for a float is given as the smallest normal one, so that it is never 0.
     if wins < 0 or losses < 0:
         raise UsageError(f"{wins} wins and {losses} losses", hint="give counts of 0 or more")
     return max(float(betainc(wins, losses + 1, 0.5)), sys.float_info.min) if wins else 1.0

@@ -90,10 +90,8 @@ def gains(sizes: Ints, alpha: float) -> Gains:
 
 
 def noncentrality(gap: Jackknife, alpha: float) -> float:
-    """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``.
-
-    Infinite where so few groups have no p below ``alpha`` in the permutation test.
-    """
+    """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``."""
+    # Infinite where so few groups have no p below ``alpha`` in the permutation test.
     if gap.groups < fewest_groups(alpha / 2.0):
         return math.inf
     return t_quantile(1.0 - alpha / 2.0, gap.degrees) + t_quantile(POWER, gap.degrees)

@@ -166,11 +166,9 @@ class Scale(Kind):
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
-        """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote.
-
-        A sample without a usable answer casts no vote, nor does one that was never drawn: how many were cast must be
-        said beside it.
-        """
+        """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote."""
+        # A sample without a usable answer casts no vote, nor does one that was never drawn: how many were cast must be
+        # said beside it.
         cast = sum(votes.values())
         if value is None or not cast:
             return None

@@ -146,10 +146,8 @@ class Asker:
         return self.ask_all([case])[0]
 
     def ask_all(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:
-        """Judge cases, several at once; ``on_verdict`` gets each one's index and verdict as they come.
-
-        ``ModelError`` says that the model cannot be used at all, ``BudgetExhausted`` that a limit was reached.
-        """
+        """Judge cases, several at once; ``on_verdict`` gets each one's index and verdict as they come."""
+        # ``ModelError`` says that the model cannot be used at all, ``BudgetExhausted`` that a limit was reached.
         verdicts: list[Verdict] = collect(self.ask_async(cases, on_verdict))
         return verdicts
 
@@ -228,10 +226,8 @@ class Asker:
         return self._verdict(case, units, log, usage)
 
     async def _sample(self, case: Case, log: _Samples) -> Reading:
-        """Ask once, in every presentation; units without a value are asked for again, if others have one.
-
-        A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
-        """
+        """Ask once, in every presentation; units without a value are asked for again, if others have one."""
+        # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
         judge, answer = self.judge, self.judge.answer
         readings, gathered = list[Reading](), Gathered()
         for inputs in answer.asks(case.inputs):
@@ -337,11 +333,9 @@ class Asker:
 
 
 def room_for(judge: Judge, cases: int, samples: int) -> int:
-    """Return the calls to keep back for asking about ``cases``.
-
-    A judge that can be asked for missing units again gets a quarter more. It may take fewer calls, and, if
-    more than one reply in four is incomplete, more: the meter ends the work then, at its limit.
-    """
+    """Return the calls to keep back for asking about ``cases``."""
+    # A judge that can be asked for missing units again gets a quarter more. It may take fewer calls, and, if more than
+    # one reply in four is incomplete, more: the meter ends the work then, at its limit.
     calls = cases * samples * judge.calls
     return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
 

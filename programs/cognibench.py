@@ -221,10 +221,8 @@ DETECTOR = Judge(
 
 
 def with_strictness(judge: Judge, strictness: str) -> Judge:
-    """Return the judge with everything below ``strictness`` as its positive labels.
-
-    Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
-    """
+    """Return the judge with everything below ``strictness`` as its positive labels."""
+    # Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
     levels = judge.answer.levels
     if not levels:
         raise UsageError(

@@ -116,10 +116,8 @@ def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
 
 
 def frozen_id(program: dspy.Module) -> str:
-    """Return 12 hex digits that equal frozen steps share, in their order; empty without any.
-
-    A step without a prompt (a classifier) is told by its class.
-    """
+    """Return 12 hex digits that equal frozen steps share, in their order; empty without any."""
+    # A step without a prompt (a classifier) is told by its class.
     prompts: list[Any] = [
         [one.signature.instructions, list(one.signature.fields), jsonable([dict(demo) for demo in one.demos])]
         for one in frozen_predictors(program)

@@ -47,10 +47,8 @@ _LIST: Final = ("hallucination list", "hallucination_list", "hallucinations")
 
 
 def tagged(reply: str) -> dict[str, Any]:
-    """Return the outermost marked spans of a text, and the text as it was: without tags and corrections.
-
-    Where a tag has no partner, nobody knows what is marked, and nothing is returned.
-    """
+    """Return the outermost marked spans of a text, and the text as it was: without tags and corrections."""
+    # Where a tag has no partner, nobody knows what is marked, and nothing is returned.
     reply = without_drafts(reply, TAGS)
     text, spans, opened, at, corrections = "", list[tuple[int, int]](), list[tuple[str, int]](), 0, 0
     for tag in _TAG.finditer(reply):
@@ -71,10 +69,8 @@ def tagged(reply: str) -> dict[str, Any]:
 
 
 def listed(reply: str) -> dict[str, Any]:
-    """Return the strings of the list in a reply: a JSON list, or the value of one of RAGTruth's keys.
-
-    An item may be an object with the key ``text``, as in RAGTruth's own labels.
-    """
+    """Return the strings of the list in a reply: a JSON list, or the value of one of RAGTruth's keys."""
+    # An item may be an object with the key ``text``, as in RAGTruth's own labels.
     try:
         found = data(without_drafts(reply))
     except ValueError:

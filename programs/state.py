@@ -147,9 +147,7 @@ def jsonable(value: Any) -> Any:
 
 
 def normalise_instruction(instructions: str) -> str:
-    """Return an instruction as DSPy will show it: dedented, without blank edges, and encodable as UTF-8.
-
-    An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.
-    """
+    """Return an instruction as DSPy will show it: dedented, without blank edges, and encodable as UTF-8."""
+    # An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.
     # DSPy cleans twice: when the signature is made, and when it is read back.
     return inspect.cleandoc(inspect.cleandoc(well_formed(instructions)))

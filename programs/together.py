@@ -82,10 +82,8 @@ async def together(
 async def flow(
     take: Callable[[], Awaitable[Item | None]], work: Callable[[Item], Awaitable[None]], *, concurrency: int
 ) -> None:
-    """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest.
-
-    Each item has a context of its own, so that what its work sets in context variables is its own.
-    """
+    """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest."""
+    # Each item has a context of its own, so that what its work sets in context variables is its own.
     over: list[BaseException] = []
     stopped: list[BaseException] = []
     idle: set[asyncio.Task[None] | None] = set()
@@ -147,10 +145,8 @@ async def _contained(work: Awaitable[Found]) -> Found:
 
 
 def collect(work: Any) -> Any:
-    """Run a coroutine to its end, also where an event loop is already running (notebooks).
-
-    A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
-    """
+    """Run a coroutine to its end, also where an event loop is already running (notebooks)."""
+    # A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -22,13 +22,10 @@ _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def defuse(value: Any, tags: Iterable[str] = ()) -> Any:
-    """Return ``value`` with nothing in it that an adapter could read as structure.
-
-    Field headers (``[[ ## x ## ]]``) lose their double brackets, the ``tags``, and those of drafts (``<think>``),
-    get ``‹`` for ``<``, DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive,
-    become U+FFFD.
-    Applying it twice changes nothing more.
-    """
+    """Return ``value`` with nothing in it that an adapter could read as structure."""
+    # Field headers (``[[ ## x ## ]]``) lose their double brackets, the ``tags``, and those of drafts (``<think>``), get
+    # ``‹`` for ``<``, DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive, become
+    # U+FFFD. Applying it twice changes nothing more.
     marks = _tags(tuple(tags))
 
     def walk(item: Any) -> Any:

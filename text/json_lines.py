@@ -29,10 +29,8 @@ def plain_fields(result: Any, *without: str) -> dict[str, Any]:
 
 
 def json_line(value: Any) -> str:
-    """Return a value as JSON on one line, without its end; a number that is none becomes null.
-
-    What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
-    """
+    """Return a value as JSON on one line, without its end; a number that is none becomes null."""
+    # What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
     try:
         return orjson.dumps(value, default=_of_cell).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes

@@ -42,12 +42,10 @@ CHINESE_NUMBER: Final = rf"(?:(?<!\d)\d+|(?<!{_CHINESE_DIGITS}){_CHINESE_DIGITS}
 
 
 def parts(text: str, unit: Unit) -> list[str]:
-    """Return the text's parts of one kind, in order, without white space around them.
-
-    A word stands between spaces and holds a letter or digit; every Chinese character is one. Lines are those that
-    are not blank, stanzas stand between blank lines, and so do paragraphs, unless a text has no blank line: then
-    its lines are its paragraphs. Items are the lines that begin with a bullet or a number.
-    """
+    """Return the text's parts of one kind, in order, without white space around them."""
+    # A word stands between spaces and holds a letter or digit; every Chinese character is one. Lines are those that are
+    # not blank, stanzas stand between blank lines, and so do paragraphs, unless a text has no blank line: then its
+    # lines are its paragraphs. Items are the lines that begin with a bullet or a number.
     match unit:
         case "word":
             return [word for word in _WORD.findall(text) if letters(word)]

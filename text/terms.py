@@ -112,10 +112,8 @@ def number_words(text: str) -> set[str]:
 
 
 def latin_names(text: str) -> set[str]:
-    """Return capitalised words that do not open a sentence, lower-cased.
-
-    In Chinese text every Latin word counts, because it is nearly always a name there.
-    """
+    """Return capitalised words that do not open a sentence, lower-cased."""
+    # In Chinese text every Latin word counts, because it is nearly always a name there.
     if is_cjk(text):
         return {m.group().lower() for m in re.finditer(r"[A-Za-z][\w-]+", text)}
     found = set()

@@ -97,10 +97,8 @@ def _complete(judge: str, signature: Any, given: Answer | str | None, unit: str)
 
 
 def _of_signature(judge: str, signature: Any, unit: str, wanted: str = "") -> Answer:
-    """Return the answer of the one output field that holds one, or is ``wanted``; several are criteria.
-
-    Sets of objects beside them are what an answer rests on.
-    """
+    """Return the answer of the one output field that holds one, or is ``wanted``; several are criteria."""
+    # Sets of objects beside them are what an answer rests on.
     fields = [(name, info) for name, info in signature.output_fields.items() if wanted in ("", name)]
     kinds = [kind for name, info in fields if (kind := _of_field(name, info, unit)) is not None]
     numbered: list[Answer] = [kind for kind in kinds if isinstance(kind, PerSentence)]

@@ -174,10 +174,8 @@ class Verified(OneLabel):
             )
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
-        """Return the label if it agrees with the parts, else what the policy makes of the two.
-
-        A reply whose parts cannot be read says nothing that can be checked: it gives no label.
-        """
+        """Return the label if it agrees with the parts, else what the policy makes of the two."""
+        # A reply whose parts cannot be read says nothing that can be checked: it gives no label.
         items, said = reply.get(self.parts), super().read(reply, inputs).values[0]
         verdicts = [member(item, "verified") for item in items] if isinstance(items, list | tuple) else [None]
         if said is None or not all(isinstance(one, bool) for one in verdicts):

@@ -63,10 +63,8 @@ class Listed(PerSentence):
         return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
 
     def example(self, values: Values, inputs: Inputs) -> list[str]:
-        """Return the lines of the found texts.
-
-        An unlabelled text is not in the list, which says that it is not found: do not train on such rows.
-        """
+        """Return the lines of the found texts."""
+        # An unlabelled text is not in the list, which says that it is not found: do not train on such rows.
         lines = zip(lines_of(inputs[self.unit]), values, strict=True)
         return [line for line, label in lines if label == self.labels[1]]
 

@@ -82,10 +82,8 @@ def constraint_score(
 
 
 def band(score: float) -> Band:
-    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major``.
-
-    The paper gives 7 to both lower bands; here it is ``major``.
-    """
+    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major``."""
+    # The paper gives 7 to both lower bands; here it is ``major``.
     return "strong" if score >= 9 else "partial" if score > 7 else "major"
 
 
@@ -108,11 +106,9 @@ _TEXT, _CATEGORY, _PRIORITY = 0.5, 0.3, 0.2  # what parts of two constraints wei
 
 
 def similarity(gold: Item, other: Item) -> float:
-    """Return how far two items are the same, in [0, 1].
-
-    Constraints: half for the words of their anchors (Dice), 0.3 for the category, 0.2 for the priority; 0 if their
-    anchors share no word. Missing parts are the same or not.
-    """
+    """Return how far two items are the same, in [0, 1]."""
+    # Constraints: half for the words of their anchors (Dice), 0.3 for the category, 0.2 for the priority; 0 if their
+    # anchors share no word. Missing parts are the same or not.
     if gold.category == MISSING or other.category == MISSING:
         return float(gold.category == other.category and normalised(gold.text) == normalised(other.text))
     one, two = set(terms(gold.anchor)), set(terms(other.anchor))
@@ -124,11 +120,9 @@ def similarity(gold: Item, other: Item) -> float:
 
 
 def anchored(constraints: Iterable[Constraint], query: str) -> list[Constraint]:
-    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps.
-
-    Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents, widths,
-    capitals and spaces do not matter.
-    """
+    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
+    # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
+    # widths, capitals and spaces do not matter.
     words = _words(query)
 
     def stands(anchor: list[str]) -> bool:
@@ -151,10 +145,8 @@ def missing_of(items: Iterable[Item]) -> list[str]:
 
 
 def constraints_of(items: Sequence[Item]) -> tuple[Constraint, ...]:
-    """Return what a response has to meet: the constraints, or, of a query that lacks parts, what section 5.2 asks.
-
-    Such a response says what is missing, asks for it or declines, and makes nothing up.
-    """
+    """Return what a response has to meet: the constraints, or, of a query that lacks parts, what section 5.2 asks."""
+    # Such a response says what is missing, asks for it or declines, and makes nothing up.
     parts = " and the ".join(missing_of(items))
     if not parts:
         return tuple(Constraint.model_validate(item.model_dump()) for item in items)

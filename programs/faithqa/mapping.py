@@ -63,11 +63,9 @@ def _item(text: str) -> Item:
 
 
 def items_of(reply: Mapping[str, Any], query: str) -> tuple[list[Item] | None, int]:
-    """Return what a reply maps a query to, and how many of its constraints were rejected.
-
-    Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without
-    a list of constraints.
-    """
+    """Return what a reply maps a query to, and how many of its constraints were rejected."""
+    # Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without a
+    # list of constraints.
     missing = reply.get("missing")
     named = [str(part).strip().lower() for part in missing] if isinstance(missing, list | tuple) else []
     if any(named):

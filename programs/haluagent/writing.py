@@ -66,10 +66,8 @@ def occurs(passage: str, document: str) -> bool:
 
 
 def leaks(question: str, answer: str) -> bool:
-    """Say whether a question holds its answer: word for word, or all of its words where there is a number in it.
-
-    A comparison may name what it compares.
-    """
+    """Say whether a question holds its answer: word for word, or all of its words where there is a number in it."""
+    # A comparison may name what it compares.
     plain = letters(answer)
     if len(plain) > 1 and plain in letters(question):
         return True
