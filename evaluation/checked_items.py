@@ -111,7 +111,6 @@ class CheckedItems(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """The validation rate, and each check's own rate."""
         names = ("validation_rate", *(f"{name}_rate" for name in self.checks))
         size = len(names) + 1
         return MappingProxyType(
@@ -128,14 +127,12 @@ class CheckedItems(Scale):
         return [float(sum(map(all, yes))), *each, float(max(len(gold), len(value)))]
 
     def check(self, value: Any) -> str:
-        """What is wrong with a value; empty if every item has a word for each check."""
         if not isinstance(value, tuple):
             return f"answer {value!r} is not a tuple of items"
         wrong = [item for item in value if len(getattr(item, "verdicts", ())) != len(self.checks)]
         return f"item {wrong[0]!r} does not have the checks {list(self.checks)}" if wrong else ""
 
     def right(self, gold: Items, value: Items) -> bool:
-        """Whether all items that are wanted were written and pass."""
         passed, *_, wanted = self._sums(gold, value)
         return passed == wanted
 
@@ -158,7 +155,6 @@ class CheckedItems(Scale):
         return (CheckedItem(content="null", checks=yes),) * self.items
 
     def credit(self, gold: Value, value: Value | None) -> float:
-        """The share of the wanted items that pass."""
         items = items_of(value)
         return sum(item.passed for item in items) / max(self.items, len(items))
 
@@ -180,7 +176,6 @@ class CheckedItems(Scale):
             raise ValueError(f"these are no checked items: {error}") from error
 
     def to_json(self, value: Value | None) -> Any:
-        """Each item with its checks by name and whether it passed."""
         if value is None:
             return None
         named = [(item, zip(self.checks, item.checks, strict=True)) for item in items_of(value)]
@@ -227,7 +222,6 @@ class CheckedItems(Scale):
         return "\n".join([*lines, *short])
 
     def task_words(self) -> str:
-        """What is written and checked."""
         number = "an item" if self.items == 1 else f"{self.items} items"
         checks = ", ".join(self.checks)
         return (
@@ -265,7 +259,6 @@ class CheckedItems(Scale):
         return ()
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """Items, those that passed, those about which a check is uncertain, and the checks that said yes."""
         items = items_of(values[0])
         yes = Counter(
             f"{name}_yes"
@@ -278,7 +271,6 @@ class CheckedItems(Scale):
         return {"items": len(items), "passed": passed, "uncertain_items": uncertain, **yes}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """Items, how many passed, how many are uncertain, and each check's rate."""
         items = int(sums.get("items", 0))
         rates = {name: sums.get(f"{name}_yes", 0) / items if items else None for name in self.checks}
         counted = {name: int(sums.get(name, 0)) for name in ("passed", "uncertain_items")}

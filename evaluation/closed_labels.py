@@ -142,7 +142,6 @@ class ClosedLabels(Scale):
         return same[0] if len(same) == 1 else None
 
     def of_json(self, data: Any) -> Value:
-        """A label of the set."""
         if data not in self.labels:
             raise ValueError(f"no label {data!r}")
         return str(data)
@@ -189,7 +188,6 @@ class ClosedLabels(Scale):
         )
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
-        """The share of the positive labels."""
         total = math.fsum(shares.values())  # exact: a set has another order in every process
         found = math.fsum(shares.get(label, 0.0) for label in self.positive)
         return found / total if total > 0 else None
@@ -220,7 +218,6 @@ class ClosedLabels(Scale):
         )
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        """Units by label, and the positive share of the labelled units (None if there are none)."""
         counts, total = Counter(values), len(values)
         found = sum(counts[label] for label in self.positive)
         labels = {label: counts[label] for label in self.labels}
@@ -247,7 +244,6 @@ class ClosedLabels(Scale):
         return None
 
     def usual(self, known: Sequence[Value]) -> Sequence[Value]:
-        """All labels, the most frequent first."""
         counts = Counter(known)
         return sorted(self.labels, key=lambda label: -counts[label])
 

@@ -115,7 +115,6 @@ class CriteriaScale(Scale):
         return None if known is None else {name: known}
 
     def of_json(self, data: Any) -> Rated:
-        """The one criterion of a mapping."""
         if not isinstance(data, Mapping) or len(data) != 1 or not (data.keys() <= self.scales.keys()):
             raise ValueError(f"no criterion of {', '.join(self.scales)} with its value: {data!r}")
         ((name, value),) = data.items()
@@ -190,7 +189,6 @@ class CriteriaScale(Scale):
         ]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
-        """A lack of the first criterion that people labelled and that has one."""
         for name, scale in self.scales.items():
             own = [case for case in self.cases(name, cases) if case.known]
             if own and (lack := scale.check_part(own)):
@@ -225,7 +223,6 @@ class Criterion(Paired):
 
     @property
     def direction(self) -> Direction | None:
-        """What is shown of the second system, if anything is."""
         better, worse = self.corrected
         return "better" if better < self.tested else "worse" if worse < self.tested else None
 

@@ -86,7 +86,6 @@ class LabelSets(Members):
         return tuple(sorted(set(self.labels) - set(gold)))
 
     def consensus(self, values: Sequence[Set]) -> Set | None:
-        """The labels that more than half of the sets have; ``None`` of none."""
         votes = Counter(label for value in values for label in value)
         agreed = sorted(label for label, count in votes.items() if 2 * count > len(values))
         return tuple(agreed) if values else None
@@ -100,14 +99,12 @@ class LabelSets(Members):
         return f"any of: {', '.join(self.labels)}; several with a semicolon between them, or {_NONE}"
 
     def cell(self, given: str) -> Any:
-        """The labels that a cell names."""
         text = given.strip()
         names = _listed(text) if text.startswith("[") else [part.strip() for part in text.split(";")]
         names = [] if names == [_NONE] and _NONE not in self.labels else names
         return names if all(name in self.labels for name in names) else None
 
     def of_json(self, data: Any) -> Value:
-        """The labels of a list."""
         if not isinstance(data, list | tuple) or not all(item in self.labels for item in data):
             raise ValueError(f"no label set {data!r}")
         return tuple(sorted(set(data)))
@@ -119,7 +116,6 @@ class LabelSets(Members):
         return "; ".join(value) or _NONE
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
-        """What people said and what was judged, with the labels that are missing or too many."""
         said = super().feedback(text, gold, value)
         if value is None:
             return said
@@ -154,7 +150,6 @@ class LabelSets(Members):
         )
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Units by label, and how many have none."""
         counts = Counter(label for value in values for label in value)
         labels = {label: counts[label] for label in self.labels}
         return {"labels": labels, "without_label": sum(not value for value in values)}

@@ -69,7 +69,6 @@ class ObjectSets(Members):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """Precision, recall and F1, by name."""
         return {
             name: Metric(name=name, statistics=pair_sums(self._sums, of, 3), exact=False)
             for name, of in SIDES.items()
@@ -99,7 +98,6 @@ class ObjectSets(Members):
         return {}
 
     def check(self, value: Any) -> str:
-        """What is wrong with a value; empty if it is a tuple of hashable objects."""
         if not isinstance(value, tuple):
             return f"set {value!r} is not a tuple of objects"
         strange = [one for one in value if not isinstance(one, Hashable)]
@@ -141,7 +139,6 @@ class ObjectSets(Members):
             return None
 
     def of_json(self, data: Any) -> Value:
-        """The objects of a list."""
         if not isinstance(data, list | tuple):
             raise ValueError(f"no list of objects {data!r}"[:200])
         try:
@@ -168,12 +165,10 @@ class ObjectSets(Members):
         return ("none", "one", "several")[min(2, len(value))]
 
     def truth(self, text: str, gold: Any) -> str:
-        """What people named, one object to a line."""
         named = "".join(f"\n- {one}" for one in gold) or " none"
         return f"{super().truth(text, ()).partition(' is ')[0]}: people named{named}"
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
-        """What people named, and what in the answer is missing or too much."""
         if value is None:
             return f"{self.truth(text, gold)}\njudged unusable"
         alike = [pair for pair in self.match(gold, value) if pair[2] == 1.0]
@@ -186,12 +181,10 @@ class ObjectSets(Members):
         return f"answer: a list of any number of objects with {', '.join(self.names)}"
 
     def identity(self) -> dict[str, Any]:
-        """The objects' fields, and those by which they are compared."""
         key = list(self.key or self.names)
         return {"labels": [], "answer": "object set", "objects": list(self.names), "key": key}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The fields of an object."""
         key = self.key or self.names
         return "Objects, any number of them", tuple(
             (name, "compared" if name in key else "") for name in self.names
@@ -208,7 +201,6 @@ class ObjectSets(Members):
         return self.consensus(given) if whole is None else whole
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether one set has more than half of all samples, or too few can still be usable."""
         needed = majority(sampling.samples)
         return sum(votes.values()) + left < needed or any(count >= needed for count in votes.values())
 
@@ -216,7 +208,6 @@ class ObjectSets(Members):
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        """Frequent sets, none, and each of the frequent objects alone."""
         single = super().usual([(one,) for value in known for one in value])
         return list(dict.fromkeys([*super().usual(known), (), *single]))
 

@@ -43,7 +43,6 @@ class Preferences(ClosedLabels):
         return TIE if TIE in self.labels else None
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """What most samples prefer; nothing unless most are usable."""
         return most_preferred(votes, self.labels, sampling.samples, self.undecided)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
@@ -71,7 +70,6 @@ class Preferences(ClosedLabels):
         return "a tie" if self.undecided else "no usable answer"
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        """Units by preference."""
         counts = Counter(values)
         return {"labels": {label: counts[label] for label in self.labels}}
 
@@ -82,12 +80,10 @@ class Preferences(ClosedLabels):
         return f"answer: which of {self.first} and {self.second} people prefer: {', '.join(self.labels)}"
 
     def identity(self) -> dict[str, Any]:
-        """The labels, and which inputs are compared."""
         pair = {"first": self.first, "second": self.second}
         return {"labels": list(self.labels), "answer": "preference", "compared": pair}
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The preferences."""
         fields = {FIRST: self.first, SECOND: self.second, TIE: ""}
         return "Preference", tuple((label, fields[label]) for label in self.labels)
 

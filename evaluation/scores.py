@@ -121,14 +121,12 @@ class Scores(Scale):
 
     @property
     def row_type(self) -> Any:
-        """A number within the scale."""
         if self.whole:
             return Annotated[int, pydantic.Field(ge=self.low, le=self.high)]
         return Annotated[float, pydantic.Field(ge=self.low, le=self.high, allow_inf_nan=False)]
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values of a short scale of whole numbers."""
         if not self.whole or self.high - self.low >= _FEW:
             return ()
         return tuple(str(value) for value in range(math.ceil(self.low), math.floor(self.high) + 1))
@@ -141,7 +139,6 @@ class Scores(Scale):
         return number_within(self.low, self.high, self.whole, given)
 
     def of_json(self, data: Any) -> Value:
-        """A score on the scale."""
         number = number_within(self.low, self.high, self.whole, data)
         if number is None:
             raise ValueError(f"no score {data!r}, but {self.expects}")
@@ -179,7 +176,6 @@ class Scores(Scale):
         return median_vote(votes, sampling.samples)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether the median stays, wherever on the scale further scores lie."""
         usable = sum(votes.values())
         if usable + left < majority(sampling.samples):
             return True
@@ -204,7 +200,6 @@ class Scores(Scale):
         return upper_half([case.known[0] if case.known else None for case in cases])
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        """The lowest, mean and highest score, and the units of each score of a short scale."""
         counts = Counter(map(self.text, values))
         return {
             "lowest": min(values, default=None),
@@ -235,7 +230,6 @@ class Scores(Scale):
         return {} if values[0] is None else {"scored": 1, "score_sum": values[0]}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """The mean score of the rows that have one."""
         scored = sums.get("scored", 0)
         return {"mean_score": sums["score_sum"] / scored if scored else None}
 

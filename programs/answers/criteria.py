@@ -119,7 +119,6 @@ class Criteria(Answer):
         return self._row
 
     def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row whose columns of criteria stand in one field."""
         own = {name: row[name] for name in self.answers if name in row}
         if not own or FIELD in row:
             return dict(row)

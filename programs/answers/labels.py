@@ -48,7 +48,6 @@ class ClosedLabel(Answer):
     part: ClassVar[str] = "label"
 
     def __post_init__(self) -> None:
-        """Let labels be given in any collection."""
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "positive", frozenset(self.positive))
 
@@ -106,7 +105,6 @@ class OneLabel(ClosedLabel):
     values: Mapping[Label, str | bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """The labels are those that have a value."""
         if not self.labels:
             object.__setattr__(self, "labels", tuple(self.values))
         super().__post_init__()
@@ -122,7 +120,6 @@ class OneLabel(ClosedLabel):
         return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
 
     def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
-        """Return those of the one label."""
         if len(said) != 1:
             return ()
         return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
@@ -138,7 +135,6 @@ class OneLabel(ClosedLabel):
         return next((label for label, value in self.values.items() if value is meant), given)
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return which value of the field is which label."""
         reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code
         return {"field": self.field, "label_of_value": dict(self.values), **reader}
 
@@ -189,7 +185,6 @@ class Verified(OneLabel):
         )
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return also how the label is checked against the parts."""
         check = {
             "items": self.parts,
             "all_verified": self.holds,

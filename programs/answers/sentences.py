@@ -62,7 +62,6 @@ class PerSentence(ClosedLabel):
         )
 
     def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
-        """Return those of each text, by the number of its item."""
         items = _items(reply.get(self.field))
         if len(items) != len(said):
             return ()

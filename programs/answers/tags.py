@@ -55,7 +55,6 @@ class Tagged(PerSentence):
         )
 
     def example(self, values: Values, inputs: Inputs) -> str:
-        """Return the labelled texts in their tags, one to a line."""
         pairs = zip(values, inputs[self.unit], strict=True)
         return "\n".join(
             f"<{label}>{_harmless(text, self.labels)}</{label}>" for label, text in pairs if label is not None

@@ -60,7 +60,6 @@ class LabelSet(Answer):
         return LabelSets(self.labels)
 
     def parser_rule(self) -> dict[str, Any]:
-        """Return that the list holds the labels."""
         words = "the list holds every label that applies, in any order"
         reader = {"reader": "label set", "set": list(self.labels)} if type(self) is LabelSet else {}
         return {"field": self.field, "labels": words, **reader}
