@@ -35,9 +35,11 @@ from .constraints import (
     MARKS,
     PRIORITY,
     TOP,
+    ConstraintSet,
     FactRow,
     ForResponses,
     Item,
+    MapBySteps,
     MarkRow,
     QueryRow,
     ScoreRow,
@@ -45,11 +47,12 @@ from .constraints import (
     band,
     constraint_score,
     constraints_of,
+    demonstrations,
+    items_of,
     lines_of,
     missing_of,
     parse_lines,
 )
-from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
 
 BY_CODE: Final = "counted by a program: "
 """How the evidence of a mark begins that code gave."""

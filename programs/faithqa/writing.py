@@ -27,8 +27,7 @@ from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise
-from .constraints import MISSING, Item
-from .mapping import items_of
+from .constraints import MISSING, Item, items_of
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""

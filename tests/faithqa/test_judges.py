@@ -14,6 +14,7 @@ from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.programs.faithqa.constraints import (
     Item,
+    MapBySteps,
     Weights,
     anchored,
     lines_of,
@@ -33,7 +34,6 @@ from jurist.programs.faithqa.judges import (
     Satisfaction,
     constraint_score_judge,
 )
-from jurist.programs.faithqa.mapping import MapBySteps
 from jurist.signatures.faithqa import Category, Constraint
 from jurist.text.measures import letters
 
