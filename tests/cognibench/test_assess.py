@@ -175,26 +175,6 @@ def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     assert (again["spend"]["total"]["calls"], again["spend"]["total"]["replayed"]) == (92 - 86, 86)
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (("--benchmark", "nothing.jsonl"), 1, "no such file"),
-        (("--judge", "fect:basic"), 2, "does not label the sentences"),
-        (("--judge", "nobody"), 1, "no judge is called"),
-        (("--limit", "0"), 2, "--limit"),
-        (("--max-unusable", "7"), 2, "--max-unusable"),
-        (("--words", "x"), 2, "--words"),
-        (("--calibration", "missing.csv"), 1, "no such file"),
-        (("--temperature", "9"), 2, "temperature"),
-        (("offline",), 2, "name every model once"),
-    ],
-)
-def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str) -> None:
-    done = cli("assess", "--benchmark", "dialogues", "offline", *options)
-    assert (done.code, len(done.lines)) == (code, 1)
-    assert said in done.err
-
-
 def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(monkeypatch, "Say faithful. Say speculative.")
     targets = (Model(name="openai/x", temperature=0.7), Model(name="openai/y", temperature=0.7))

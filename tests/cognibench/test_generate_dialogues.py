@@ -174,29 +174,6 @@ def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     ok(*argv, "--output", "e.jsonl", "--max-rejected", "1")
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (("--input", "nothing"), 1, "no such file"),
-        (("--turns", "0"), 2, "--turns"),
-        (("--words", "9-3"), 2, "--words"),
-        (("--topics", "a,,b"), 2, "topic is empty"),
-        (("--attempts", "0"), 2, "attempts"),
-        (("--concurrency", "0"), 2, "--concurrency"),
-        (("--per-document", "0"), 2, "dialogues a document"),
-        (("--language", "zh"), 2, "not written in Chinese"),
-        (("--max-rejected", "2"), 2, "--max-rejected"),
-    ],
-)
-def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str) -> None:
-    write_jsonl(Path("docs.jsonl"), docs(1))
-    done = cli(*WRITING, "--output", "d.jsonl", *options)
-    assert done.code == code
-    assert len(done.lines) == 1
-    assert said in done.err
-    assert not Path("d.jsonl").exists()
-
-
 def test_a_real_endpoint_with_faults(serve: Any, fake_key: str) -> None:
     """Overload is waited out; an answer that never comes fails its dialogue only, and --resume gets it."""
     write_jsonl(Path("docs.jsonl"), docs(3))

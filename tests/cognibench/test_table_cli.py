@@ -81,29 +81,6 @@ def test_for_people_and_as_markdown() -> None:
     assert "text-overlap scorer, not an LLM" in people.out
 
 
-@pytest.mark.parametrize(
-    ("argv", "code", "words"),
-    [
-        ("cognibench-3 --gold gold.jsonl --detector fect:basic", 1, "error:"),
-        ("cognibench-3 --gold gold.jsonl --detector nowhere", 1, "no judge is called 'nowhere'"),
-        ("cognibench-3 --gold none.jsonl", 1, "none.jsonl"),
-        ("cognibench-3 --gold gold.jsonl --json --markdown", 2, "not allowed with argument --json"),
-        ("cognibench-9", 2, "cognibench-9"),
-        (
-            "cognibench-3 --gold gold.jsonl --detector statement-type:basic",
-            2,
-            "finds cognitive sentences, not",
-        ),
-    ],
-)
-def test_errors_are_one_line(argv: str, code: int, words: str) -> None:
-    done = cli("table", *argv.split())
-    assert (done.code, done.out) == (code, ""), done.err
-    assert words in done.lines[-1]
-    assert done.lines[-1].startswith("error: ")
-    assert "Traceback" not in done.err
-
-
 def test_what_is_spent_lies_within_the_estimate() -> None:
     judges = ("--detector", "tier:basic", "--detector", "factual:basic", "--samples", "2")
     done = ok("table", "cognibench-3", *judges, "--gold", "gold.jsonl", "--json")
