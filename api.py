@@ -1,7 +1,7 @@
 """The public functions: to get a judge, compile it, measure it, and correct what it found."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Unpack
@@ -196,11 +196,26 @@ def evaluate(
     Raises:
         What :func:`compare` raises.
     """
-    surface, limits = Surface.of(asking), budget_of(asking)
-    contenders, labelled = surface.held_against(judges_of([judge], model, surface.store, asking), gold)
-    work = Evaluating(contenders=contenders, gold=labelled, budget=limits)
-    found: Evaluation = surface.measured(work, contenders[0].name)
+    found: Evaluation = _measured(Evaluating, [judge], model, gold, asking)
     return found
+
+
+def _measured(
+    work: Callable[..., Any],
+    judges: Sequence[JudgeLike],
+    models: ModelLike | Sequence[ModelLike] | None,
+    gold: GoldLike,
+    asking: Asking,
+    *,
+    title: str = "",
+    **more: Any,
+) -> Any:
+    """Load judges and gold, ask, and return what that shows."""
+    surface, limits = Surface.of(asking), budget_of(asking)
+    contenders = judges_of(judges, models, surface.store, asking, draws=more.get("repeats", 1))
+    contenders, labelled = surface.held_against(contenders, gold)
+    done = work(contenders=contenders, gold=labelled, budget=limits, **more)
+    return surface.measured(done, title or contenders[0].name)
 
 
 @checked
@@ -273,13 +288,8 @@ def compare(
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
-    surface, limits = Surface.of(asking), budget_of(asking)
-    contenders = judges_of(judges, models, surface.store, asking, draws=repeats)
-    contenders, labelled = surface.held_against(contenders, gold)
-    work = Comparing(
-        contenders=contenders, gold=labelled, budget=limits, repeats=repeats, pairs=pairs, seed=seed
-    )
-    found: Comparison = surface.measured(work, "comparing")
+    how: dict[str, Any] = {"repeats": repeats, "pairs": pairs, "seed": seed}
+    found: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
     return found
 
 
@@ -371,10 +381,7 @@ def gate(
     given = SimpleNamespace(**locals())
     reference = not_worse_than if isinstance(not_worse_than, str) and not_worse_than in NAMES else ""
     criteria = Criteria.of(given, limits=limits_of(minimum, maximum), reference=reference)
-    surface, limits = Surface.of(asking), budget_of(asking)
-    others = [] if reference or not_worse_than is None else [not_worse_than]
-    contenders = judges_of([judge, *others], model, surface.store, asking)
-    contenders, labelled = surface.held_against(contenders, gold)
-    work = Gating.of(contenders, gold=labelled, budget=limits, criteria=criteria, seed=seed)
-    found: Gate = surface.measured(work, "judging")
+    judges = [judge] if reference or not_worse_than is None else [judge, not_worse_than]
+    how: dict[str, Any] = {"criteria": criteria, "seed": seed}
+    found: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)
     return found

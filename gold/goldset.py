@@ -237,9 +237,9 @@ def _rows(
     originals, rows = dict(reading.rows), []
     for line, row in reading.rows:
         try:
-            rows += [(line, part) for part in mapping.rows(judge, row)]
+            rows += [(line, part) for part in mapping.rows(judge, row, Place(reading.path, line))]
         except GoldError as error:
-            bad.add(Place(reading.path, line).wrong(error.reason, error.field, hint=error.hint), row)
+            bad.add(error, row)
     if rows and is_sheet(rows[0][1], reading.kind):
         for line, one in sheet_cases(judge, rows, reading.path, reading.kind):
             yield originals[line], [one]

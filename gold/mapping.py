@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
-from .files import Reading, Row
+from .files import Place, Reading, Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class RowMapping:
                 hint = choices(column, have)
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
 
-    def rows(self, judge: Judge, row: Mapping[str, Any]) -> list[Row]:
+    def rows(self, judge: Judge, row: Mapping[str, Any], place: Place) -> list[Row]:
         """Return the rows that a row holds, with the judge's names: one for each item of a list that a path names."""
         columns = self._columns(judge, row)
         lists = {column.partition("[]")[0] for column in columns if "[]" in column}
@@ -83,7 +83,7 @@ class RowMapping:
         sizes = {name: len(value) if isinstance(value := _at(row, name), list) else 0 for name in lists}
         if len(set(sizes.values())) > 1:
             said = ", ".join(f"{name} has {size}" for name, size in sorted(sizes.items()))
-            raise GoldError(f"the lists differ in length: {said}", hint="take the rows from one list")
+            raise place.wrong(f"the lists differ in length: {said}", hint="take the rows from one list")
         whole = {"group": text_hash(json.dumps(row, sort_keys=True, default=str))[:12], **row}
         return [
             self._row(judge, whole, {key.replace("[]", f".{at}", 1): name for key, name in columns.items()})

@@ -76,11 +76,12 @@ class Source:
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                rows = self.mapping.rows(self.judge, found)
+                place = Place(path, line)
+                rows = self.mapping.rows(self.judge, found, place)
                 cases = [
                     (row, grouped(self.judge, case))
                     for row in rows
-                    for case, _ in normalise(self.judge, row, Place(path, line), kind)
+                    for case, _ in normalise(self.judge, row, place, kind)
                 ]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)

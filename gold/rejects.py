@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -16,7 +16,7 @@ _KINDS = 1000
 """Different problems that are counted; memory stays flat in a file where each row has one of its own."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Problem:
     """One thing that is wrong with some rows."""
 
@@ -25,11 +25,6 @@ class Problem:
     hint: str
     rows: int = 0  # how many rows have it, at least 1
     places: tuple[str, ...] = ()  # ``file:line`` of the first few
-
-    def also(self, place: str) -> "Problem":
-        """Return it with one row more."""
-        places = self.places if place in self.places else (*self.places, place)[:_PLACES]
-        return replace(self, rows=self.rows + 1, places=places)
 
 
 class Rejects:
@@ -56,8 +51,11 @@ class Rejects:
         for one in (error, *error.also):
             key = one.field, one.reason
             if key in self._problems or len(self._problems) < _KINDS:
-                known = self._problems.get(key) or Problem(reason=one.reason, field=one.field, hint=one.hint)
-                self._problems[key] = known.also(one.source)
+                known = self._problems.setdefault(
+                    key, Problem(reason=one.reason, field=one.field, hint=one.hint)
+                )
+                known.rows += 1
+                known.places = tuple(dict.fromkeys((*known.places, one.source)))[:_PLACES]
         if self.path is None:
             return
         said = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}

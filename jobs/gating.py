@@ -111,11 +111,11 @@ class Gating(Comparing):
     itself: bool = False  # whether that one is the judge itself, which is asked once
 
     @classmethod
-    def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
+    def of(cls, contenders: Sequence[LoadedJudge], **told: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
-        told["criteria"].check(other=len(judges) > 1 or bool(told["criteria"].reference))
-        itself = any(judges[0].is_same(one) for one in judges[1:])
-        return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
+        told["criteria"].check(other=len(contenders) > 1 or bool(told["criteria"].reference))
+        itself = any(contenders[0].is_same(one) for one in contenders[1:])
+        return cls(contenders=tuple(contenders[:1] if itself else contenders), itself=itself, **told)
 
     def __post_init__(self) -> None:
         super().__post_init__()

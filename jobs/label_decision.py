@@ -6,6 +6,7 @@ than the best constant answer too, by its sealed test or by labels on units wher
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -148,7 +149,7 @@ def settle(
     store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]
 ) -> tuple[bool, str]:
     """Keep a decision beside the version's card; return whether the version is the latest now, and why, in words."""
-    plan.decided(decision).keep(store, artifact)
+    replace(plan, decision=decision).keep(store, artifact)
     kept = store.keep_added(artifact, DISAGREEMENTS, decision)
     if not kept:
         return False, f"{artifact.ref} came with the package and is read-only: kept here only"

@@ -163,10 +163,6 @@ class LabelPlan:
         """Return how many planned units nobody has labelled yet."""
         return sum(unit.key not in labels for unit in self.units)
 
-    def decided(self, decision: Mapping[str, Any]) -> "LabelPlan":
-        """Return the plan with its decision."""
-        return replace(self, decision=decision)
-
 
 def drawn(
     units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
+from threadpoolctl import threadpool_limits
 
 from ..cases import Case, Value, text_hash
 from ..evaluation.measured import objective_score
@@ -123,8 +124,9 @@ def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[
     """Answer by a linear model on words and overlap, with the setting that does best on parts of the labelled units."""
     fit: _Fit = _FITS[units.judge.answer.scale.learned]
     settings = _PENALTIES if units.judge.answer.scale.learned == "number" else _WEIGHTS
-    setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
-    return fit(units, known, asked, setting)
+    with threadpool_limits(1):  # on several threads, problems this small take up to ten times as long
+        setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
+        return fit(units, known, asked, setting)
 
 
 def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -200,7 +201,7 @@ def prove(
         return plan
     decision = decide(plan, artifact, version.judge, told)
     settle(place, artifact, plan, decision)
-    return plan.decided(decision)
+    return replace(plan, decision=decision)
 
 
 @checked

@@ -294,8 +294,8 @@ def _in_clusters(sets: Sequence[RowMarks]) -> list[list[_Row]]:
     """Return the rows of all sets in clusters of texts: those that nearly repeat share one."""
     texts = np.concatenate([one.texts for one in sets])
     starts = np.cumsum([0, *(len(one.texts) for one in sets)])
-    _, first, place = np.unique(_keys(texts), return_index=True, return_inverse=True)
-    near = clusters(texts[first].astype(np.uint16))[place]
+    different, place = np.unique(texts, axis=0, return_inverse=True)
+    near = clusters(different.astype(np.uint16))[place.reshape(-1)]
     whole = np.unique(np.concatenate([one.whole for one in sets]), return_inverse=True)[1] + len(near)
     joined = coo_array(
         (np.ones(len(near), dtype=np.bool_), (near, whole)), shape=(2 * len(near), 2 * len(near))
@@ -311,15 +311,6 @@ def _in_clusters(sets: Sequence[RowMarks]) -> list[list[_Row]]:
             ]
         )
     return found
-
-
-def _keys(texts: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each sketch."""
-    keys = np.zeros(len(texts), dtype=np.uint64)
-    for part in np.ascontiguousarray(texts).view(np.uint64).T:
-        keys = (keys ^ part) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys
 
 
 def same_question(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> bool:

@@ -41,14 +41,9 @@ def publishable(value: Any) -> Any:
 
     NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD.
     """
-    return _walk(value, "", _environment())
-
-
-def _environment() -> tuple[str, ...]:
     values = {value for name, value in os.environ.items() if name.upper().endswith(_ENV_NAMES)}
-    return tuple(
-        sorted((value for value in values if len(value) >= _SHORTEST_ENV_SECRET), key=len, reverse=True)
-    )
+    secrets = (value for value in values if len(value) >= _SHORTEST_ENV_SECRET)
+    return _walk(value, "", tuple(sorted(secrets, key=len, reverse=True)))
 
 
 def _walk(value: Any, name: str, secrets: tuple[str, ...]) -> Any:

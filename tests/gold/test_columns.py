@@ -10,7 +10,7 @@ from judges import CHECK
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
-from jurist.gold.new_rows import NewRow, Source
+from jurist.gold.new_rows import BadRow, NewRow, Source
 from jurist.programs.definition import defined, definition_of
 
 SHAPES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
@@ -56,7 +56,10 @@ def test_each_item_of_a_list_is_a_row_and_those_of_one_row_belong_together() -> 
     assert (len(gold.cases), len({case.group for case in gold.cases})) == (12, 4)
     torn = {"policy": "p", "parts": [{"text": "a"}], "marks": ["send", "hold"]}
     with pytest.raises(GoldError, match="differ in length: marks has 2, parts has 1"):
-        Gold.of([torn], replace(CHECK, columns={"parts[].text": "reply", "marks[]": "verdict"}))
+        Gold.of([torn], other := replace(CHECK, columns={"parts[].text": "reply", "marks[]": "verdict"}))
+    (bad,) = Source(name="<rows>", judge=other, given=[torn]).rows()
+    assert isinstance(bad, BadRow)
+    assert bad.error.source == "<rows>:1"
 
 
 def test_labels_that_say_nothing_are_left_out_and_counted() -> None:

@@ -13,7 +13,6 @@ from unittest.mock import patch
 
 import pytest
 from loopback import answer, field_of
-from scripted_runs import improving, token_alone
 from small import Done, claims, cli, ended, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
@@ -78,33 +77,6 @@ def test_retries_count_too(serve: Callable[..., Any]) -> None:
     done = ok(*argv(server, "--max-calls", 150, "--json"))
     assert server.count <= 150
     assert done.json["spend"]["by_purpose"]["total"]["calls"] == server.count
-
-
-def test_where_a_changed_prompt_wins_a_kill_changes_no_file_but_its_times(
-    serve: Callable[..., Any], tmp_path: Path
-) -> None:
-    write_jsonl(Path("gold.jsonl"), claims(groups=40))
-    server = serve(improving, logprobs=token_alone)
-    longer = ("--set", "steps=8", "--set", "patience=8", "--set", "sample=36")
-    with patch.dict(os.environ, {"XDG_DATA_HOME": str(Path("whole-data").absolute())}):
-        ok(*argv(server, *longer, "--store", "whole"))
-    requests, server.delay, server.hits[:] = server.count, 0.02, []
-    for number, after in enumerate((requests // 4, requests // 3)):
-        code, err = ended(
-            server, after, *argv(server, *longer, *(("--resume",) if number else ())), cwd=tmp_path
-        )
-        assert code == -signal.SIGKILL, err
-    ok(*argv(server, *longer, "--resume"))
-    ours, theirs = (
-        {p.name: p.read_bytes() for p in Path(s, "fect/1").iterdir()} for s in ("compiled", "whole")
-    )
-    cards = [json.loads(files.pop("card.json")) for files in (ours, theirs)]
-    assert ours == theirs
-    assert "quality=" in theirs["program.json"].decode()
-    for card in cards:
-        for name in ("created", "seconds", "spend", "sha256"):
-            card.pop(name, None)
-    assert cards[0] == cards[1]
 
 
 @pytest.mark.parametrize("proving", [False, True])

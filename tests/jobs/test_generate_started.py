@@ -46,34 +46,6 @@ def responses(name: str, count: int) -> list[dict[str, Any]]:
 # the estimate
 
 
-@pytest.mark.parametrize(
-    ("argv", "roles"),
-    [
-        ((*DIALOGUE, *SHORT, "--model", "openai/x"), {"generator"}),
-        ((*DATASET, *SHORT, "--model", "openai/x", "--judge-model", "openai/y"), {"generator", "judge"}),
-        (
-            ("assess", "openai/x", *ASSESS[2:], "--judge-model", "openai/y", "--samples", "3"),
-            {"judge", "0-openai/x"},
-        ),
-    ],
-)
-def test_what_is_spent_lies_within_the_estimate(
-    argv: tuple[str, ...], roles: set[str], serve: Callable[..., Any], fake_key: str
-) -> None:
-    server = serve(conversing)
-    judge = () if argv[1] == "dialogue" else ("--judge-api-base", server.url)
-    done = ok(*argv, "--api-base", server.url, *judge, "--json")
-    seen, total = done.json["forecast"], done.json["spend"]["total"]
-    assert set(seen["parts"]) == roles
-    assert seen["calls"][0] <= total["calls"] <= seen["calls"][1]
-    assert seen["tokens"][0] > 0
-    assert seen["cost"] is None
-    assert "openai/x" in seen["unpriced"]
-    (before,) = [line for line in done.lines if line.startswith("before: ")]
-    assert ("of the generator (openai/x)" in before) == ("generator" in roles)
-    assert ("5 of openai/x" in before) == ("0-openai/x" in roles)
-
-
 def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
     spec = DialogueSpec(turns=Range(3, 3))
     job = dialogue_job(read_documents("docs.jsonl"), spec, Model(temperature=0.7))
@@ -111,28 +83,6 @@ def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
 
 
 # the question
-
-
-QUESTIONS = [
-    (*DIALOGUE, "--model", "openai/nobody-knows"),
-    (*DATASET, "--judge-model", "openai/nobody-knows"),
-    (*ASSESS, "--judge-model", "openai/nobody-knows"),
-    ("assess", "openai/nobody-knows", *ASSESS[2:]),
-]
-
-
-@pytest.mark.parametrize("argv", QUESTIONS)
-def test_much_is_asked_about_and_without_a_terminal_refused(
-    argv: tuple[str, ...], fake_key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    done = cli(*argv)
-    assert done.code == 2
-    said = [line for line in done.lines if not line.startswith("before: ")]
-    (error,) = [line for line in said if "was not compiled yet" not in line]
-    assert "whose price is not known" in error
-    assert "--yes" in error
-    assert {path.name for path in Path().iterdir()} == {"docs.jsonl", "gold.jsonl", "prompts.jsonl"}
 
 
 def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str, monkeypatch: Any) -> None:

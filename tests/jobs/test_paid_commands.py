@@ -1,5 +1,6 @@
 """Every command that pays: never one call more than allowed, and killed anywhere it ends as if it had not been."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from loopback import answer
 from quiz import QUIZ, documents
 from quiz import answer as quizzing
+from scripted_runs import improving, token_alone
 from small import Done, claims, cli, killed, tree, write_jsonl
 from talks import conversing, docs
 
@@ -16,11 +18,11 @@ IN_FLIGHT = 4
 GOLD = ("--gold", "gold.jsonl", "--model", "openai/x")
 JUDGE = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--samples", 2)
 SEARCH = (
-    *("--set", "steps=2", "--set", "candidates=2", "--set", "sample=8"),
+    *("--set", "steps=8", "--set", "patience=8", "--set", "candidates=2", "--set", "sample=36"),
     *("--set", "sizes=2,4", "--set", "block=4"),
 )
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
-    "compile": (answer, ("compile", "fect", *GOLD, *SEARCH, "--anyway")),
+    "compile": (improving, ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", *SEARCH)),
     "evaluate": (answer, ("evaluate", "fect:basic", *GOLD)),
     "compare": (answer, ("compare", "fect:basic", *GOLD, "--model", "openai/y", "--repeats", 2)),
     "gate": (answer, ("gate", "fect:basic", *GOLD, "--min", "f1=0", "--max-unusable", 1)),
@@ -68,7 +70,8 @@ class Paid:
 
     def __init__(self, name: str, serve: Callable[..., Any], root: Path, patch: pytest.MonkeyPatch) -> None:
         answers, argv = COMMANDS[name]
-        self.server, self.root, self.patch = serve(answers), root, patch
+        told = {"logprobs": token_alone} if answers is improving else {}
+        self.server, self.root, self.patch = serve(answers, **told), root, patch
         ends = ["--api-base", *["--judge-api-base"] * ("--judge" in argv)]
         named = (part for end in ends for part in (end, self.server.url))
         self.argv = (*argv, *named, "--concurrency", IN_FLIGHT, "--yes", "--json")
@@ -80,6 +83,7 @@ class Paid:
         self.patch.chdir(place)
         self.patch.setenv("XDG_DATA_HOME", str(self.root / f"data-{name}"))
         write_jsonl(Path("gold.jsonl"), claims())
+        write_jsonl(Path("wide.jsonl"), claims(groups=40))
         write_jsonl(Path("docs.jsonl"), docs(3))
         write_jsonl(Path("known.jsonl"), responses("known", 8))
         write_jsonl(Path("prompts.jsonl"), responses("new", 5))
@@ -94,6 +98,9 @@ class Paid:
         place = self.at("whole")
         done, requests = self.run(), self.server.count
         assert done.code in (0, 3), done.err
+        if seen := done.json.get("forecast"):
+            assert seen["calls"][0] <= requests <= seen["calls"][1]
+            assert (seen["tokens"][0] > 0, seen["cost"], "openai/x" in seen["unpriced"]) == (True, None, True)
         self.server.hits.clear()
         return requests, done, left(place)
 
@@ -106,8 +113,22 @@ def plain(data: Any) -> Any:
 
 
 def left(place: Path) -> dict[str, Any]:
-    files = tree(place)
+    """Return every file, but for the one that says when a version was promoted."""
+    files = {name: data for name, data in tree(place).items() if not name.endswith("names.jsonl")}
     return {name: plain(json.loads(data)) if name.endswith(".json") else data for name, data in files.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_may_cost_much_is_asked_about_before_anything_is_sent(
+    name: str, serve: Callable[..., Any], tmp_path: Path, fake_key: str, monkeypatch: Any
+) -> None:
+    paid = Paid(name, serve, tmp_path, monkeypatch)
+    place = paid.at("here")
+    before = tree(place)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    refused = cli(*COMMANDS[name][1])  # the provider's own address, and a price that nobody knows
+    assert (refused.code, "add --yes to go on" in refused.lines[-1]) == (2, True), refused.err
+    assert tree(place) == before
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -130,7 +151,8 @@ def test_two_kills_and_a_resumption_are_one_run(
     assert server.count - before <= requests - requests // 3 - requests // 4 + 2 * IN_FLIGHT
     assert plain(done.json) == plain(whole.json)
     assert left(place) == files
-    if name == "compile":  # nothing that was sent is missing on the card
+    if name == "compile":  # a changed prompt wins, and nothing that was sent is missing on the card
+        assert "quality=" in str(files["compiled/fect/1/program.json"])
         spent = done.json["spend"]["calls"] + done.json["spend"]["lost"]
         assert server.count <= spent <= server.count + 2 * IN_FLIGHT
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, labeller_of, plan_of
 from small import cli, ok, read_jsonl, write_jsonl
 
@@ -14,7 +16,7 @@ import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets_out import SheetLine
 from jurist.jobs.label_decision import settle
-from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in
+from jurist.jobs.label_plan import AGAINST, LabelPlan, PlannedUnit, drawn, labels_in
 from jurist.keeping.artifacts import Store
 from jurist.keeping.openings import Openings
 from jurist.report.reviewing import Review
@@ -162,38 +164,28 @@ def test_another_version_of_the_same_rows_counts_only_where_they_are_labelled() 
     assert {one.before for one in Openings().of(rest)} == {0}
 
 
-def test_one_unit_a_group_and_any_order_of_the_file_gives_the_same() -> None:
-    units = [
-        PlannedUnit(
-            case=f"c{number}", unit=0, group=f"g{number % 9}", basic="a", compiled="b", against=("basic",)
-        )
-        for number in range(60)
-    ]
-    first = drawn(units, 7, seed=1)
-    assert len({unit.group for unit in first}) == len(first) == 7
-    assert drawn(units[::-1], 7, seed=1) == first != drawn(units, 7, seed=2)
-    assert len(drawn(units, 40, seed=1)) == 9
-    assert not {unit.key for unit in drawn(units, 9, seed=1, without=[unit.key for unit in first])} & {
-        unit.key for unit in first
-    }
+KINDS = st.tuples(st.integers(0, 8), st.sampled_from([("basic",), ("constant",), ("basic", "constant")]))
 
 
-def test_each_comparison_gets_its_own_random_units() -> None:
+@given(st.lists(KINDS, max_size=40), st.integers(1, 12), st.integers(0, 9), st.data())
+def test_each_comparison_gets_random_units_of_its_own_one_a_group(
+    kinds: list[tuple[int, tuple[str, ...]]], labels: int, seed: int, data: st.DataObject
+) -> None:
     units = [
-        PlannedUnit(
-            case=f"c{number}",
-            unit=0,
-            group=f"g{number}",
-            basic="a",
-            compiled="b",
-            against=("basic",) if number % 3 else ("basic", "constant"),
-        )
-        for number in range(90)
+        PlannedUnit(case=f"c{n}", unit=0, group=f"g{group}", basic="a", compiled="b", against=against)
+        for n, (group, against) in enumerate(kinds)
     ]
-    found = drawn(units, 20, seed=0)
-    assert sum("basic" in unit.against for unit in found) == 20
-    assert sum("constant" in unit.against for unit in found) == 20
-    assert len(found) < 40
+    known = data.draw(st.lists(st.sampled_from(units), max_size=5)) if units else []
+    found = drawn(units, labels, seed=seed, without=[unit.key for unit in known])
+    assert found == drawn(units[::-1], labels, seed=seed, without=[unit.key for unit in known])
+    assert not {unit.key for unit in found} & {unit.key for unit in known}
+    left = [unit for unit in units if unit not in known]
+    for name in AGAINST:
+        groups = [unit.group for unit in found if name in unit.against]
+        assert (
+            len(groups) == len(set(groups)) == min(labels, len({u.group for u in left if name in u.against}))
+        )
+    assert len({unit.key for unit in found}) == len(found)
 
 
 # -- blind --------------------------------------------------------------------------------------

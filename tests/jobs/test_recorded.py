@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import cli, ok, write_jsonl
+from small import claims, cli, ok, write_jsonl
 
 import jurist
 
@@ -108,16 +108,17 @@ def test_a_column_of_the_gold_itself_and_several_in_one_comparison() -> None:
 
 def test_beside_a_judge_the_labels_are_the_judges_and_a_threshold_decides(folder: Path) -> None:
     gold = [json.loads(line) for line in Path(jurist.__file__).with_name("datasets").joinpath(
-        "support-desk", "gold.jsonl").read_text().splitlines()]  # fmt: skip
+        "support-desk", "gold.jsonl").read_text().splitlines()[:60]]  # fmt: skip
+    write_jsonl(Path("desk.jsonl"), gold)
     written([{"policy": one["policy"], "reply": one["reply"], "p": 0.6 if one["verdict"] == "hold" else 0.4}
              for one in gold])  # fmt: skip
     judge = str(Path(jurist.__file__).with_name("docs") / "may_send.py") + ":judge:basic"
-    command = ("compare", judge, "recorded:log.jsonl#p", "--gold", "support-desk", "--json")
+    command = ("compare", judge, "recorded:log.jsonl#p", "--gold", "desk.jsonl", "--json")
     live, log = ok(*command).json["judges"]
-    assert (log["scores"]["f1"]["value"], log["spend"]["calls"], live["spend"]["calls"]) == (1.0, 0, 240)
+    assert (log["scores"]["f1"]["value"], log["spend"]["calls"], live["spend"]["calls"]) == (1.0, 0, 60)
     low = ok(*command, "--threshold", "0.3").json["judges"][1]
     assert (low["scores"]["recall"]["value"], low["scores"]["precision"]["value"] < 0.6) == (1.0, True)
-    gate = ("gate", "recorded:log.jsonl#p", "--gold", "support-desk", "--min", "f1=0.9")
+    gate = ("gate", "recorded:log.jsonl#p", "--gold", "desk.jsonl", "--min", "f1=0.9")
     assert (cli(*gate).code, cli(*gate[:-1], "f1=1", "--threshold", "0.7").code) == (0, 3)
 
 
@@ -137,10 +138,13 @@ def test_what_the_labels_are_is_read_from_them(scale: str) -> None:
 
 
 def test_what_a_run_wrote_is_a_log(folder: Path) -> None:
-    ok("run", "fect:basic", "--input", "fect-mini", "--output", "log.jsonl")
-    live = ok("evaluate", "fect:basic", "--gold", "fect-mini", "--json").json
-    log = ok("compare", "fect:basic", "recorded:log.jsonl", "--gold", "fect-mini", "--json").json["judges"][1]
-    alone = ok("evaluate", "recorded:log.jsonl", "--gold", "fect-mini", "--json").json
+    write_jsonl(Path("claims.jsonl"), claims())
+    ok("run", "fect:basic", "--input", "claims.jsonl", "--output", "log.jsonl")
+    live = ok("evaluate", "fect:basic", "--gold", "claims.jsonl", "--json").json
+    log = ok("compare", "fect:basic", "recorded:log.jsonl", "--gold", "claims.jsonl", "--json").json[
+        "judges"
+    ][1]
+    alone = ok("evaluate", "recorded:log.jsonl", "--gold", "claims.jsonl", "--json").json
     for one in (log, alone):  # the log says whose it is
         assert one["scores"]["f1"]["value"] == live["scores"]["f1"]["value"]
 
