@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import betainc
 
-from ..errors import UsageError, plural
+from ..errors import UsageError
 from .intervals import Interval, Jackknife, difference_of
 from .metrics import Metric
 from .units import Floats, Units
@@ -183,13 +183,6 @@ class Paired:
     def p(self) -> float:
         """Two-sided, not corrected for how many tests there are."""
         return self.permutation.p
-
-    @property
-    def units_words(self) -> str:
-        """How many units were corrected and broken; empty where nothing is right or wrong."""
-        if self.mcnemar is None:
-            return ""
-        return f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
 
     @property
     def direction(self) -> Direction | None:

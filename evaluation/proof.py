@@ -107,7 +107,7 @@ class Decision(Paired):
             f"({self.difference:+.3f}, {self.interval_words})",
             f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
             self.constant.words if self.constant else "",
-            self.units_words,
+            f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken" if self.mcnemar else "",
             f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
             f"{plural(self.groups, 'group')}",
         )

@@ -87,7 +87,10 @@ class Scores(Scale):
             "quadratic_kappa": (pair_sums(self._moments, _quadratic_kappa, 6), related),
             "spearman": (pair_counts(_spearman), related),
             "kendall": (pair_counts(_kendall), {**related, "draws": SLOW_DRAWS}),
-            "mean_deviation": (pair_means(_deviation), {**described, "low": -width, "high": width}),
+            "mean_deviation": (
+                pair_means(lambda gold, value: value - gold),
+                {**described, "low": -width, "high": width},
+            ),
             "within_deviation": (pair_counts(_within_deviation), described),
         }
         if self.whole:
@@ -260,10 +263,6 @@ def error_metrics(
         name: Metric(name=name, statistics=errors(power, sign), worst=worst, **ends)
         for name, (power, sign, ends) in table.items()
     }
-
-
-def _deviation(gold: float, value: float) -> float:
-    return value - gold
 
 
 @Ratio

@@ -170,20 +170,20 @@ class Judge:
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
-        program = self._program()
+        if isinstance(self.program, dspy.Module):
+            program = self.program.deepcopy()
+        elif self.program is not None:
+            program = self.program()
+        else:
+            signature = self.signature
+            for name in (
+                self.answer.unit_fields if self.answer.per_unit else ()
+            ):  # a list is shown as one text
+                signature = signature.with_updated_fields(name, type_=str)
+            program = dspy.Predict(signature)
         for one in self.verifiers:
             one.put_into(program)
         return program
-
-    def _program(self) -> dspy.Module:
-        if isinstance(self.program, dspy.Module):
-            return self.program.deepcopy()
-        if self.program is not None:
-            return self.program()
-        signature = self.signature
-        for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
-            signature = signature.with_updated_fields(name, type_=str)
-        return dspy.Predict(signature)
 
     def as_compiled(self, card: Mapping[str, Any]) -> "Judge":
         """Return the judge with what an artifact's card names: metric, verifiers' prompts, inputs shared by design."""

@@ -47,7 +47,6 @@ HOSTILE = {
         if one.kind == "attack"
     },
 }
-TAG = {"n": 1, "label": "invented"}
 
 
 def judge_and_inputs(name: str, text: str) -> list[tuple[Any, dict[str, Any]]]:
