@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measures import NAMES, mcnemar_of, permutation
+from measures import NAMES, mcnemar_of, permutation, row
 from scipy import stats
 
 from jurist.errors import UsageError
@@ -20,15 +20,8 @@ from jurist.evaluation.rows import Row
 
 def rows_of(gold: Sequence[str], answers: Sequence[str]) -> list[Row]:
     """One group per string, one unit per character, '-' for a missing answer."""
-    return [
-        Row(
-            id=f"{place:03d}",
-            group=f"{place:03d}",
-            gold=tuple(truth),
-            predicted=tuple(None if mark == "-" else mark for mark in said),
-        )
-        for place, (truth, said) in enumerate(zip(gold, answers, strict=True))
-    ]
+    pairs = enumerate(zip(gold, answers, strict=True))
+    return [row(f"{place:03d}", *pair, group=f"{place:03d}") for place, pair in pairs]
 
 
 @given(b=st.integers(0, 300), c=st.integers(0, 300))

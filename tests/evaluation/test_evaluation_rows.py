@@ -6,21 +6,13 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from measures import row
 
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Counts, Row, matched, tally
 from jurist.evaluation.units import encode
-
-
-def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
-    """A row from one character per unit, '-' for None."""
-
-    def units(text: str) -> tuple[str | None, ...]:
-        return tuple(None if mark == "-" else mark for mark in text)
-
-    return Row(id=key, group=group, gold=units(gold), predicted=units(predicted), failed=failed)
 
 
 def test_importing_rows_loads_no_numpy() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measures import NAMES, scores
+from measures import NAMES, row, scores
 from measures import rows_of as pairs_of
 from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters
@@ -151,15 +151,7 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
 def marked(cases: Sequence[Sequence[str]]) -> list[list[Row]]:
     """Each case has one string a repeat, one character a unit, '-' for no answer."""
     return [
-        [
-            Row(
-                id=str(number),
-                group="g",
-                gold=(None,) * len(case[repeat]),
-                predicted=tuple(None if mark == "-" else mark for mark in case[repeat]),
-            )
-            for number, case in enumerate(cases)
-        ]
+        [row(str(number), "-" * len(case[repeat]), case[repeat]) for number, case in enumerate(cases)]
         for repeat in range(len(cases[0]))
     ]
 

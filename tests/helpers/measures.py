@@ -32,6 +32,12 @@ def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[Ro
     ]
 
 
+def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
+    """A row from one character per unit, '-' for none."""
+    each = (tuple(None if mark == "-" else mark for mark in text) for text in (gold, predicted))
+    return Row(id=key, group=group, gold=next(each), predicted=next(each), failed=failed)
+
+
 def value_of(metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Scale) -> float:
     row = Row(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
     return resolve(metric, comparison).of(encode(comparison, [row]))
@@ -46,11 +52,7 @@ def scores(
     return {one.name: Bounds(one.of(units), *one.bounds(units)) for one in wanted}
 
 
-def interval(
-    rows: Sequence[Row],
-    metric: MetricLike,
-    comparison: Scale,
-) -> Interval:
+def interval(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Interval:
     return metric_interval(encode(comparison, rows), resolve(metric, comparison))
 
 
