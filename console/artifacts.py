@@ -1,7 +1,7 @@
 """``jurist artifacts`` with its actions, but for ``choose``, and ``jurist report``: what a store keeps."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,32 +64,26 @@ def list_(options: ListOptions) -> Result:
     if options.judge is not None and not found:
         hint = "jurist artifacts list has all; --store names another folder"
         raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
-    rows = [
-        [
-            one.ref,
-            " ".join(one.names),
-            _origin(one),
-            (one.card.get("optimizer") or {}).get("name", "-"),
-            one.model or "-",
-            _scored(one),
-            one.about.tokens_words or "-",
-            one.problem
-            or "; ".join(
-                filter(None, (str(_decision(one).get("verdict", "-")), disagreement_cell(_labelled(one))))
-            ),
-        ]
-        for one in found
-    ]
-    columns = [
-        "artifact",
-        "names",
-        "from",
-        "optimizer",
-        "proven with",
-        "metric on test",
-        "tokens a row",
-        "decision",
-    ]
+    rows = []
+    for one in found:
+        card, decision = one.card, one.card.get("decision") or {}
+        parent, origin, metric = card.get("parent"), card.get("origin"), decision.get("metric")
+        score = ((card.get("scores") or {}).get("compiled") or {}).get(metric)
+        decided = filter(None, (str(decision.get("verdict", "-")), disagreement_cell(_labelled(one))))
+        rows.append(
+            [
+                one.ref,
+                " ".join(one.names),
+                (f"{one.judge}@{parent}" if parent else "basic")
+                + (f", arrived as {one.judge}@{origin['version']}" if origin else ""),
+                (card.get("optimizer") or {}).get("name", "-"),
+                one.model or "-",
+                f"{metric} {metric_cell(score)}" if score else "-",
+                one.about.tokens_words or "-",
+                one.problem or "; ".join(decided),
+            ]
+        )
+    columns = ["artifact", "names", "from", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
     entries = [
         {
             "artifact": one.ref,
@@ -104,17 +98,6 @@ def list_(options: ListOptions) -> Result:
         for one in found
     ]
     return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
-
-
-def _origin(one: Artifact) -> str:
-    """Return the version that it was made from, and the one that it arrived as."""
-    parent, origin = one.card.get("parent"), one.card.get("origin")
-    arrived = f", arrived as {one.judge}@{origin['version']}" if origin else ""
-    return f"{one.judge}@{parent}{arrived}" if parent else f"basic{arrived}"
-
-
-def _decision(one: Artifact) -> Mapping[str, Any]:
-    return one.card.get("decision") or {}
 
 
 def _labelled(one: Artifact) -> Sequence[Any]:
@@ -266,14 +249,6 @@ def verify(options: VerifyOptions) -> Result:
     return Result(
         data=data, body=[*([table("", ["artifact", "engine", "made with"], rows)] if rows else []), said]
     )
-
-
-def _scored(one: Artifact) -> str:
-    """Return the metric of an artifact on its test, with its interval."""
-    scores, metric = one.card.get("scores"), _decision(one).get("metric")
-    if not scores or metric not in scores["compiled"]:
-        return "-"
-    return f"{metric} {metric_cell(scores['compiled'][metric])}"
 
 
 def pack_(options: PackOptions) -> Result:

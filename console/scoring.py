@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from xml.etree import ElementTree
 
 from ..api import cascade as choose_cascade
 from ..api import compare as compare_judges
@@ -16,7 +17,7 @@ from ..arguments.scoring import CascadeOptions, CompareOptions, EvaluateOptions,
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
-from ..errors import UsageError, choices
+from ..errors import UsageError, choices, printable
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.paired import wide
 from ..gold.raters import Strata, ceiling_of, strata
@@ -28,7 +29,6 @@ from ..jobs.references import NAMES
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
 from ..report.document import flat
-from ..report.junit import junit
 from ..report.plotting import check_drawable, draw_densities
 from ..report.raters import ceiling_card, ceiling_line, strata_lines
 from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustness_table, spend_line
@@ -273,6 +273,24 @@ def gate(options: GateOptions) -> Result:
     )
     detailed = flat(comparison_sections(terminal.data["comparison"])) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card], code=0 if found.passed else 3)
+
+
+def junit(suite: str, checks: Sequence[tuple[str, bool, str]]) -> str:
+    """Return the XML of one suite of checks, which every CI system shows."""
+    failures = str(sum(not passed for _, passed, _ in checks))
+    root = ElementTree.Element("testsuites")
+    about = {"name": printable(suite), "tests": str(len(checks)), "failures": failures, "errors": "0"}
+    tests = ElementTree.SubElement(root, "testsuite", about)
+    for name, passed, words in checks:
+        one = ElementTree.SubElement(
+            tests, "testcase", {"classname": "jurist.gate", "name": printable(name), "time": "0"}
+        )
+        if passed:
+            ElementTree.SubElement(one, "system-out").text = printable(words)
+        else:
+            ElementTree.SubElement(one, "failure", {"message": printable(words)})
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def harden(options: HardenOptions) -> Result:

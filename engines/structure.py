@@ -128,8 +128,11 @@ class Terms:
         """
         typed = typed_request.get()
         held = typed.signature if typed is not None and isinstance(typed.adapter, dspy.JSONAdapter) else None
-        wanted = typed is not None and self._limited and request.config.max_tokens is None
-        limit = _limit_of(request) if wanted else None
+        limit = None
+        if typed is not None and self._limited and request.config.max_tokens is None:
+            # some tokens for reasoning and labels, and what was asked about, if it is echoed
+            needed = _LEAST + len((request.messages[-1].text or "").encode("utf-8", "surrogatepass"))
+            limit = next((one for one in _LIMITS if one >= needed), None)
         return replace(request, config=self._config(request.config, held, limit, len(request.messages)))
 
     def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
@@ -174,16 +177,18 @@ class Terms:
             return None
         refusal = isinstance(error, LMInvalidRequestError | LMUnsupportedFeatureError)
         refusal = refusal or error.status in (400, 422)
+        extensions = sent.config.extensions or {}
+        held = sent.config.response_format or extensions.get("response_format")
         named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
         # llama.cpp's server answers 500 to a parameter or a form that it does not know.
         about_form = ("response_format", *(("json_schema", "json_object", "schema", "structured") * refusal))
         if named and (refusal or named[0] == "logprobs"):
             self._leave_out(named[0], sent, fewer=_fewer(sent, text) if named[0] == "logprobs" else None)
-        elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and refusal:
+        elif "max_tokens" in extensions and "max_tokens" in text and refusal:
             self._both_limits, self._config = False, Kept(self._changed)
         elif self._has_default(sent) and refusal and any(word in text for word in _ABOUT_LIMIT):
             self._leave_limit("refuses the default limit on a reply")
-        elif len(self._forms) > 1 and _is_held(sent) and any(word in text for word in about_form):
+        elif len(self._forms) > 1 and held and any(word in text for word in about_form):
             self._give_up(sent)
         else:
             return None
@@ -228,12 +233,6 @@ class Terms:
         _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
 
 
-def _limit_of(request: Request) -> int | None:
-    """Return the tokens that a reply may have: some for reasoning and labels, and what was asked about, if echoed."""
-    needed = _LEAST + len((request.messages[-1].text or "").encode("utf-8", "surrogatepass"))
-    return next((limit for limit in _LIMITS if limit >= needed), None)
-
-
 def _thinks(response: Response) -> bool:
     text = text_of(response)
     thoughts = response.message.parts_of(ThinkingPart) or response.usage.reasoning_tokens
@@ -244,10 +243,6 @@ def _fewer(sent: Request, text: str) -> int | None:
     """Return the most alternatives that a refusal speaks of, below those that were asked for."""
     numbers = map(int, re.findall(r"\d+", text.replace(sent.model.rpartition("/")[2].lower(), "")))
     return max((number for number in numbers if 0 < number < (sent.config.logprobs or 0)), default=None)
-
-
-def _is_held(sent: Request) -> bool:
-    return bool(sent.config.response_format or (sent.config.extensions or {}).get("response_format"))
 
 
 def _held_to(signature: Any, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,7 +14,7 @@ from .base import Job
 from .board import Board, Candidate
 from .drawing import blocks, stratified
 from .fewshot import pool_of, remembering
-from .proposing import CopyGuard, Writing, exemplar, propose, task
+from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
 from .raced import Track
 
 _HEAD = "Rules that people follow here:"
@@ -59,13 +59,7 @@ class Guidelines(Writing):
 
     def reasons(self, job: Job) -> list[tuple[Case, str]]:
         """Return the cases of train with a reason, and what people said of them."""
-        answer, told = job.judge.answer, list[tuple[Case, str]]()
-        for case in job.labelled_train():
-            units = zip(answer.units(case.inputs), case.gold or (), strict=True)
-            if case.reason:
-                truths = [answer.scale.truth(text, gold) for text, gold in units if gold is not None]
-                told.append((case, "\n".join(truths)))
-        return told
+        return [(case, truths(case, job.judge.answer)) for case in job.labelled_train() if case.reason]
 
     def ruled(
         self, job: Job, state: PromptState, shown: Sequence[tuple[Case, str]]

@@ -15,7 +15,7 @@ import dspy
 
 from .base import WAYS, refuse_other
 from .board import Candidate
-from .proposing import Writing, exemplar, propose, rotated, scored, task
+from .proposing import Writing, exemplar, propose, rotated, scored, task, truths
 from .raced import Raced, Track
 
 _JOINT = """Write better instructions for a judge that works in several steps.
@@ -158,12 +158,7 @@ class Opro(Writing, Raced):
             known = [case for case in track.race.order if case.known and case not in track.job.dev]
             random_ = random.Random(f"exemplars/{track.job.seed}/{turn}")
             drawn = random_.sample(known, min(self.exemplars, len(known)))
-            answer = track.job.judge.answer
-            texts = []
-            for case in drawn:
-                units = zip(answer.units(case.inputs), case.gold or (), strict=True)
-                truths = [answer.scale.truth(text, gold) for text, gold in units if gold is not None]
-                texts.append(exemplar(case, "\n".join(truths)))
+            texts = [exemplar(case, truths(case, track.job.judge.answer)) for case in drawn]
             return [{**values, "examples": "\n\n".join(texts) or "none"}] * self.candidates
         errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.text)]
         return [

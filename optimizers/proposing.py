@@ -16,6 +16,7 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from ..cases import Case
 from ..engines.failures import fatal, model_error, our_own
+from ..programs.answers.base import Answer
 from ..programs.together import asking_of, collect, together
 from ..text.escaping import defuse
 from ..text.wording import normalised
@@ -118,6 +119,12 @@ def exemplar(case: Case, about: str) -> str:
         f"{name}: {str(value)[:_SHOWN]}" for name, value in case.inputs.items() if isinstance(value, str)
     )
     return f"{evidence}\n{about}" + (f"\nwhy people say so: {case.reason[:_SHOWN]}" if case.reason else "")
+
+
+def truths(case: Case, answer: Answer) -> str:
+    """Return what people said of a case, unit by unit, in words."""
+    units = zip(answer.units(case.inputs), case.gold or (), strict=True)
+    return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 
 
 def rotated(errors: Sequence[Shown], count: int, turn: int) -> list[Shown]:

@@ -48,7 +48,12 @@ def _label_table(found: Agreement) -> Table:
         [
             one.label,
             *(one.given[rater] for rater in raters),
-            *(one.specific, _over_pairs(found, one.label), one.fleiss, one.alpha),
+            *(
+                one.specific,
+                _range([pair.by_label[one.label] for pair in found.pairs]),
+                one.fleiss,
+                one.alpha,
+            ),
         ]
         for one in found.table
     ]
@@ -100,12 +105,9 @@ def ambiguous_table(merged: Strata) -> Table:
     return table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
 
 
-def _over_pairs(found: Agreement, label: str) -> str:
-    estimates = [pair.by_label[label] for pair in found.pairs]
-    if len(estimates) == 1:
-        return str(estimates[0])
+def _range(estimates: Sequence[Any]) -> str:
     values = [estimate.value for estimate in estimates]
-    return f"{min(values):.3f} to {max(values):.3f}"
+    return str(estimates[0]) if len(values) == 1 else f"{min(values):.3f} to {max(values):.3f}"
 
 
 def _row(one: Ambiguous) -> list[str]:

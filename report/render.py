@@ -70,7 +70,11 @@ def _widths(table: Table, width: int | None) -> list[int] | None:
     if width is None:
         return wanted
     room = width - len(_GAP) * (len(wanted) - 1)
-    least = [max(_longest_word(table, place), min(_COMFORT, wanted[place])) for place in places]
+    longest = [
+        max((cell_len(word) for cell in table.column(place) for word in _WORD.findall(cell)), default=0)
+        for place in places
+    ]
+    least = [max(longest[place], min(_COMFORT, wanted[place])) for place in places]
     if sum(least) > room:
         return None
     widths = list(wanted)
@@ -79,10 +83,6 @@ def _widths(table: Table, width: int | None) -> list[int] | None:
         widths[place] -= 1
     tallest = max(len(folded(cell, widths[place])) for place in places for cell in table.column(place))
     return None if tallest > _TALL else widths
-
-
-def _longest_word(table: Table, place: int) -> int:
-    return max((cell_len(word) for cell in table.column(place) for word in _WORD.findall(cell)), default=0)
 
 
 def _lines(table: Table, widths: Sequence[int]) -> Iterator[str]:

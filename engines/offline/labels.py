@@ -99,7 +99,16 @@ def meanings(
                 break
         return tuple(yes if label in ("true", "yes", "是") else no for label in lowered)
     if len(labels) > 2 and all(one.cognitive > 0 and one.support for one in named):
-        return tuple(map(_tier, named))
+        # a tier among nothing but tiers: what goes beyond the evidence is measured by less of it
+        return tuple(
+            Meaning(
+                support=one.support / 2,
+                clash=one.clash,
+                bar=float(one.support > 0),
+                loose=float(one.support > 0 and one.strength <= 0),
+            )
+            for one in named
+        )
     places = []
     typing = Meaning(cognitive=1.0) in named
     seven = any(one.cognitive > 0 for one in named)
@@ -118,16 +127,6 @@ def meanings(
             meaning = Meaning(support=meaning.support, cognitive=-1.0)
         places.append(meaning if meaning.known else _by_definition(label, labels, instruction))
     return tuple(places)
-
-
-def _tier(meaning: Meaning) -> Meaning:
-    """Return the meaning of a tier among nothing but tiers: what goes beyond the evidence is measured by less of it."""
-    return Meaning(
-        support=meaning.support / 2,
-        clash=meaning.clash,
-        bar=float(meaning.support > 0),
-        loose=float(meaning.support > 0 and meaning.strength <= 0),
-    )
 
 
 BIAS: Final = "bias"

@@ -21,6 +21,7 @@ RUN = f"{TO} out.jsonl"
 COMPILE = f"compile fect --gold gold.jsonl --yes {' '.join(FAST)}"
 COMPARE = "compare fect:basic fect@1 --gold gold.jsonl --yes"
 CHOOSE = "artifacts choose fect@1 abc"
+BATCH = "batch submit fect:basic --output b.jsonl --input"
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""
 
@@ -192,6 +193,17 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "gone.jsonl: No such file", "run share gone.jsonl"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
+    # a canary, a server, batches
+    *((2, "add --canary", f"{RUN} {option}") for option in ("--on-drift stop", "--canary-gold gold.jsonl")),
+    (2, "needs a token", "serve fect:basic --host 0.0.0.0"),
+    (2, "NO_SUCH is empty or not set", "serve fect:basic --token-env NO_SUCH"),
+    (2, "no port", "serve fect:basic --port 70000"),
+    (1, "no batches of b.jsonl are under way; jurist batch submit begins them", "batch collect b.jsonl"),
+    (1, "no batches of b.jsonl are under way", "batch status b.jsonl"),
+    (2, "offline is not asked", f"{BATCH} rows.jsonl"),
+    (2, "name files", f"{BATCH} - --model openai/m"),
+    (2, "cannot be asked in batches", f"{BATCH} rows.jsonl --model anthropic/m"),
+    (1, "none.jsonl", f"{BATCH} none.jsonl --model openai/m --api-base http://127.0.0.1:9/v1"),
     (2, "/proc/self/o.jsonl: No such file or directory; ", f"{TO} /proc/self/o.jsonl"),
 ]  # fmt: skip
 DEVICES = ("/proc/self", "/dev/full")
@@ -288,6 +300,14 @@ UNPAID: list[tuple[str, str]] = [
     ("no verifier of the program asks", f"compile fect {GOLD} {SHORT} --verifier fect:basic"),
     ("folder: Is a directory", f"compile fect {GOLD} {SHORT} --rejects folder"),
     ("folder: Is a directory", f"{JUDGE} gold.jsonl --output o.jsonl --rejects folder"),
+    *(
+        ("--max-cost cannot be kept: the price of openai/m is not known; ", f"{line} --max-cost 1")
+        for line in (
+            f"compile fect {GOLD} {SHORT} --set sets=1",
+            f"compare fect:basic fect-3d:basic {GOLD}",
+            "table cognibench-3 --gold cognibench-mini",
+        )
+    ),
     ("--rejects gold.jsonl would write into gold.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects gold.jsonl"),
     ("--rejects o.jsonl would write into o.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects o.jsonl"),
     ("--rejects folder/x would write into folder", f"{JUDGE} folder --output o.jsonl --rejects folder/x"),

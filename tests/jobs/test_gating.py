@@ -12,10 +12,10 @@ from judges import changed
 from small import claims, cli, ok, write_jsonl
 
 import jurist
+from jurist.console.scoring import junit
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
-from jurist.report.junit import junit
 from jurist.testing import assert_judge
 
 

@@ -168,26 +168,12 @@ def test_rows_that_change_meanwhile_are_asked_or_left_out() -> None:
     assert len(server.batches) == 2
 
 
-def test_what_cannot_be_is_said_on_one_line() -> None:
+def test_what_is_under_way_is_not_begun_again() -> None:
     rows()
     with BatchServer() as server:
-        at = f"--model openai/m --api-base {server.url}"
-        begin, one = "submit fect:basic --output b.jsonl --input", "rows.jsonl"
-        nothing = "no batches of b.jsonl are under way"
-        for told, code, words in (
-            ("collect b.jsonl", 1, f"{nothing}; jurist batch submit begins them"),
-            ("status b.jsonl", 1, nothing),
-            (f"{begin} {one}", 2, "offline is not asked"),
-            (f"{begin} - {at}", 2, "name files"),
-            (f"{begin} {one} --model anthropic/m", 2, "cannot be asked in batches"),
-            (f"{begin} none.jsonl {at}", 1, "none.jsonl"),
-        ):
-            done = cli("batch", *told.split())
-            assert (done.code, words in done.err) == (code, True), done.err
-            assert done.lines[-1].startswith("error: ")
-            assert not list(Path().glob(".b*"))
         submit(server)
-        run_at_once = ("run", "fect:basic", "--input", one, "--output", "b.jsonl", *at.split())
+        at = ("--model", "openai/m", "--api-base", server.url)
+        run_at_once = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "b.jsonl", *at)
         for done in (submit(server), cli(*run_at_once)):
             assert (done.code, "jurist batch collect b.jsonl" in done.err) == (1, True)
         assert submit(server, "--fresh").code == 0

@@ -137,10 +137,3 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
     assert done.code in (1, 2)
     assert told in done.lines[-1]
     assert not Path("o.jsonl").exists()
-
-
-@pytest.mark.parametrize("option", [("--on-drift", "stop"), ("--canary-gold", "gold.jsonl")])
-def test_options_of_a_canary_without_one_are_refused(option: tuple[str, str]) -> None:
-    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *option)
-    assert (done.code, len(done.lines)) == (2, 1)
-    assert "add --canary" in done.err

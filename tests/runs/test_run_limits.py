@@ -143,28 +143,6 @@ def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.Da
     assert min(found) == sampling.fewest
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ("compile", "fect", *FAST, "--set", "sets=1"),
-        ("compare", "fect:basic", "fect-3d:basic"),
-        ("table", "cognibench-3", "--gold", "cognibench-mini"),
-    ],
-    ids=lambda argv: argv[0],
-)
-def test_no_command_sends_anything_for_a_cost_that_cannot_be_known(
-    argv: tuple[str, ...], serve: Callable[..., Any]
-) -> None:
-    write_jsonl(Path("gold.jsonl"), claims())
-    server = serve()
-    gold = () if "--gold" in argv else ("--gold", "gold.jsonl")
-    named = ("--model", "openai/x", "--api-base", server.url, "--yes", "--max-cost", 1)
-    done = cli(*argv, *gold, *named)
-    assert (done.code, server.count) == (2, 0), done.err
-    assert done.lines[-1].startswith("error: --max-cost cannot be kept: the price of openai/x is not known; ")
-    assert not list(Path("compiled").rglob("*.*"))
-
-
 def test_what_is_paid_already_needs_no_price(serve: Callable[..., Any]) -> None:
     server = serve()
     assert run(server, "--max-calls", ROWS).code == 0

@@ -161,20 +161,6 @@ def test_a_model_that_cannot_be_used_is_said(serve: Callable[..., Any]) -> None:
     assert "check the API key" in said.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--host", "0.0.0.0"), "needs a token"),
-        (("--token-env", "NO_SUCH"), "NO_SUCH is empty or not set"),
-        (("--port", "70000"), "no port"),
-    ],
-)
-def test_what_cannot_be_served_is_one_line(options: tuple[str, ...], words: str) -> None:
-    done = cli("serve", "fect:basic", *options)
-    assert done.code == 2
-    assert words in done.err
-
-
 def test_a_port_that_is_taken_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = cli("serve", "fect:basic", "--port", taken.getsockname()[1])
