@@ -103,9 +103,11 @@ def test_a_demonstration_is_the_answer_that_was_scored(
     assert all(demo["labels"] == gold[demo["sentences"]] for demo in demos)
 
 
-@pytest.mark.parametrize("name", ["simba", "gepa"])
-def test_a_proposer_sees_answers_and_not_the_names_of_classes(name: str) -> None:
-    texts = [user_of(request) for request in tagged(name, None, unsteady).proposer.requests]
+@pytest.mark.parametrize(
+    ("name", "options"), [("simba", {"max_steps": 2}), ("gepa", {"max_metric_calls": 60})]
+)
+def test_a_proposer_sees_answers_and_not_the_names_of_classes(name: str, options: dict[str, int]) -> None:
+    texts = [user_of(request) for request in tagged(name, options, unsteady).proposer.requests]
     assert any('"label"' in text or "'label'" in text for text in texts)
     assert not any("non-serializable" in text or "Tag(" in text for text in texts)
 

@@ -23,8 +23,7 @@ from jurist.text.ranking import Ranking, folded
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     settled_in(tmp_path, monkeypatch)
-    new = [{"ticket": row["ticket"]} for row in rows(1)]
-    known = [{"ticket": row["ticket"]} for row in rows()]
+    new, known = ([{"ticket": row["ticket"]} for row in rows(seed)[::4]] for seed in (1, 0))
     write_jsonl(Path("new.jsonl"), [*new, *known[:20]])
     return tmp_path
 
@@ -37,7 +36,9 @@ def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: 
         assert done.json["decision"]["verdict"] == "better"
         history = (jurist.Store().load("route").path / "history.jsonl").read_text()
         assert "nearest" in history
-        assert optimizer == "race" or TOPICS[0] not in history  # which has the ids of what is remembered
+        if optimizer == "race":  # what follows is the same, whoever found it
+            return
+        assert TOPICS[0] not in history  # which has the ids of what is remembered
         ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
         ran = [row["label"] for row in read_jsonl(Path("out.jsonl"))]
         new, sent = read_jsonl(Path("new.jsonl")), len(server.hits)
@@ -49,17 +50,8 @@ def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: 
             assert sum(row["ticket"] in str(one["content"]) for one in messages) == 1  # a known row, too
         assert [served(loaded, row) for row in new[-30:]] == ran[-30:]
         for target in ("python", "dspy"):
-            ok(
-                "export",
-                "route",
-                "--to",
-                target,
-                "--output",
-                f"{target}_route.py",
-                "--check",
-                "--input",
-                "new.jsonl",
-            )
+            told = ("--output", f"{target}_route.py", "--check", "--input", "new.jsonl")
+            ok("export", "route", "--to", target, *told)
         exported = runpy.run_path("python_route.py")
         assert [exported["messages"](**row) for row in new] == own
         told = [exported["judge"](OpenAI(base_url=server.url), "m", **row)["value"] for row in new[-30:]]
