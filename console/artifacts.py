@@ -83,7 +83,16 @@ def list_(options: ListOptions) -> Result:
                 one.problem or "; ".join(decided),
             ]
         )
-    columns = ["artifact", "names", "from", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
+    columns = [
+        "artifact",
+        "names",
+        "from",
+        "optimizer",
+        "proven with",
+        "metric on test",
+        "tokens a row",
+        "decision",
+    ]
     entries = [
         {
             "artifact": one.ref,
