@@ -26,7 +26,7 @@ from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting, candidate_names
 from ..optimizers.fewshot import NEAREST, remembering, with_cases
-from ..optimizers.guidelines import with_rules
+from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.cognibench import with_strictness
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.wording import normalised
@@ -168,7 +168,7 @@ def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Conc
     check_leaks(plan.split, [candidate.state])
     card, history = artifact.card, artifact.history
     with surface.asking(plan, "proving") as (work, tick):
-        gold = card["gold"]
+        gold, rules = card["gold"], rules_in(candidate.state, [{"rules": artifact.about.guidelines}])
         if new:
             gold = {**gold, "seen": sorted({*gold["seen"], *(case.id for case in new)})}
             history += (_tried(candidate.state, candidate.source, candidate.setting),)
@@ -180,6 +180,7 @@ def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Conc
             {
                 **_derived(artifact, candidate.id, card["optimizer"], _SEARCHED),
                 "gold": gold,
+                **({"guidelines": rules} if rules else {}),
             },
             history,
             artifact.matrix() if "matrix" in card else None,
