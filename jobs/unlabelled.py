@@ -96,10 +96,10 @@ class Unlabelled(Experiment):
         answer, comparison = self.version.judge.answer, self.version.judge.comparison
         proof = self.artifact.proof()
         pairs = zip(*(rows_of(answer, proof, system) for system in ("basic", "compiled")), strict=True)
-        groups = {one.group: False for one in rows_of(answer, proof, "basic")}
+        groups: dict[str, bool] = {}
         for one, two in pairs:
             differ = any(apart(comparison, *pair) for pair in zip(one.predicted, two.predicted, strict=True))
-            groups[one.group] |= differ
+            groups[one.group] = differ or groups.get(one.group, False)
         if not groups:
             return ""
         share = sum(groups.values()) / len(groups)
