@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
+from .criteria import CriteriaScale
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
 from .power import Smallest, noncentrality, smallest_of
@@ -112,6 +113,28 @@ def contrast(
         p_holm=paired.p,
         alpha=alpha,
     )
+
+
+def by_criterion(
+    first: tuple[str, Sequence[Sequence[Row]]],
+    second: tuple[str, Sequence[Sequence[Row]]],
+    comparison: Scale,
+    *,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> list[Contrast]:
+    """Compare two contenders by the default metric of each criterion that people labelled; none without criteria."""
+    if not isinstance(comparison, CriteriaScale):
+        return []
+    found = []
+    for name, own in comparison.scales.items():
+        one, two = (
+            (who, [comparison.rows(name, rows) for rows in repeats]) for who, repeats in (first, second)
+        )
+        if any(row.labelled for row in one[1][0]):
+            of_one = contrast(one, two, own.default, own, seed=seed, alpha=alpha)
+            found.append(replace(of_one, metric=f"{name}.{of_one.metric}"))
+    return found
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:

@@ -174,11 +174,13 @@ class PortableJudge:
             COMBINERS[reader](vote, one, self.spec["samples"], self.spec["threshold"])
             for reader, vote, one in zip(readers, votes, each, strict=True)
         ]
-        score = SCORES.get(readers[0]) if len(self.answers) == 1 else None
+        counted = None not in values and all(reader in SCORES for reader in readers)
         return {
             "status": "abstained" if None in values else "verdict",
-            "score": mean(score(value, self.spec) for value in values)
-            if score and None not in values
+            "score": mean(
+                SCORES[reader](value, one) for reader, value, one in zip(readers, values, each, strict=True)
+            )
+            if counted
             else None,
             "value": dict(zip(self.answers, values, strict=True))
             if len(self.answers) > 1

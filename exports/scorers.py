@@ -25,7 +25,7 @@ class ScorerFile(PortableFile):
     """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1."""
 
     limits: ClassVar[tuple[str, ...]] = (
-        "1 is a label that is not positive, the first of a pair, or the top of the scale; units of a row are averaged",
+        "1 is a label that is not positive, the first of a pair, or the top of the scale; units, criteria are averaged",
         "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
     )
     module: ClassVar[str]  # the framework's, to be imported
@@ -35,7 +35,8 @@ class ScorerFile(PortableFile):
 
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
-        if subject.judge.answer.parser_rule().get("reader") not in SCORES:
+        rule = subject.judge.answer.parser_rule()
+        if any(one.get("reader") not in SCORES for one in rule.get("criteria", {"": rule}).values()):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
                 hint="export it to python, or run it with jurist",

@@ -12,7 +12,16 @@ from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import UsageError
 from ..evaluation.classes import ClassScores, class_scores, confused
-from ..evaluation.contrasts import Consistency, Contrast, Spread, consistency, contrast, corrected, spread
+from ..evaluation.contrasts import (
+    Consistency,
+    Contrast,
+    Spread,
+    by_criterion,
+    consistency,
+    contrast,
+    corrected,
+    spread,
+)
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
 from ..evaluation.rows import Row, Tally, tally
@@ -137,11 +146,17 @@ class Comparing(Experiment):
             left_out=self.left_out,
             repeats=self.repeats,
             contenders=contenders,
-            tests=corrected([self.paired(one, (two.name, two.repeats)) for one, two in chosen]),
+            tests=corrected([test for one, two in chosen for test in self._tests(one, two)]),
             opening=self.look.opening,
             references=references.to_card() if references else {},
             metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
         )
+
+    def _tests(self, one: Answers, two: Answers) -> list[Contrast]:
+        """Hold two contenders against each other by their metric, and by each criterion where there are several."""
+        other, alpha = (two.name, two.repeats), 2.0 * self.look.level
+        by = by_criterion((one.name, one.repeats), other, self.scored.comparison, seed=self.seed, alpha=alpha)
+        return [self.paired(one, other), *by]
 
     def paired(self, one: Answers, other: tuple[str, Sequence[Sequence[Row]]]) -> Contrast:
         """Hold what a contender said against the rows of another one, given by its name. Not corrected."""

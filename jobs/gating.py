@@ -253,11 +253,13 @@ def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
 
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
     found = []
+    several = len({test.metric for test in tests}) > 1
     for test in tests:
         sign = 1.0 if test.higher_is_better else -1.0
         lowest = min(sign * test.interval.low, sign * test.interval.high)
         passed = test.verdict != "worse" if margin is None else lowest >= -margin
         name = f"not worse than {test.second}" + (f" by more than {margin:g}" if margin is not None else "")
+        name += f" in {test.metric}" if several else ""
         words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
         if margin is None and test.groups < fewest_groups(test.tested):
             words += f"; {plural(test.groups, 'group')} cannot show that it is worse"

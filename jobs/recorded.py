@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import dspy
 
-from ..cases import Case, text_hash
+from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
 from ..gold.files import Row
 from ..gold.goldset import Gold
@@ -247,7 +247,13 @@ def _joined(judge: RecordedJudge, rows: Sequence[Row], gold: Gold) -> RecordedJu
     ours = {path: name for path, name in columns.items() if name in gold.judge.input_fields}
     rows = [{**row, **{name: row[path] for path, name in ours.items() if path in row}} for row in rows]
     keys = _keys(rows, gold, cases, judge.column)
-    column = "units" if keys == _RUN else _verdicts(judge, rows)
+    several = gold.judge.answer.fields if len(gold.judge.answer.fields) > 1 and not judge.column else ()
+    if keys == _RUN:
+        column = "units"
+    elif several and {name for row in rows for name in row}.issuperset(several):
+        column = ", ".join(several)
+    else:
+        column, several = _verdicts(judge, rows), ()
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
@@ -259,6 +265,8 @@ def _joined(judge: RecordedJudge, rows: Sequence[Row], gold: Gold) -> RecordedJu
         readings = [
             Reading(values=values_said(gold.judge, row))
             if keys == _RUN
+            else _readings(gold.judge, RowMapping(labels=mapping.labels), case, row, several)
+            if several
             else _reading(gold.judge, RowMapping(labels=mapping.labels), case, row.get(column))
             for row in found
         ]
@@ -332,6 +340,21 @@ def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Readi
     except GoldError:
         return None
     return None if gold is None or None in gold else Reading(values=gold)
+
+
+def _readings(
+    judge: Judge, mapping: RowMapping, case: Case, row: Row, fields: Sequence[str]
+) -> Reading | None:
+    """Return what the cells of the log say of each criterion; ``None`` if none says an answer of the judge."""
+    values = list[Value | None]()
+    for place, field in enumerate(fields):
+        try:
+            said = mapping.row(judge, {**case.inputs, field: row.get(field)})
+            gold = judge.case(judge.answer.gathered(said)).gold
+        except GoldError:
+            gold = None
+        values.append(gold[place] if gold else None)
+    return Reading(values=tuple(values)) if any(value is not None for value in values) else None
 
 
 def _shares(judge: Judge, told: Mapping[str, Any]) -> Reading | None:

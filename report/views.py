@@ -235,25 +235,24 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
 
 
 def _test_tables(data: Mapping[str, Any]) -> tuple[Table, Table]:
-    tests, metric = data["tests"], data["metric"]
-    decisions = [
-        decision_row(
-            one,
-            metric,
-            {"units only one has right": f"{found['c']} / {found['b']}"} if (found := one["mcnemar"]) else {},
+    tests, several = data["tests"], len({one["metric"] for one in data["tests"]}) > 1
+    counted, metric = any(one["mcnemar"] for one in tests), "values" if several else data["metric"]
+    decisions, smallest = [], []
+    for one in tests:
+        named, found = {"of": one["metric"]} if several else {}, one["mcnemar"]
+        only = (
+            {"units only one has right": f"{found['c']} / {found['b']}" if found else "-"} if counted else {}
         )
-        for one in tests
-    ]
-    smallest = [
-        {
+        decisions.append(decision_row(one, metric, {**named, **only}))
+        row = {
             "first": one["first"],
             "against": one["second"],
+            **named,
             "differing units": f"{one['smallest']['discordant']} of {one['smallest']['units']}",
             "in correct units": number_cell(one["smallest"]["correct"], ".1%"),
-            f"in {metric}": number_cell(one["smallest"]["metric"]),
+            "in the metric" if several else f"in {metric}": number_cell(one["smallest"]["metric"]),
         }
-        for one in tests
-    ]
+        smallest.append(row)
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
     small = tests[0]["smallest"]
     return (
