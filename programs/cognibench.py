@@ -170,7 +170,7 @@ COGNIBENCH_TAGS = replace(
     signature=EchoResponse,
     answer=Tagged(**_SENTENCES),
 )
-"""The paper's own form; the same rows, labels and rules, so that both can be compared (``benchmarks/shapes.py``)."""
+"""The paper's own form; the same rows, labels and rules, so that both can be compared."""
 
 
 FOUND = "hallucinated"
