@@ -199,9 +199,11 @@ class Terms:
         self._heard = True
         if response.usage.input_tokens:
             self._bytes = max(self._bytes, _SLACK * size_of(sent) / response.usage.input_tokens)
-        if response.finish_reason == "length" and self._has_default(sent) and _thinks(response):
-            self._leave_limit("thinks before it answers")
-            return True
+        if response.finish_reason == "length" and self._has_default(sent):
+            text, thoughts = text_of(response), response.message.parts_of(ThinkingPart)
+            if thoughts or response.usage.reasoning_tokens or not text.strip() or "<think" in text:
+                self._leave_limit("thinks before it answers")
+                return True
         if sent.config.logprobs is not None and not response.logprobs and text_of(response):
             self._leave_out("logprobs", sent, "gives no")
         return False
@@ -231,12 +233,6 @@ class Terms:
         refused, *left = self._forms
         self._forms, self._config = tuple(left), Kept(self._changed)
         _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
-
-
-def _thinks(response: Response) -> bool:
-    text = text_of(response)
-    thoughts = response.message.parts_of(ThinkingPart) or response.usage.reasoning_tokens
-    return bool(thoughts or not text.strip() or "<think" in text)
 
 
 def _fewer(sent: Request, text: str) -> int | None:

@@ -163,9 +163,10 @@ class _Front:
     """What every request meets first: its id, its token before its body is read, its place in log and metrics."""
 
     def __init__(self, app: Any, serving: Serving, registry: CollectorRegistry) -> None:
+        from fastapi.responses import JSONResponse
         from prometheus_client import Counter, Gauge, Histogram
 
-        self._app, self._serving = app, serving
+        self._app, self._serving, self._json = app, serving, JSONResponse
         self._requests = Counter("jurist_requests", "Requests", ("path", "status"), registry=registry)
         self._seconds = Histogram("jurist_request_seconds", "Time of a request", ("path",), registry=registry)
         self._open = Gauge("jurist_requests_open", "Requests under way", registry=registry)
@@ -191,7 +192,8 @@ class _Front:
             if self._bears(path, headers.get(b"authorization", b"")):
                 await self._app(scope, receive, answer)
             else:
-                await _unauthorized()(scope, receive, answer)
+                refused = self._json({"detail": _REFUSED}, 401, {"WWW-Authenticate": "Bearer"})
+                await refused(scope, receive, answer)
         finally:
             self._open.dec()
             seconds = time.monotonic() - begun
@@ -208,12 +210,6 @@ class _Front:
         scheme, _, token = said.partition(b" ")
         right = secrets.compare_digest(token.strip(), self._serving.token.encode())
         return scheme.lower() == b"bearer" and right
-
-
-def _unauthorized() -> JSONResponse:
-    from fastapi.responses import JSONResponse
-
-    return JSONResponse({"detail": _REFUSED}, status_code=401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,18 +15,32 @@ from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
-from sent import PREDICTORS, dspy_sends
 
-from jurist.engines.adapters import ADAPTERS, adapter, predicted
+from jurist.engines.adapters import ADAPTERS, _Keeper, adapter, predicted
 from jurist.engines.batched import BatchEndpoint, BatchReply, Written
 from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
 from jurist.engines.structure import STRUCTURES
+from jurist.programs.catalogue import JUDGES
 from jurist.programs.fect import FECT
+from jurist.programs.frozen import all_predictors
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
+
+
+PREDICTORS = [predictor for judge in JUDGES for predictor in all_predictors(judge.basic())]
+
+
+def dspy_sends(
+    name: str, model: dspy.LM, signature: Any, demos: list[Any], inputs: dict[str, Any]
+) -> Request | None:
+    """Return the request that DSPy renders; ``None`` if it renders none."""
+    keeper = _Keeper()
+    with suppress(Exception):  # the keeper's answer is of no use, and some inputs cannot be sent at all
+        adapter(name)(model.copy(engine=keeper), {}, signature, demos, inputs)
+    return keeper.request
 
 
 def endpoints(url: str, **options: Any) -> tuple[Endpoint, Endpoint]:

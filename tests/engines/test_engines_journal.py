@@ -12,7 +12,7 @@ import dspy
 import pytest
 from attempts import states
 from fakes import Scripted, context_with, lm_of, reply
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback, truth_of
 
@@ -158,6 +158,7 @@ answers = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from("abc"), answers), max_size=12))
 def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPathFactory, kept: list) -> None:  # type: ignore[type-arg]
     path = tmp_path_factory.mktemp("j") / "deep" / "j.jsonl"

@@ -72,8 +72,9 @@ def interrupting(answers: Callable[[Request], str], after: int) -> Callable[[Req
 
 
 @every
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
-@pytest.mark.parametrize("who", ["judged", "proposed"])
+@pytest.mark.parametrize(
+    ("who", "share"), [("judged", 0.3), ("judged", 0.8), ("proposed", 0.0), ("proposed", 0.8)]
+)
 def test_killed_anywhere_and_resumed_equals_uninterrupted(
     name: str, share: float, who: str, tmp_path: Path
 ) -> None:
