@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
 from types import TracebackType
@@ -35,52 +35,38 @@ _KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberedRows:
-    """Some rows: how many, and the numbers of the first of them."""
-
-    count: int = 0
-    rows: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What became of the rows."""
+    """What became of the rows, by the kind of change."""
 
-    changed: NumberedRows = NumberedRows()  # rows that say something else than the row in their place did
-    added: NumberedRows = NumberedRows()  # rows that were not there
-    removed: NumberedRows = NumberedRows()  # rows that are not there any more, by the number they had
-    moved: NumberedRows = NumberedRows()  # rows that stood elsewhere
+    counts: Mapping[str, int] = field(default_factory=dict)  # how many rows
+    rows: Mapping[str, Sequence[int]] = field(default_factory=dict)  # the numbers of the first of them
 
     @classmethod
     def merged(cls, shards: Sequence[Changes]) -> Changes:
         """Return the changes of several together."""
-
-        def together(name: str) -> NumberedRows:
-            every: list[NumberedRows] = [getattr(one, name) for one in shards]
-            rows = sorted(row for one in every for row in one.rows)
-            return NumberedRows(count=sum(one.count for one in every), rows=tuple(rows[:_NAMED]))
-
-        return cls(**{name: together(name) for name in _KINDS})
+        rows = {name: sorted(row for one in shards for row in one.rows.get(name, ())) for name in _KINDS}
+        return cls(
+            counts={name: sum(one.counts.get(name, 0) for one in shards) for name in _KINDS},
+            rows={name: numbers[:_NAMED] for name, numbers in rows.items()},
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
         """Return what there is to say."""
         lines = []
         for name, (what, then) in _KINDS.items():
-            rows: NumberedRows = getattr(self, name)
-            more = f" and {rows.count - len(rows.rows)} more" if rows.count > len(rows.rows) else ""
-            numbers = f"{', '.join(map(str, rows.rows))}{more}"
-            if rows.count:
+            if count := self.counts.get(name, 0):
+                numbers = ", ".join(map(str, self.rows[name]))
+                if (more := count - len(self.rows[name])) > 0:
+                    numbers += f" and {more} more"
                 lines.append(
-                    f"row {numbers} is {what}: {then}"
-                    if rows.count == 1
-                    else f"rows {numbers} are {what}: {then}"
+                    f"row {numbers} is {what}: {then}" if count == 1 else f"rows {numbers} are {what}: {then}"
                 )
         return tuple(lines)
 
     def to_json(self) -> dict[str, int]:
         """Return the counts."""
-        return {name: getattr(self, name).count for name in _KINDS}
+        return {name: self.counts.get(name, 0) for name in _KINDS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,20 +172,20 @@ class RunState(Database):
         )
         gone = "SELECT row, part FROM rows_before WHERE case_id NOT IN (SELECT case_id FROM rows_now)"
         only = "SELECT a.row FROM ({}) a LEFT JOIN ({}) b USING (row, part) WHERE b.row IS NULL"
+        found = {
+            "changed": f"SELECT row FROM ({fresh}) JOIN ({gone}) USING (row, part)",
+            "added": only.format(fresh, gone),
+            "removed": only.format(gone, fresh),
+            "moved": "SELECT n.row FROM rows_now n LEFT JOIN rows_before b USING (row, part) "
+            "WHERE n.case_id IS NOT b.case_id AND n.case_id IN (SELECT case_id FROM rows_before)",
+        }
+        first = "SELECT DISTINCT row FROM ({}) ORDER BY row LIMIT {}"
         return Changes(
-            changed=self._named(f"SELECT row FROM ({fresh}) JOIN ({gone}) USING (row, part)"),
-            added=self._named(only.format(fresh, gone)),
-            removed=self._named(only.format(gone, fresh)),
-            moved=self._named(
-                "SELECT n.row FROM rows_now n LEFT JOIN rows_before b USING (row, part) "
-                "WHERE n.case_id IS NOT b.case_id AND n.case_id IN (SELECT case_id FROM rows_before)"
-            ),
-        )
-
-    def _named(self, query: str) -> NumberedRows:
-        rows = self.all(f"SELECT DISTINCT row FROM ({query}) ORDER BY row LIMIT {_NAMED}")
-        return NumberedRows(
-            count=self.one(f"SELECT count(*) FROM ({query})"), rows=tuple(row for (row,) in rows)
+            counts={name: self.one(f"SELECT count(*) FROM ({query})") for name, query in found.items()},
+            rows={
+                name: [row for (row,) in self.all(first.format(query, _NAMED))]
+                for name, query in found.items()
+            },
         )
 
     def _end(self) -> None:

@@ -324,8 +324,8 @@ def test_changes_account_for_every_row(before: list[int], now: list[int]) -> Non
         assert found == Changes()
         return
     gone, fresh = set(before) - set(now), set(now) - set(before)
-    assert found.changed.count + found.added.count == sum(case in fresh for case in now)
-    assert found.changed.count + found.removed.count == sum(case in gone for case in before)
+    assert found.counts["changed"] + found.counts["added"] == sum(case in fresh for case in now)
+    assert found.counts["changed"] + found.counts["removed"] == sum(case in gone for case in before)
 
 
 @given(st.lists(st.integers(), max_size=700))
