@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -58,8 +59,25 @@ def python(installed: Path, folder: Path, *argv: object) -> subprocess.Completed
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
-def jurist(installed: Path, folder: Path, *argv: object) -> subprocess.CompletedProcess[str]:
-    return python(installed, folder, "-m", "jurist", *argv)
+COMMANDS = """
+import contextlib, io, json, sys
+from jurist.cli import main
+
+done = []
+for argv in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main(argv)
+    done.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(done))
+"""
+
+
+def jurist(installed: Path, folder: Path, *commands: str) -> list[tuple[int, str, str]]:
+    """Return exit code, output and errors of commands, all in one process."""
+    asked = json.dumps([shlex.split(one) for one in commands])
+    done = python(installed, folder, "-c", COMMANDS, asked)
+    assert done.returncode == 0, done.stderr
+    return [(code, out, err) for code, out, err in json.loads(done.stdout.splitlines()[-1])]
 
 
 def test_a_judge_and_an_optimizer_are_compiled_and_exported(installed: Path, tmp_path: Path) -> None:
@@ -72,16 +90,18 @@ def test_a_judge_and_an_optimizer_are_compiled_and_exported(installed: Path, tmp
         ]
     ]
     write_jsonl(tmp_path / "gold.jsonl", rows)
-    asked = ("--optimizer", "acme-remind", "--set", "sentence=Mind the tone.", "--force", "--json")
-    done = jurist(installed, tmp_path, "compile", "acme-tone", "--gold", "gold.jsonl", *asked)
-    assert done.returncode == 0, done.stderr
-    card = json.loads(done.stdout)
+    asked = "--optimizer acme-remind --set 'sentence=Mind the tone.' --force --json"
+    made, shown = jurist(
+        installed,
+        tmp_path,
+        f"compile acme-tone --gold gold.jsonl {asked}",
+        "export acme-tone@1 --to acme-prompt",
+    )
+    assert (made[0], shown[0]) == (0, 0), made[2] + shown[2]
+    card, exported = json.loads(made[1]), tomllib.loads(shown[1])
     assert card["optimizer"]["params"] == {"sentence": "Mind the tone."}
     history = (tmp_path / "compiled" / "acme-tone" / "1" / "history.jsonl").read_text(encoding="utf-8")
     assert "Mind the tone." in history
-    done = jurist(installed, tmp_path, "export", "acme-tone@1", "--to", "acme-prompt")
-    assert done.returncode == 0, done.stderr
-    exported = tomllib.loads(done.stdout)
     assert exported["sha256"] == card["sha256"]
     assert [message["role"] for message in exported["message"]] == ["system", "user"]
     assert "${reply}" in exported["message"][1]["text"]
@@ -92,35 +112,32 @@ def test_a_generator_writes_items(installed: Path, tmp_path: Path) -> None:
     write_jsonl(
         tmp_path / "docs.jsonl", [{"id": name, "text": f"{name} opens at nine."} for name in ("A", "B")]
     )
-    done = jurist(installed, tmp_path, "run", "acme-faq:basic", "--input", "docs.jsonl", "--output", "-")
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    ((code, out, err),) = jurist(installed, tmp_path, "run acme-faq:basic --input docs.jsonl --output -")
+    assert code == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
     assert [line["group"] for line in lines] == ["A", "B"]
     assert all(set(line["units"][0]["items"][0]["checks"]) == {"asks", "short"} for line in lines)
 
 
 def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path, tmp_path: Path) -> None:
-    done = jurist(installed, tmp_path, "judges", "--json")
-    names = [one["name"] for one in json.loads(done.stdout)["judges"]]
-    assert (done.returncode, names.count("fect"), "acme-tone" in names, "acme-gone" in names) == (
-        0,
-        1,
-        True,
-        False,
+    (code, out, err), *refused = jurist(
+        installed,
+        tmp_path,
+        "judges --json",
+        "export acme-gone --to markdown",
+        "export fect:basic --to acme-gone",
     )
-    gone, lost = done.stderr.splitlines()
+    names = [one["name"] for one in json.loads(out)["judges"]]
+    assert (code, names.count("fect"), "acme-tone" in names, "acme-gone" in names) == (0, 1, True, False)
+    gone, lost = err.splitlines()
     assert gone.startswith(
         "warning: the judge 'acme-gone' of jurist-acme cannot be loaded: ModuleNotFoundError: "
     )
     assert lost.startswith("warning: the generator 'acme-lost' of jurist-acme is ")
-    for argv in (
-        ("export", "acme-gone", "--to", "markdown"),
-        ("export", "fect:basic", "--to", "acme-gone"),
-    ):
-        done = jurist(installed, tmp_path, *argv)
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
-        assert done.stderr.startswith("error: the ")
-        assert "'acme-gone' of jurist-acme" in done.stderr
+    for code, out, err in refused:
+        assert (code, out, len(err.splitlines())) == (1, "", 1)
+        assert err.startswith("error: the ")
+        assert "'acme-gone' of jurist-acme" in err
 
 
 def test_help_and_a_command_that_names_none_load_none(installed: Path, tmp_path: Path) -> None:
