@@ -24,7 +24,8 @@ def test_what_only_the_labels_show_is_learned_and_proven(tmp_path: Path) -> None
     """The basic prompt is better than any constant answer, and compiled is shown to be better than that prompt."""
     judge = jurist.judge(f"{ROOT / 'docs' / 'may_send.py'}:judge")
     gold = jurist.Gold.load("support-desk", judge)
-    compiled = jurist.compile(judge, gold=gold, optimizer="fewshot", shares=(0.3, 0.2, 0.5), store=tmp_path)
+    search = {"optimizer": "fewshot", "options": {"steps": 6}}  # as many as show it
+    compiled = jurist.compile(judge, gold=gold, **search, shares=(0.3, 0.2, 0.5), store=tmp_path)
     decision = compiled.proof.decision
     assert decision.verdict == "better"
     assert decision.p < 0.025

@@ -100,8 +100,8 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     assert re.fullmatch(r"step 3: opro-\d+, not 0123456789ab(, an instruction written from .*)?", event.text)
     event = view.named(Event(kind="candidate", text=f"step 3: {last.id}"))
     assert event.text.endswith(", an instruction written from the scored ones and their errors")
-    judge, limits = ROOT / "docs" / "may_send.py", ("--max-calls", 700)
-    done = cli("compile", f"{judge}:judge", "--gold", "house-rule", "--optimizer", "fewshot", *limits)
+    judge, few = ROOT / "docs" / "may_send.py", ("--max-calls", 700, "--set", "steps=3")
+    done = cli("compile", f"{judge}:judge", "--gold", "house-rule", "--optimizer", "fewshot", *few)
     assert re.search(r"best fewshot-\d+ ", done.err)
     assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
 
