@@ -24,7 +24,7 @@ COMMANDS: tuple[type[Options], ...] = tuple(
 )
 
 GROUPS = {
-    "artifacts": "compiled judges: list, show, compare, tag, verify, move, choose",
+    "artifacts": "compiled judges: list, show, diff, tag, verify, move, choose",
     "batch": "run a judge through a Batch API: submit, status, collect, cancel",
     "generate": "write dialogues, labelled datasets and items from documents",
     "gold": "check, import and split labelled rows; agreement of raters",

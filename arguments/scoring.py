@@ -62,8 +62,8 @@ class CascadeOptions(
     does="scoring.cascade",
     helps={"calls": "hard limit on calls, over all judges"},
 ):
-    """Let a cheap judge answer the rows that it is sure of, a dear one the next, and people the rest: chosen on gold,
-    so that those who answer agree with people often enough.
+    """Let a cheap judge answer what it is sure of, and a dear one the rest: chosen on gold, so that those who answer
+    agree with people often enough. What none is sure of is left to people.
 
     examples:
       jurist cascade may-send@1 may-send@2 --gold labels.csv --agree 0.9 --risk 0.1

@@ -43,9 +43,7 @@ class ClosedLabels(Scale):
 
     # balanced accuracy: every constant answer has one over the number of labels, whatever their rates
     default = "balanced_accuracy"
-    uses_threshold: ClassVar[bool] = True
     has_probabilities: ClassVar[bool] = True
-    has_quality: ClassVar[bool] = True
     _hidden: ClassVar[tuple[str, ...]] = ("validation_rate", "neg_mse")
 
     def __post_init__(self) -> None:
@@ -119,8 +117,14 @@ class ClosedLabels(Scale):
         """The labels that are not positive."""
         return frozenset(self.labels) - self.positive
 
-    def quality(self, value: Value) -> float:
-        return float(value not in self.positive)
+    @property
+    def uses_threshold(self) -> bool:
+        return bool(self.positive)
+
+    has_quality = uses_threshold
+
+    def quality(self, value: Value) -> float | None:
+        return float(value not in self.positive) if self.positive else None
 
     @property
     def row_type(self) -> Any:
@@ -188,6 +192,8 @@ class ClosedLabels(Scale):
         )
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
+        if not self.positive:
+            return None
         total = math.fsum(shares.values())  # exact: a set has another order in every process
         found = math.fsum(shares.get(label, 0.0) for label in self.positive)
         return found / total if total > 0 else None
@@ -221,7 +227,7 @@ class ClosedLabels(Scale):
         counts, total = Counter(values), len(values)
         found = sum(counts[label] for label in self.positive)
         labels = {label: counts[label] for label in self.labels}
-        return {"labels": labels, "positive": found / total if total else None}
+        return {"labels": labels, "positive": found / total if total and self.positive else None}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         return [any(value in self.positive for value in case.known) for case in cases]
@@ -248,14 +254,18 @@ class ClosedLabels(Scale):
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        return {**counts, "positive": any(value in self.positive for value in values)}
+        found = {"positive": any(value in self.positive for value in values)} if self.positive else {}
+        return {**counts, **found}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return {name: int(count) for name, count in {"positive": 0, **sums}.items()}
+        return {
+            name: int(count) for name, count in {**({"positive": 0} if self.positive else {}), **sums}.items()
+        }
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        positive, *others = self.totals(sums).items()
-        return (plural(positive[1], "positive row"), *(f"{count} {name}" for name, count in others))
+        counts = self.totals(sums)
+        found = [plural(counts.pop("positive"), "positive row")] if self.positive else []
+        return (*found, *(f"{count} {name}" for name, count in counts.items()))
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:

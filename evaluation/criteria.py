@@ -200,10 +200,10 @@ class CriteriaScale(Scale):
         return [Rated(name, value) for name, values in each.items() for value in values]
 
     @property
-    def has_quality(self) -> bool:  # type: ignore[override]  # each scale says it of its own
-        return all(scale.has_quality for scale in self.scales.values())
+    def has_quality(self) -> bool:
+        return any(scale.has_quality for scale in self.scales.values())
 
-    def quality(self, value: Rated) -> float:
+    def quality(self, value: Rated) -> float | None:
         return self.scales[value.criterion].quality(value.value)
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:

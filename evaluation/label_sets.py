@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -42,7 +42,10 @@ class LabelSets(Members):
     noun = "label set"
     # balanced accuracy: any constant set has 0.5, where F1 rewards the one that names every frequent label
     default = "balanced_accuracy"
-    uses_threshold: ClassVar[bool] = True
+
+    @property
+    def uses_threshold(self) -> bool:
+        return True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))

@@ -27,8 +27,6 @@ class Preferences(ClosedLabels):
     second: str = SECOND
 
     noun = "preference"
-    has_quality: ClassVar[bool] = False
-    uses_threshold: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
 
     # Most votes decide between three sides: what closed labels do with two of them does not hold.

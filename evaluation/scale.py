@@ -44,10 +44,8 @@ class Scale(Kind):
     default: (
         str  # the metric that is used unless another is asked for: one in which no constant answer does well
     )
-    uses_threshold: ClassVar[bool] = False  # whether a vote threshold changes what samples combine to
     # whether a unit has a probability of each value, and of being what is looked for
     has_probabilities: ClassVar[bool] = False
-    has_quality: ClassVar[bool] = False  # whether a value says how good a unit is
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
     _hidden: ClassVar[tuple[str, ...]] = ()  # metrics that tables leave out
@@ -98,9 +96,19 @@ class Scale(Kind):
         """How right a value is, 0 to 1; an unusable one is 0."""
         return 0.0 if value is None else self.similarity(gold, value)
 
-    def quality(self, value: Value) -> float:
-        """How good a unit is by its value, from 0 to 1; exports say it in the same way."""
-        raise TypeError(f"{type(self).__name__} are no numbers")
+    @property
+    def uses_threshold(self) -> bool:
+        """Whether a vote threshold changes what samples combine to."""
+        return False
+
+    @property
+    def has_quality(self) -> bool:
+        """Whether a value says how good a unit is."""
+        return False
+
+    def quality(self, value: Value) -> float | None:
+        """How good a unit is by its value, from 0 to 1, where that says it; exports say it in the same way."""
+        return None
 
     # How values are spelled.
 

@@ -63,7 +63,6 @@ class Scores(Scale):
 
     noun = "score"
     default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
-    has_quality: ClassVar[bool] = True
     learned: ClassVar[Learned] = "number"
     _hidden: ClassVar[tuple[str, ...]] = ("neg_mse",)  # it says what ``mse`` says
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
@@ -119,7 +118,11 @@ class Scores(Scale):
     def consensus(self, values: Sequence[float]) -> float | None:
         return statistics.median_low(values) if values else None
 
-    def quality(self, value: Value) -> float:
+    @property
+    def has_quality(self) -> bool:
+        return True
+
+    def quality(self, value: Value) -> float | None:
         return float((value - self.low) / (self.high - self.low))
 
     @property

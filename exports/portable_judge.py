@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import mean
 from typing import Any
 
-from ..programs.answers.portable import COMBINERS, READERS, SCORES
+from ..programs.answers.portable import COMBINERS, READERS, SCORES, is_number
 from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
 from ..text.ranking import Ranking
@@ -174,14 +174,14 @@ class PortableJudge:
             COMBINERS[reader](vote, one, self.spec["samples"], self.spec["threshold"])
             for reader, vote, one in zip(readers, votes, each, strict=True)
         ]
-        counted = None not in values and all(reader in SCORES for reader in readers)
+        scores = [
+            SCORES[reader](value, one)
+            for reader, value, one in zip(readers, values, each, strict=True)
+            if value is not None and is_number(reader, one.get("positive"))
+        ]
         return {
             "status": "abstained" if None in values else "verdict",
-            "score": mean(
-                SCORES[reader](value, one) for reader, value, one in zip(readers, values, each, strict=True)
-            )
-            if counted
-            else None,
+            "score": mean(scores) if scores and None not in values else None,
             "value": dict(zip(self.answers, values, strict=True))
             if len(self.answers) > 1
             else values[0]

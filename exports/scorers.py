@@ -16,7 +16,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 from ..errors import UsageError
-from ..programs.answers.portable import SCORES
+from ..programs.answers.portable import is_number
 from .portable_file import PortableFile, executed
 from .target import Messages, Row, Subject, loader
 
@@ -35,8 +35,11 @@ class ScorerFile(PortableFile):
 
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
-        rule = subject.judge.answer.parser_rule()
-        if any(one.get("reader") not in SCORES for one in rule.get("criteria", {"": rule}).values()):
+        scale, rule = subject.judge.answer.scale, subject.judge.answer.parser_rule()
+        scales, rules = getattr(scale, "scales", {"": scale}), rule.get("criteria", {"": rule})
+        if not any(
+            is_number(one.get("reader"), getattr(scales[name], "positive", ())) for name, one in rules.items()
+        ):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
                 hint="export it to python, or run it with jurist",

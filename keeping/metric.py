@@ -71,7 +71,8 @@ def metric_of(
             raise JuristError(
                 f"{reference} decides nothing here: {verdict.error or 'there is nothing to judge'}"
             )
-        score = fmean(map(judge.answer.scale.quality, verdict.values))
+        each = map(judge.answer.scale.quality, verdict.values)
+        score = fmean(quality for quality in each if quality is not None)
         if pred_name is None:
             return score
         said = ", ".join(map(judge.answer.scale.text, verdict.values))

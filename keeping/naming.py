@@ -7,7 +7,7 @@ asked, and without one the basic prompt: what was proven with one model says not
 import difflib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..engines.adapters import ADAPTERS
@@ -95,7 +95,8 @@ class Name:
         samples = kept.samples if self.samples is None else self.samples
         sampling = Sampling(samples=samples, threshold=self.threshold)
         if self.samples is None and self.threshold is None and wanted == proven:
-            sampling = kept.sampling if judge.answer.scale.uses_threshold else sampling
+            known = kept.sampling if judge.answer.scale.uses_threshold else sampling
+            sampling = replace(known, weights=kept.weights)
         return Prompt(
             judge=judge,
             state=artifact.state if artifact else PromptState.of(judge.basic()),

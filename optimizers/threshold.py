@@ -154,6 +154,8 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
 
 def _threshold(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best | None:
     """Return what fits a threshold; ``None`` if no labelled unit's probability is known."""
+    if not job.judge.answer.scale.uses_threshold:
+        return None
     if not any(one.measured for one in verdicts):
         return _by_steps(job, cases, verdicts, range(1, job.sampling.samples + 1), now)
     if resolve(job.judge.metric, job.judge.comparison).divisible:

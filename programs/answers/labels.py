@@ -27,6 +27,7 @@ _RULE: Final = (
     "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
 )
 _BOOLS: Final = {"true": True, "false": False}
+_TWO: Final = 2
 _OTHER: Final[Mapping[Value | None, Value]] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
 Details = Callable[[Label, frozenset[Label]], Mapping[str, Any]]
@@ -65,11 +66,14 @@ class ClosedLabel(Answer):
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
         """Refuse positive labels that are not some of the labels."""
-        if self.labels and not self.positive:
+        if len(self.labels) == _TWO and not self.positive:
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
             )
+        if not self.positive:  # of several labels none need be: they are right or wrong
+            super().check(judge, inputs)
+            return
         if self.positive - set(self.labels) or self.positive >= set(self.labels):
             raise JudgeError(
                 f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
@@ -85,7 +89,10 @@ class ClosedLabel(Answer):
         return now
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        return {**super().unit_parts(value), "positive": None if value is None else value in self.positive}
+        return {
+            **super().unit_parts(value),
+            "positive": value in self.positive if value and self.positive else None,
+        }
 
     def unit_details(self, value: Value) -> Mapping[str, Any]:
         return {} if self.details is None else self.details(str(value), self.positive)

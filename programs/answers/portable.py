@@ -108,3 +108,8 @@ SCORES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], float]]] = {
 }
 """Reader -> (a unit's value, the export) -> a number from 0 to 1: 1 for a label that is not positive (nothing was
 found), or for the first of a pair; the place on the scale for a score. Several labels are no number."""
+
+
+def is_number(reader: Any, positive: Any) -> bool:
+    """Say whether values are a number from 0 to 1: of labels only where some are positive."""
+    return reader in SCORES and (reader in ("score", "preference") or bool(positive))

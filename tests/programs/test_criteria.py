@@ -218,8 +218,10 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
         assert theirs == own
     verdict = judge.judged([(REPLIES[0], "stop")], INPUTS)
     assert verdict["value"] == {"grounded": "true", "action": "edit", "tone": 2}
-    rated = [Rated("grounded", "true"), Rated("action", "edit"), Rated("tone", 2)]
-    assert verdict["score"] == pytest.approx(sum(map(JUDGE.answer.scale.quality, rated)) / 3)
+    # no label of the action is positive, so that none says how good the reply is
+    assert JUDGE.answer.scale.quality(Rated("action", "edit")) is None
+    rated = [Rated("grounded", "true"), Rated("tone", 2)]
+    assert verdict["score"] == pytest.approx(sum(map(JUDGE.answer.scale.quality, rated)) / 2)  # type: ignore[arg-type]
 
 
 def test_a_log_of_all_criteria_is_held_against_the_judge_in_each_of_them() -> None:
