@@ -24,7 +24,7 @@ from ..engines.journal import Answer
 from ..engines.ledger import Spend
 from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
-from ..evaluation.votes import Probabilities, Sampling, Stopping, majority, tally
+from ..evaluation.votes import Probabilities, Sampling, Stopping, tally
 from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
@@ -46,7 +46,7 @@ _AGAIN = 4  # of so many calls, one more is kept back for units that have to be 
 
 def check_sampling(judge: Judge, sampling: Sampling) -> None:
     """Refuse a threshold that changes nothing in a judge's answers, before anything is asked."""
-    if sampling.needed != majority(sampling.samples) and not judge.answer.scale.uses_threshold:
+    if sampling.threshold is not None and not judge.answer.scale.uses_threshold:
         raise UsageError(
             f"the answers of judge {judge.name} are not decided by a threshold of votes",
             hint="leave out --threshold",

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from jurist import Judge
 from jurist.cases import Case
-from jurist.errors import GoldError, JudgeError
+from jurist.errors import GoldError, JudgeError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.answers.base import Reading
 from jurist.programs.answers.labels import OneLabel, Preference
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
+from jurist.programs.asking import check_sampling
 
 
 class Claim(pydantic.BaseModel):
@@ -96,8 +97,26 @@ def test_two_inputs_called_first_and_second_are_compared() -> None:
     assert (answer.field, answer.unit_fields) == ("answer", ("left", "right"))
     with pytest.raises(JudgeError, match="not two of its inputs"):
         Judge(name="own", signature=signature(labels), answer=given)
-    with pytest.raises(JudgeError, match="which of its labels first, second, tie is the positive class"):
-        Judge(name="own", signature=signature(labels))  # labels like any other
+    other = Judge(name="own", signature=signature(labels)).answer  # labels like any other
+    assert isinstance(other, OneLabel)
+
+
+def test_of_two_labels_one_is_positive_and_of_three_none_need_be() -> None:
+    with pytest.raises(JudgeError, match="which of its labels a, b is the positive class"):
+        Judge(name="own", signature=signature(Literal["a", "b"]))
+    judge = Judge(name="own", signature=signature(Literal["a", "b", "c"]))
+    scale = judge.answer.scale
+    assert {"f1", "precision", "recall"}.isdisjoint(scale.metrics)
+    assert (scale.quality("a"), scale.probability({"a": 1.0}), scale.totals(scale.tally(("a",), {}))) == (
+        None,
+        None,
+        {},
+    )
+    votes = {"b": 2, "c": 1}
+    assert scale.combine(votes, Sampling(samples=3)) == "b"
+    assert judge.answer.unit_parts("a")["positive"] is None
+    with pytest.raises(UsageError, match="not decided by a threshold"):
+        check_sampling(judge, Sampling(samples=3, threshold=1))
 
 
 @pytest.mark.parametrize(
