@@ -41,7 +41,7 @@ def content_of(request: Request) -> dict[str, Any]:
 
 
 def answer_of(
-    response: Response, cost: float | None, probabilities: Sequence[Mapping[str, float]] = ()
+    response: Response, cost: float | None, probabilities: Mapping[str, Sequence[Mapping[str, float]]]
 ) -> Answer:
     """Return what was answered, without what the model thought before, which is no part of it."""
     usage = response.usage

@@ -35,9 +35,7 @@ class Draw:
 
     sample: int | None = None  # the number of the sample in hand, for requests that carry none themselves
     asked: Counter[str] | None = None  # how often this sample has asked each thing, by request key
-    labels: str = (
-        ""  # the output field of whose labels the probabilities are wanted; empty if nobody wants them
-    )
+    labels: tuple[str, ...] = ()  # the output fields of whose labels the probabilities are wanted
     answers: list[Answer] | None = None  # where what answers this sample is kept, if someone wants it
     case: str = ""  # the id of the case in hand; empty outside of one
     spend: Spend | None = None  # where the calls of the case are counted too, if someone wants them apart
@@ -62,15 +60,17 @@ def drawn_for(request: Request) -> Request:
     seed = draw.sample if config.seed is None else config.seed
     typed = typed_request.get() if draw.labels else None
     signature: Any = typed and typed.signature  # its metaclass hides from mypy that a class is hashable
-    closed = signature is not None and closed_labels(signature, draw.labels) is not None
+    closed = signature is not None and any(closed_labels(signature, field) for field in draw.labels)
     config = settled(config, seed, ALTERNATIVES if closed else config.logprobs)
     return request if config == request.config else replace(request, config=config)
 
 
-def probabilities_of(response: Response) -> list[dict[str, float]]:
-    """Return the probabilities of the labels of a reply, where it has them."""
-    typed = typed_request.get() if response.logprobs else None
-    return label_probabilities(typed.signature, current_draw.get().labels, response.logprobs) if typed else []
+def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
+    """Return output field -> the probabilities of its labels in a reply, where it has them."""
+    typed, tokens = typed_request.get(), response.logprobs
+    fields = current_draw.get().labels if typed and tokens else ()
+    each = {field: label_probabilities(typed.signature, field, tokens) for field in fields if typed}
+    return {field: shares for field, shares in each.items() if shares}
 
 
 def heard(answer: Answer) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -32,7 +32,8 @@ class Answer:
     cached_tokens: int = 0
     cost: float | None = None
     model: str = ""
-    probabilities: Sequence[Mapping[str, float]] = ()  # of the labels that were asked for
+    # output field -> label -> probability, of each label that it gives
+    probabilities: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -166,7 +167,7 @@ class Journal:
 
     def keep(self, attempt: int, answer: Answer) -> None:
         """Note what an attempt was answered; it is not asked for again in this process."""
-        shares = json.dumps([dict(one) for one in answer.probabilities]) if answer.probabilities else "[]"
+        shares = json.dumps(answer.probabilities) if answer.probabilities else "{}"
         self._write(_KEEP, *{**vars(answer), "probabilities": shares}.values(), attempt)
         self._answers += self._data is not None
 

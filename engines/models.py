@@ -352,7 +352,9 @@ class Endpoint:
         key = self._direct.key if self._direct.fits else self._key
         cost, response = self._cost(request, response), without_key(as_ended(response), key)
         if self._terms.heard(request, response):
-            raise EmptyReplyError(answer_of(response, cost), "its thoughts took all that a reply may have")
+            raise EmptyReplyError(
+                answer_of(response, cost, {}), "its thoughts took all that a reply may have"
+            )
         return response, cost
 
     def _cost(self, request: Request, response: Response) -> float | None:

@@ -43,7 +43,7 @@ class ClosedLabels(Scale):
 
     # balanced accuracy: every constant answer has one over the number of labels, whatever their rates
     default = "balanced_accuracy"
-    has_probabilities: ClassVar[bool] = True
+    has_probabilities = True
     _hidden: ClassVar[tuple[str, ...]] = ("validation_rate", "neg_mse")
 
     def __post_init__(self) -> None:
@@ -122,6 +122,10 @@ class ClosedLabels(Scale):
         return bool(self.positive)
 
     has_quality = uses_threshold
+
+    @property
+    def weighted(self) -> tuple[tuple[Label, ...], ...]:
+        return (self.domain,) if len(self.labels) > 2 else ()
 
     def quality(self, value: Value) -> float | None:
         return float(value not in self.positive) if self.positive else None

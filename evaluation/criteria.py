@@ -139,7 +139,7 @@ class CriteriaScale(Scale):
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Rated | None:
         for name, own in self._by_criterion(votes).items():
-            value = self.scales[name].combine(own, sampling)
+            value = self.scales[name].combine(own, _own_weights(name, sampling))
             return None if value is None else Rated(name, value)
         return None
 
@@ -153,6 +153,22 @@ class CriteriaScale(Scale):
         for value, count in votes.items():
             found.setdefault(value.criterion, {})[value.value] = count
         return found
+
+    @property
+    def has_probabilities(self) -> bool:
+        return any(scale.has_probabilities for scale in self.scales.values())
+
+    @property
+    def weighted(self) -> tuple[tuple[Rated, ...], ...]:
+        return tuple(
+            tuple(Rated(name, label) for label in scale.domain)
+            for name, scale in self.scales.items()
+            if scale.has_probabilities
+        )
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        each = [self.scales[name].probability(own) for name, own in self._by_criterion(shares).items()]
+        return each[0] if each else None
 
     def describe(self, values: Sequence[Rated]) -> dict[str, Any]:
         return {name: scale.describe(_own(name, values)) for name, scale in self.scales.items()}
@@ -215,6 +231,14 @@ class CriteriaScale(Scale):
     def truth(self, text: str, gold: Rated) -> str:
         own = text.removeprefix(f"{gold.criterion}: ")
         return f"{gold.criterion}: " + self.scales[gold.criterion].truth(own, gold.value)
+
+
+def _own_weights(name: str, sampling: Sampling) -> Sampling:
+    """Return a sampling with the weights of one criterion's labels alone; they are kept under ``criterion: label``."""
+    if sampling.weights is None:
+        return sampling
+    said = {tuple(key.split(": ", 1)): weight for key, weight in sampling.weights.items()}
+    return replace(sampling, weights={label: weight for (of, label), weight in said.items() if of == name})
 
 
 def _own(name: str, values: Sequence[Rated]) -> list[Value]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from ..cases import Case, Value, Values
 from .closed_labels import ClosedLabels
@@ -27,7 +27,8 @@ class Preferences(ClosedLabels):
     second: str = SECOND
 
     noun = "preference"
-    has_probabilities: ClassVar[bool] = False
+    has_probabilities = False
+    weighted = ()
 
     # Most votes decide between three sides: what closed labels do with two of them does not hold.
     spread = Scale.spread

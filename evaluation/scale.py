@@ -44,8 +44,6 @@ class Scale(Kind):
     default: (
         str  # the metric that is used unless another is asked for: one in which no constant answer does well
     )
-    # whether a unit has a probability of each value, and of being what is looked for
-    has_probabilities: ClassVar[bool] = False
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
     _hidden: ClassVar[tuple[str, ...]] = ()  # metrics that tables leave out
@@ -100,6 +98,16 @@ class Scale(Kind):
     def uses_threshold(self) -> bool:
         """Whether a vote threshold changes what samples combine to."""
         return False
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether a unit has a probability of each value, and of being what is looked for."""
+        return False
+
+    @property
+    def weighted(self) -> tuple[tuple[Value, ...], ...]:
+        """The sets of labels of which the likeliest may be taken by fitted weights."""
+        return ()
 
     @property
     def has_quality(self) -> bool:

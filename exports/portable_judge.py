@@ -79,10 +79,12 @@ class PortableJudge:
         rule = self.spec["parser"]["answer"]
         if "criteria" not in rule:
             return {self.spec["output_field"]: self.spec}
-        return {
-            name: {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": None}
-            for name, one in rule["criteria"].items()
-        }
+        kept = [(*key.split(": ", 1), weight) for key, weight in (self.spec["weights"] or {}).items()]
+        found = {}
+        for name, one in rule["criteria"].items():
+            own = {label: weight for of, label, weight in kept if of == name} if kept else None
+            found[name] = {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": own}
+        return found
 
     def _values(self, name: str, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
         rule = self.answers[name]["parser"]["answer"]

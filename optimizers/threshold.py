@@ -8,7 +8,7 @@ missing says log odds far from all others, so the middle half of a side and not 
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -45,7 +45,6 @@ _QUARTILES = 1.349  # standard deviations between the quartiles of a normal dist
 _WIDTH = 2.0
 _LEAST_WIDTH = 1e-3
 _PARTS = 20  # into which a unit is divided: metrics count whole numbers
-_SEVERAL = 3  # labels from which on each has a weight
 _POWERS = (0.0, 0.5, 1.0)  # by which rare labels count more, to try
 _LEAST_SHARE = 1e-4  # of a label that a reply does not show
 _LEAST = 1e-12
@@ -165,21 +164,28 @@ def _threshold(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now
 
 def _weights(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Best]:
     """Return what fits weights of several labels: to people's labels, and against what each label has on average."""
-    labels = job.judge.answer.scale.domain
+    scale, objective = job.judge.answer.scale, Objective(judge=job.judge)
     units = [
-        (at, [shares.get(label, 0.0) for label in labels], -1 if gold is None else labels.index(gold))
+        (at, shares, gold)
         for at, (case, one) in enumerate(zip(cases, verdicts, strict=True))
         for shares, gold in zip(one.probabilities, case.gold or repeat(None), strict=False)
         if one.measured and shares
     ]
-    if len(labels) < _SEVERAL or not units:
+    tables = [
+        _Shares(
+            names=[scale.text(label) for label in labels],
+            places=np.array([at for at, *_ in own]),
+            known=np.array([[shares.get(label, 0.0) for label in labels] for _, shares, _ in own]),
+            gold=np.array([-1 if gold is None else labels.index(gold) for *_, gold in own]),
+        )
+        for labels in scale.weighted
+        if (own := [unit for unit in units if not unit[1].keys().isdisjoint(labels)])
+    ]
+    if not tables:
         return {}
-    places, known, golds = (np.array(column) for column in zip(*units, strict=True))
-    objective = Objective(judge=job.judge)
 
     def by_means(at: Sequence[int]) -> Mapping[str, float]:
-        chosen = known[np.isin(places, at)]
-        return _named(labels, -np.log((chosen.sum(axis=0) + 1 / len(labels)) / (len(chosen) + 1)))
+        return dict(pair for one in tables for pair in one.against_means(at))
 
     def value(weights: Mapping[str, float], at: Sequence[int]) -> float:
         asker = job.asker(job.judge.basic(), Setting(weights=weights))
@@ -188,11 +194,34 @@ def _weights(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> di
         )
 
     def by_labels(at: Sequence[int]) -> Mapping[str, float]:
-        chosen = np.isin(places, at) & (golds >= 0)
-        tried = [_named(labels, _offsets(known[chosen], golds[chosen], power)) for power in _POWERS]
+        tried = [dict(pair for one in tables for pair in one.to_labels(at, power)) for power in _POWERS]
         return max(tried, key=lambda weights: round(value(weights, at), 9))
 
     return {"weights, fitted to people's labels": by_labels, "weights, against each label's mean": by_means}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shares:
+    """N units on one set of L labels: their cases, the probability of each label (N, L), and the code of gold or -1."""
+
+    names: Sequence[str]
+    places: Ints
+    known: Floats
+    gold: Ints
+
+    def against_means(self, at: Sequence[int]) -> Iterator[tuple[str, float]]:
+        """Return each label with a weight by which all are as probable on average."""
+        chosen = self.known[np.isin(self.places, at)]
+        return self._named(-np.log((chosen.sum(axis=0) + 1 / len(self.names)) / (len(chosen) + 1)))
+
+    def to_labels(self, at: Sequence[int], power: float) -> Iterator[tuple[str, float]]:
+        """Return each label with a weight that is fitted to what people said."""
+        chosen = np.isin(self.places, at) & (self.gold >= 0)
+        return self._named(_offsets(self.known[chosen], self.gold[chosen], power))
+
+    def _named(self, offsets: Floats) -> Iterator[tuple[str, float]]:
+        weights = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
+        return ((name, float(f"{weight:.4g}")) for name, weight in zip(self.names, weights, strict=True))
 
 
 def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
@@ -215,12 +244,6 @@ def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
 
     found = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
     return np.asarray(found[1:] / np.exp(found[0]))
-
-
-def _named(labels: Sequence[str], offsets: Floats) -> Mapping[str, float]:
-    """Return the weight of each label."""
-    weights = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
-    return {label: float(f"{weight:.4g}") for label, weight in zip(labels, weights, strict=True)}
 
 
 def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:

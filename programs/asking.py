@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import dspy
@@ -41,6 +42,7 @@ _BUGS = (
 """What a user's own program may raise; what models and limits raise is none of these."""
 OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case and its verdict, as they come."""
+_NO_SHARES: Mapping[Any, float] = {}
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
@@ -77,17 +79,17 @@ class _Samples:
         values = [one.values for one in self.readings]
         return tuple(tally(values, unit) for unit in range(units))
 
-    def probabilities(self, units: int) -> tuple[dict[Any, float], ...]:
+    def probabilities(self, has_probabilities: Sequence[bool]) -> tuple[dict[Any, float], ...]:
         """Return label -> probability of each unit, to six digits: the mean over the samples that have a label for it.
 
-        A sample whose tokens say nothing counts as its vote.
+        A sample whose tokens say nothing counts as its vote; a unit without probabilities has none.
         """
         found = []
-        for unit in range(units):
+        for unit, likely in enumerate(has_probabilities):
             shares = [
                 (one.probabilities[unit] if one.probabilities else {}) or {one.values[unit]: 1.0}
                 for one in self.readings
-                if one.values[unit] is not None
+                if likely and one.values[unit] is not None
             ]
             sums = Counter[Any]()
             for share in shares:
@@ -246,10 +248,10 @@ class Asker:
         return reading.completed(judge.read(reply, case.inputs, places=missing))
 
     @property
-    def _labels(self) -> str:
-        """The output field of whose labels the probabilities are wanted, or none."""
+    def _labels(self) -> tuple[str, ...]:
+        """The output fields of whose labels the probabilities are wanted."""
         asked = self.probabilities == "tokens" or self.sampling.by_probability
-        return self.judge.answer.field if asked and self.judge.answer.scale.has_probabilities else ""
+        return self.judge.answer.label_fields if asked else ()
 
     def _may_end(self, log: _Samples, units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
@@ -293,7 +295,7 @@ class Asker:
         return self._verdict(case, len(reading.values), log, Spend())
 
     def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
-        said, scale = log.facts(), self.judge.answer.scale
+        said, answer = log.facts(), self.judge.answer
         if log.failed:
             nothing = (None,) * units
             return Verdict(
@@ -301,7 +303,11 @@ class Asker:
             )
         said |= {
             "votes": log.votes(units),
-            "probabilities": log.probabilities(units) if scale.has_probabilities else (),
+            "probabilities": log.probabilities(
+                [answer.scale_of(unit).has_probabilities for unit in range(units)]
+            )
+            if answer.scale.has_probabilities
+            else (),
             "measured": sum(any(one.probabilities) for one in log.readings),
             "saved": self.sampling.samples - said["drawn"],
         }
@@ -310,8 +316,11 @@ class Asker:
     def _decided(self, said: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the votes or probabilities in what was said give under this asker's threshold."""
         answer, votes = self.judge.answer, said["votes"]
-        shares = said["probabilities"] if self.sampling.by_probability else votes
-        values = tuple(answer.scale.combine(one, self.sampling) for one in shares)
+        shares = said["probabilities"] if self.sampling.by_probability else ()
+        values = tuple(
+            answer.scale.combine(likely or counted, self.sampling)
+            for likely, counted in zip_longest(shares, votes, fillvalue=_NO_SHARES)
+        )
         status: Status = "abstained" if None in values else "verdict"
         return {
             "status": status,
@@ -340,10 +349,10 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
     return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
 
 
-def _told() -> Sequence[Mapping[str, float]]:
-    """Return what the tokens of the answer say; nothing where several calls of the program have its field."""
+def _told() -> Mapping[str, Sequence[Mapping[str, float]]]:
+    """Return what the tokens of the answer say; nothing where several calls of the program have its fields."""
     calls = [one.probabilities for one in current_draw.get().answers or () if one.probabilities]
-    return calls[0] if len(calls) == 1 else ()
+    return calls[0] if len(calls) == 1 else {}
 
 
 def _unreadable(bad: AdapterParseError) -> str:

@@ -210,16 +210,16 @@ class Judge:
         self,
         prediction: dspy.Prediction,
         inputs: Mapping[str, Any],
-        said: Sequence[Mapping[str, float]] = (),
+        said: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
         places: Sequence[int] | None = None,
     ) -> Reading:
         """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why.
 
-        ``said`` is label -> probability for each label in the reply's answer field, in its order, where that is known.
+        ``said`` is output field -> label -> probability, for each label that the field gives, where that is known.
         """
         answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
         reading = answer.read(reply, shown, places)
-        return replace(reading, probabilities=answer.probabilities(reply, said, shown)) if said else reading
+        return replace(reading, probabilities=answer.shares(reply, said, shown)) if said else reading
 
     def said(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return output field -> what a reply says in it that gives these values to a row."""

@@ -47,7 +47,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
     for index, text in enumerate(answer.units(case.inputs)):
         value, votes = verdict.values[index], verdict.votes[index] if verdict.votes else {}
         probabilities = {}
-        if verdict.measured:  # by tokens: else they are shares of the votes
+        if verdict.measured and verdict.probabilities[index]:  # by tokens: else they are shares of the votes
             shares = verdict.probabilities[index].items()
             probabilities = {"probabilities": {answer.scale.text(label): share for label, share in shares}}
         unit: dict[str, Any] = {

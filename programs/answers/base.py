@@ -136,6 +136,17 @@ class Answer(ABC):
         """
         return ()
 
+    @property
+    def label_fields(self) -> tuple[str, ...]:
+        """The output fields whose labels have probabilities."""
+        return (self.field,) if self.scale.has_probabilities else ()
+
+    def shares(
+        self, reply: Reply, said: Mapping[str, Sequence[Shares]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
+        """Return the probabilities of each unit, by what the tokens of each field say; empty where they say nothing."""
+        return self.probabilities(reply, said[self.field], inputs) if self.field in said else ()
+
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return what the readings of all presentations say together."""
         return readings[0]

@@ -11,7 +11,7 @@ from ...cases import Value, Values
 from ...errors import JudgeError
 from ...evaluation.criteria import CriteriaScale, Rated
 from ...evaluation.scale import SHOWN, Scale
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, reasoning_of
 from .labels import OneLabel
 from .whole import LabelSet, Score
 
@@ -94,6 +94,19 @@ class Criteria(Answer):
             values=tuple(_rated(name, one.values[0]) for name, one in each.items()),
             reasoning=reasoning_of(reply),
             problem="; ".join(problems)[:SHOWN],
+        )
+
+    @property
+    def label_fields(self) -> tuple[str, ...]:
+        return tuple(name for name, scale in self.criteria.items() if scale.has_probabilities)
+
+    def shares(
+        self, reply: Reply, said: Mapping[str, Sequence[Shares]], inputs: Inputs
+    ) -> tuple[Shares, ...]:
+        each = {name: answer.shares(reply, said, inputs) for name, answer in self.answers.items()}
+        return tuple(
+            {Rated(name, label): share for label, share in (own[0] if own else {}).items()}
+            for name, own in each.items()
         )
 
     def example(self, values: Values, inputs: Inputs) -> Any:
