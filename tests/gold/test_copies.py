@@ -132,7 +132,7 @@ def test_shifted_rows_are_known_again(seed: int) -> None:
     draw = random.Random(seed)
     for name, text in row.items():
         place = draw.randrange(len(text) + 1)
-        row[name] = text[:place] + draw.choice((" ", "\u200b", ",", "-", "x")) + text[place:]
+        row[name] = text[:place] + draw.choice((" ", "\u200b", ",", "-")) + text[place:]
     (case,) = Gold.of([row], FECT, labelled=False).cases
     assert near_rows(FECT, [case], sketched_rows(FECT, cases)) == {case.id}
 
