@@ -22,7 +22,7 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
 from ..runs.runner import RunPlan
-from .printing import Result, remark
+from .printing import Result
 from .run import foreseen, result_of, rows_of
 from .terminal import Bar
 
@@ -129,7 +129,6 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     loaded, source, settings = rows_of(options)
 
     def begin(plan: RunPlan) -> None:
-        remark(*plan.changes.words)
         bar.begin(f"reading what has come for {loaded.name}", plan.rows)
 
     return BatchRun(

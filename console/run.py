@@ -55,7 +55,6 @@ def run(options: RunOptions) -> Result:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
         def begin(plan: RunPlan) -> None:
-            remark(*plan.changes.words)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
             total = None if plan.rows is None else plan.rows + len(plan.canary)
             bar.watch(plan.trouble)

@@ -21,7 +21,6 @@ from ..engines.meter import Amount, Meter
 from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
 from ..keeping.stopping import GRACE, Stopping
 from .runner import RunPlan
-from .state import Changes
 from .summary import Summary
 
 Work: TypeAlias = Callable[[Callable[[RunPlan], None], Callable[[], None]], Summary]
@@ -208,5 +207,4 @@ def _whole(plans: Sequence[RunPlan]) -> RunPlan:
         to_ask=sum(plan.to_ask or 0 for plan in plans),
         shown=[case for plan in plans for case in plan.shown],
         spent=sum((plan.spent for plan in plans), Amount()),
-        changes=Changes.merged([plan.changes for plan in plans]),
     )

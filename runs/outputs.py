@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..engines.database import Database
 from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.files import scan
 from ..gold.sheets import plain, safe
@@ -23,9 +22,6 @@ _TEXTS = (
 )
 _GROUP = 1024
 """Rows of Parquet that are written at once."""
-_IN_MEMORY = 2**22
-"""Characters of lines that wait in memory for their turn."""
-_TABLE = "PRAGMA temp_store=FILE; CREATE TABLE waiting (number INTEGER PRIMARY KEY, line TEXT);"
 
 
 def checkpoint_of(output: Path) -> Path:
@@ -223,54 +219,29 @@ def _typed(name: str, cell: Any) -> Any:
 
 
 class Order:
-    """Writes lines in the order of the input, many that must wait kept on the disk, or as they come."""
+    """Writes lines in the order of the input, or as they come."""
 
     def __init__(self, lines: Lines, *, ordered: bool = True) -> None:
         self._lines, self._ordered, self._next = lines, ordered, 0
-        self._waiting, self._size, self._on_disk = dict[int, str | None](), 0, 0
-        self._disk: Database | None = None
+        self._waiting = dict[int, str | None]()
 
     def give(self, number: int, line: str | None) -> None:
         """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
-        if self._ordered and number != self._next:
-            self._waiting[number] = line
-            self._size += len(line or "")
-            if self._size >= _IN_MEMORY:
-                self._to_disk()
-            return
-        waited: tuple[str | None] | None = (line,)
-        while waited:
-            if waited[0] is not None:
-                self._lines.write(waited[0])
+        self._waiting[number] = line
+        if not self._ordered:
+            self._next = number
+        while self._next in self._waiting:
+            self._write(self._next)
             self._next += 1
-            waited = self._waited(self._next) if self._ordered else None
 
     def flush(self) -> None:
         """Write the lines that wait for rows that never came, in their order."""
-        if self._waiting:
-            self._to_disk()
-        if self._disk is not None:
-            for (line,) in self._disk.each("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
-                self._lines.write(line)
-            self._disk.close()
+        for number in sorted(self._waiting):
+            self._write(number)
 
-    def _waited(self, number: int) -> tuple[str | None] | None:
-        """Return a line that waited, and keep it no longer; ``None`` if nothing is known of it."""
-        if number in self._waiting:
-            line = self._waiting.pop(number)
-            self._size -= len(line or "")
-            return (line,)
-        if self._disk is None or not self._on_disk:
-            return None
-        found = self._disk.all("DELETE FROM waiting WHERE number = ? RETURNING line", number)
-        self._on_disk -= len(found)
-        return found[0] if found else None
-
-    def _to_disk(self) -> None:
-        self._disk = self._disk or Database(None, _TABLE)
-        self._disk.many("INSERT INTO waiting VALUES (?, ?)", self._waiting.items())
-        self._on_disk += len(self._waiting)
-        self._waiting, self._size = {}, 0
+    def _write(self, number: int) -> None:
+        if (line := self._waiting.pop(number)) is not None:
+            self._lines.write(line)
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

@@ -24,7 +24,7 @@ from .feeding import Feed, seldom_collected
 from .lines import kept_name, known_of, line_of, said_of
 from .outputs import Lines, Order, checkpoint_of, claimed, flat, lines_in, lines_to, part_of, rejected_of
 from .shards import WHOLE, Shard
-from .state import Changes, Known, RunState, Seen
+from .state import Known, RunState, Seen
 from .summary import Counts, Summary
 from .survey import OnBadRow, Survey
 
@@ -65,7 +65,6 @@ class RunPlan:
     to_ask: int | None  # different cases among them that have to be asked about; ``None`` likewise
     shown: Sequence[Case]  # a few cases, by which a prompt can be measured
     spent: Amount  # what earlier starts have spent
-    changes: Changes  # how the rows differ from those of earlier starts
     canary: Sequence[Case] = ()  # cases that are asked before; none if no row is left to be asked
     # tells what is waited for and what went wrong, in words; empty while all goes well
     trouble: Callable[[], str] = str
@@ -170,7 +169,6 @@ class _Running:
                 spend=job.ledger.spend().to_json(),
                 drift=drift,
                 empty=survey.blank,
-                changes=plan.changes if plan.rows is not None else summary.changes,
                 rejects=str(rejects.path or "") if rejects.count else "",
                 left_out=tuple(sorted(lines.left_out)),
                 **(aside if settings.shard.first else {}),
@@ -184,7 +182,6 @@ class _Running:
             canary=[case for case, _ in self.settings.canary.rows] if self.settings.canary else (),
             shown=survey.shown,
             spent=job.meter.outstanding,
-            changes=Changes(),
             trouble=lambda: job.contexts["judge"].trouble,
         )
         if not self.source.can_be_read_again:
@@ -193,7 +190,7 @@ class _Running:
         survey.check_kept(self.settings.keep or ())
         to_ask = state.to_ask(failed_only=self.settings.retry_failed)
         canary = known.canary if to_ask else ()
-        return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary, changes=state.changes())
+        return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary)
 
 
 def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> Iterator[tuple[Seen, Known]]:
@@ -271,9 +268,7 @@ class _Rows:
                 raise
             stopped = {"stopped": error.message}
         survey = self.survey
-        found = replace(self.counts.summary(survey.rows), unread=not survey.whole, **stopped)
-        once = survey.whole and not survey.source.can_be_read_again
-        return replace(found, changes=self.state.changes()) if once else found
+        return replace(self.counts.summary(survey.rows), unread=not survey.whole, **stopped)
 
     async def _all(self) -> None:
         survey = self.survey

@@ -10,7 +10,7 @@ from ..evaluation.drift import Drift
 from ..programs.judge import Judge
 from ..programs.verdicts import PEOPLE, Verdict
 from .lines import values_said
-from .state import Changes, Known
+from .state import Known
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 _COUNTS = (
@@ -32,7 +32,6 @@ class Summary:
     rejects: str = ""  # the file that has them, with the reasons; empty if there is none
     # columns of the rows that CSV or Parquet do not have, because they came after its first row
     left_out: tuple[str, ...] = ()
-    changes: Changes = field(default_factory=Changes)  # how the rows differ from those of earlier starts
     equal: int = 0  # rows that were answered by an equal one
     abstained_before: int = 0  # those of them that abstained
     verdicts: Mapping[str, int]  # rows by status
@@ -106,7 +105,6 @@ class Summary:
         return {
             **{name: getattr(self, name) for name in (*_COUNTS, "agreement", "stopped", "left")},
             **{status: self.verdicts.get(status, 0) for status in ("verdict", "abstained", "failed")},
-            "changes": self.changes.to_json(),
             **({"by": dict(self.by)} if self.by else {}),
             **self.totals,
             **({"canary": self.drift.to_json()} if self.drift else {}),
@@ -204,7 +202,6 @@ def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
         unread=any(one.unread for one in shards),
         rejects="".join(one.rejects for one in shards),  # the first has them all
         left_out=(),
-        changes=Changes.merged([one.changes for one in shards]),
         verdicts=_sum(one.verdicts for one in shards),
         by=_sum(one.by for one in shards),
         agreeing=(sum(one.agreeing[0] for one in shards), sum(one.agreeing[1] for one in shards)),

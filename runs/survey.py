@@ -21,8 +21,6 @@ _AT_ONCE = 1000
 """Rows that are noted together."""
 _SHOWN = 256
 """Different cases by which a prompt is measured: those whose ids, which are hashes, come first."""
-_SMALL = 2**25
-"""Characters, with a thousand a row, up to which an input is kept: reading it again took a seventh of a row's time."""
 _HOPELESS = 10
 """Bad rows at the beginning, and no other, after which it is no matter of some bad rows."""
 
@@ -43,14 +41,11 @@ class Survey:
     shown: list[Case] = field(default_factory=list)  # a few cases, of all that was read
     # names of the rows' other columns, in the order in which they came
     columns: dict[str, None] = field(default_factory=dict)
-    _read: list[NewRow] = field(default_factory=list)
-    _room: int = _SMALL
 
     def all(self, state: RunState) -> None:
         """Read the whole input once."""
-        for row in self.found(state):
-            if self._room > 0:
-                self._keep(row)
+        for _ in self.found(state):
+            pass
 
     def found(self, state: RunState) -> Iterator[NewRow]:
         """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside."""
@@ -86,8 +81,6 @@ class Survey:
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""
-        if self.whole and self._room > 0:
-            return iter(self._read)
         rows = (row for row in self.source.rows() if isinstance(row, NewRow))
         return islice((row for row in rows if self.shard.has(row.case.id)), self.rows)
 
@@ -104,14 +97,6 @@ class Survey:
         if place < _SHOWN and not known:
             self.shown.insert(place, row.case)
             del self.shown[_SHOWN:]
-
-    def _keep(self, row: NewRow) -> None:
-        values = (*row.case.inputs.values(), *row.columns.values())
-        self._room -= 1000 + sum(len(value) if type(value) is str else len(str(value)) for value in values)
-        if self._room > 0:
-            self._read.append(row)
-        else:
-            self._read.clear()
 
     def _reject(self, row: BadRow) -> None:
         if self.on_bad_row == "stop":

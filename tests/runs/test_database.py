@@ -2,7 +2,6 @@
 
 import io
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -39,12 +38,11 @@ def test_lines_are_written_in_their_order_wherever_they_wait(
     numbers: list[int], came: int, none: set[int]
 ) -> None:
     said = io.StringIO()
-    with patch("jurist.runs.outputs._IN_MEMORY", 60):  # characters: three lines
-        order = Order(lines_to(said))
-        for number in numbers[:came]:
-            order.give(number, None if number in none else f"{number:020}")
-        whole = next(number for number in range(13) if number not in numbers[:came])
-        written = [number for number in range(whole) if number not in none]
-        assert [int(line) for line in said.getvalue().split()] == written, "nothing waits that need not"
-        order.flush()
+    order = Order(lines_to(said))
+    for number in numbers[:came]:
+        order.give(number, None if number in none else f"{number:020}")
+    whole = next(number for number in range(13) if number not in numbers[:came])
+    written = [number for number in range(whole) if number not in none]
+    assert [int(line) for line in said.getvalue().split()] == written, "nothing waits that need not"
+    order.flush()
     assert [int(line) for line in said.getvalue().split()] == sorted({*numbers[:came]} - none)
