@@ -112,7 +112,6 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     examples:
       jurist review fect claims.jsonl -o labels.jsonl --rater ann          # a page, from the keyboard
       jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
-      jurist review fect claims.jsonl -o tasks.json                        # tasks for Label Studio, and tasks.xml
       jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
@@ -127,7 +126,7 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
 
     output: str = option(
         "F",
-        "where labels are kept: F.jsonl opens a page, F.csv and F.json (Label Studio) are sheets",
+        "where labels are kept: F.jsonl opens a page, F.csv is a sheet",
     )
     verdicts: str | None = option(
         "F.jsonl", "what jurist run wrote: what the judge wavers on comes first; its rows need no other name"

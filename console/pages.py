@@ -41,8 +41,8 @@ from .printing import Result, remark
 def review(options: ReviewOptions) -> Result:
     """Write a sheet, or serve the page until Ctrl-C; return how far it came, and what to do with it."""
     path = Path(options.output)
-    if path.suffix.lower() not in (".jsonl", ".csv", ".json"):
-        hint = "name it .jsonl for a page, .csv for a spreadsheet or .json for Label Studio"
+    if path.suffix.lower() not in (".jsonl", ".csv"):
+        hint = "name it .jsonl for a page or .csv for a spreadsheet"
         raise UsageError(f"{path} does not say how to label", hint=hint)
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
@@ -158,20 +158,17 @@ def _tokens(path: Path, raters: Sequence[str], host: str, port: int) -> dict[str
 
 def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
-    paths, cut = write_sheet(lines, gold, Path(options.output), rater=options.rater or "annotator")
+    path = options.output
+    cut = write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
     labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
     merge: Rule = "reviewed" if labelled else "unanimous"
-    files, cases = list(map(str, paths)), len({line.case.id for line in lines})
-    filled = files[0] if len(files) == 1 else "export.json"
-    sources, named = f"{name} {filled}" if labelled else filled, options.judge.partition("@")[0]
-    long = (
-        f"{cut} cells are longer than Excel keeps, which cuts them: use another program, "
-        "or write tasks for Label Studio: -o tasks.json"
-    )
+    cases = len({line.case.id for line in lines})
+    sources, named = f"{name} {path}" if labelled else path, options.judge.partition("@")[0]
+    long = f"{cut} cells are longer than Excel keeps, which cuts them: use another program, or a page: -o F.jsonl"
     then = f"when it is filled in: jurist gold import {named} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
-        data={"units": len(lines), "cases": cases, "files": files},
-        body=[f"{len(lines)} units of {cases} cases written to {', '.join(files)}"],
+        data={"units": len(lines), "cases": cases, "files": [path]},
+        body=[f"{len(lines)} units of {cases} cases written to {path}"],
         notes=[*([long] if cut else []), then],
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -32,7 +32,6 @@ from .ledger import Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
 from .structure import Terms
-from .tracing import call_span, told_of
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
 _ATTEMPTS = 4
@@ -65,7 +64,6 @@ class CallContext:
     breaker: Breaker = field(default_factory=Breaker)
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
-    learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
     unread: Counter[str] = field(
         default_factory=Counter
     )  # proposals that could not be used, by what was asked
@@ -164,10 +162,7 @@ class Channel:
         if call.past.answer:
             return response_of(call.past.answer, call.request)
         self._check(call)
-        with call_span(call.request, self.purpose) as told:
-            response = await self._tried(call, way)
-            told.update(told_of(response))
-        return response
+        return await self._tried(call, way)
 
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""

@@ -20,7 +20,6 @@ from ..errors import UsageError, plural
 from .criteria import CriteriaScale
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
-from .power import Smallest, noncentrality, smallest_of
 from .rows import Row
 from .scale import MetricLike, Scale, resolve
 from .units import encode
@@ -35,7 +34,6 @@ class Contrast(Paired):
 
     first: str
     second: str
-    smallest: Smallest
     p_holm: float
     alpha: float
 
@@ -84,7 +82,6 @@ class Contrast(Paired):
             "groups": self.groups,
             "mcnemar": dict(self.mcnemar.__dict__) if self.mcnemar else None,
             "permutation": {**self.permutation.__dict__, "p": self.permutation.p},
-            "smallest": dict(vars(self.smallest)),
         }
 
 
@@ -109,7 +106,6 @@ def contrast(
         **vars(paired),
         first=first[0],
         second=second[0],
-        smallest=smallest_of(units, found, paired.gap, alpha),
         p_holm=paired.p,
         alpha=alpha,
     )
@@ -139,7 +135,6 @@ def by_criterion(
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """Return the contrasts with Holm's correction over all of them."""
-    # The smallest effects are then those of Holm's first step, at alpha divided by the number of tests.
     adjusted = holm({str(number): one.p for number, one in enumerate(contrasts)})
     steps = sorted(range(len(contrasts)), key=lambda number: contrasts[number].p)
     return tuple(
@@ -147,20 +142,9 @@ def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
             one,
             p_holm=adjusted[str(number)],
             tested=one.alpha / 2.0 / (len(contrasts) - steps.index(number)),
-            smallest=_at(one, len(contrasts)),
         )
         for number, one in enumerate(contrasts)
     )
-
-
-def _at(one: Contrast, tests: int) -> Smallest:
-    """The smallest effects at the level of Holm's first step; standard errors do not depend on the level."""
-    kept, alpha = one.smallest, one.alpha / tests
-    more = noncentrality(one.gap, alpha) / noncentrality(one.gap, kept.alpha)
-    scaled = [
-        None if size is None or math.isinf(more) else size * more for size in (kept.correct, kept.metric)
-    ]
-    return replace(kept, alpha=alpha, correct=scaled[0], metric=scaled[1])
 
 
 @dataclass(frozen=True, kw_only=True)

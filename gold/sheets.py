@@ -29,10 +29,9 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 CASE, UNIT, TEXT, GROUP = "case", "unit", "text", "group"
 INPUT, JSON_INPUT = "input:", "json:"
 ID_MARK = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
-LABEL = "label"  # the control that takes the label, in the labelling configuration
+LABEL = "label"  # the field of a journal that holds it
 
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
-_TASK = {"case", "unit", "row"}
 _AGAIN = "export again from Label Studio as JSON, with one choice a control"
 
 
@@ -66,8 +65,7 @@ def is_sheet(first: Row, kind: Kind) -> bool:
     if kind == "text":
         inputs = any(key.startswith((INPUT, JSON_INPUT)) for key in first)
         return {CASE, UNIT, TEXT} <= first.keys() and inputs
-    data = first.get("data")
-    task = isinstance(data, Mapping) and (isinstance(first.get("annotations"), list) or data.keys() >= _TASK)
+    task = isinstance(first.get("data"), Mapping) and isinstance(first.get("annotations"), list)
     return kind == "json" and (task or is_journal(first))
 
 
@@ -209,12 +207,9 @@ _TASKS = pydantic.TypeAdapter(_Task)
 
 
 def _task_unit(row: Row, place: Place) -> SheetUnit:
-    """Return a task of Label Studio, ours or somebody else's, with what its annotators said, drafts left out."""
+    """Return a task of Label Studio with what its annotators said, drafts left out."""
     task = validated(_TASKS, row, place, hint=_AGAIN)
-    ours, labels, categories, reasons = task.data.keys() >= _TASK, [], set(), dict[str, str]()
-    inputs = task.data["row"] if ours else task.data
-    if not isinstance(inputs, Mapping):
-        raise place.wrong("it must be an object", "data.row", hint=_AGAIN)
+    labels, reasons = [], dict[str, str]()
     for number, annotation in enumerate(task.annotations):
         for at, result in enumerate([] if annotation.was_cancelled else annotation.result):
             if (result.type, result.from_name) == ("textarea", REASON):
@@ -228,19 +223,15 @@ def _task_unit(row: Row, place: Place) -> SheetUnit:
             chosen = result.value.get("choices")
             if not isinstance(chosen, list) or len(chosen) > 1:
                 raise place.wrong(f"it must be a list of one choice, not {chosen!r}", column, hint=_AGAIN)
-            for choice in (str(one).strip() for one in chosen):
-                if result.from_name == AMBIGUITY:
-                    categories.add(choice)
-                elif result.from_name == LABEL or not ours:
-                    labels.append((annotation.rater, choice, column))
+            labels += [(annotation.rater, str(choice).strip(), column) for choice in chosen]
     return SheetUnit(
-        case=str(task.data[CASE]) if ours else "",
-        unit=str(task.data[UNIT]) if ours else "1",
-        row=inputs,
+        case="",
+        unit="1",
+        row=task.data,
         group=str(task.data.get(GROUP) or ""),
         place=place,
         labels=labels,
-        categories=categories,
+        categories=(),
         reasons={rater: why for rater, why in reasons.items() if why},
     )
 

@@ -1,4 +1,4 @@
-"""Annotation sheets: the units that people should label, as a CSV for a spreadsheet or as Label Studio tasks.
+"""Annotation sheets: the units that people should label, as a CSV for a spreadsheet.
 
 No gold label, rating of another person or verdict of a judge is ever in a sheet: who labels should not see them.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
 from .files import Place, Row
 from .rows import AMBIGUITY, RATER, REASON, canonical_row, label_keys, make_case
-from .sheets import CASE, CATEGORIES, GROUP, ID_MARK, INPUT, JSON_INPUT, LABEL, TEXT, UNIT, safe
+from .sheets import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, TEXT, UNIT, safe
 from .writing import json_text, write_whole
 
 if TYPE_CHECKING:
@@ -55,10 +54,8 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
     return lines
 
 
-def write_sheet(
-    lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str
-) -> tuple[tuple[Path, ...], int]:
-    """Write units as a sheet for one rater, CSV or Label Studio; return the files and the cells Excel would cut."""
+def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str) -> int:
+    """Write units as a sheet for one rater; return how many cells Excel would cut."""
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")
     if not RATER_NAME.fullmatch(rater):
@@ -66,26 +63,12 @@ def write_sheet(
             f"the rater's name {rater!r} cannot head a column",
             hint="use a name without commas, semicolons, quotes and line breaks",
         )
-    config, csv_ = path.with_suffix(".xml"), path.suffix.lower() != ".json"
-    files = (path,) if csv_ else (path, config)
-    for file in files:
-        if file.exists():
-            raise UsageError(f"{file} exists and may hold labels", hint="name another file, or move it away")
-    if not csv_ and not gold.judge.answer.scale.choices:
-        raise UsageError(
-            f"the answers of judge {gold.judge.name} are no single choice, which a Label Studio sheet asks for",
-            hint="write a CSV: name the file .csv",
-        )
+    if path.exists():
+        raise UsageError(f"{path} exists and may hold labels", hint="name another file, or move it away")
     inputs = {case.id: sheet_row(gold, case) for case in {line.case.id: line.case for line in lines}.values()}
-    if csv_:
-        text, long = _csv(lines, inputs, gold.judge, rater)
-        write_whole("\ufeff" + text, path)
-        return files, long
-    names = list(dict.fromkeys(name for row in inputs.values() for name in row))
-    tasks = ",\n".join(json_text({"data": _task(line, inputs[line.case.id], gold, names)}) for line in lines)
-    write_whole(f"[\n{tasks}\n]\n", path)
-    write_whole(_config(gold.judge, names), config)
-    return files, 0
+    text, long = _csv(lines, inputs, gold.judge, rater)
+    write_whole("\ufeff" + text, path)
+    return long
 
 
 def sheet_row(gold: Gold, case: Case) -> Row:
@@ -131,7 +114,7 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
         shown = well_formed(judge.answer.units(case.inputs)[line.unit]).replace("\0", "\ufffd")
         told = [line.notes.get(name, "") for name in notes]
         if not _is_text(case.group):
-            hint = "rename the group, or write a Label Studio file with --format labelstudio"
+            hint = "rename the group"
             raise GoldError("no CSV can hold this name", path=case.source, field=GROUP, hint=hint)
         texts_of = (case.group, *cells, shown, allowed, "", "", "", *told)
         whole = [ID_MARK + case.id, str(line.unit + 1), *map(safe, texts_of)]
@@ -143,45 +126,3 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
 def _is_text(value: Any) -> bool:
     """Say whether a CSV can hold a value as it is: no NUL, no half of a surrogate pair."""
     return isinstance(value, str) and "\0" not in value and well_formed(value) == value
-
-
-def _task(line: SheetLine, row: Row, gold: Gold, names: Sequence[str]) -> dict[str, Any]:
-    case = line.case
-    shown = {
-        f"input_{number}": value if isinstance(value := row.get(name, ""), str) else json_text(value)
-        for number, name in enumerate(names, 1)
-    }
-    return {
-        CASE: case.id,
-        UNIT: line.unit + 1,
-        GROUP: case.group,
-        TEXT: gold.judge.answer.units(case.inputs)[line.unit],
-        **shown,
-        "notes": "; ".join(f"{name}: {text}" for name, text in line.notes.items()),
-        "row": row,
-    }
-
-
-def _config(judge: Judge, names: Sequence[str]) -> str:
-    """Return Label Studio's labelling configuration: the inputs, the unit, one choice of label, one of reason."""
-    view = ElementTree.Element("View")
-
-    def add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
-        return ElementTree.SubElement(parent, tag, attributes)
-
-    for number, name in enumerate(names, 1):
-        add(view, "Header", value=name, size="5")
-        add(view, "Text", name=f"input_{number}", value=f"$input_{number}")
-    add(view, "Header", value="What to label")
-    add(view, "Text", name=TEXT, value=f"${TEXT}")
-    labels = add(view, "Choices", name=LABEL, toName=TEXT, choice="single", showInLine="true")
-    for label in judge.answer.scale.choices:
-        add(labels, "Choice", value=label)
-    add(view, "Header", value="Why is it so?", size="5")
-    add(view, "TextArea", name=REASON, toName=TEXT, rows="3", editable="true", maxSubmissions="1")
-    add(view, "Header", value="If careful readers could differ here: about what?", size="5")
-    reasons = add(view, "Choices", name=AMBIGUITY, toName=TEXT, choice="single", showInLine="true")
-    for reason in CATEGORIES[:-1]:  # not "unknown"
-        add(reasons, "Choice", value=reason)
-    ElementTree.indent(view)
-    return ElementTree.tostring(view, encoding="unicode") + "\n"

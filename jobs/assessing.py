@@ -9,7 +9,6 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..engines.tracing import untraced
 from ..errors import UsageError
 from ..evaluation.checked_items import items_of
 from ..gold.goldset import Gold
@@ -148,8 +147,7 @@ def verdicts(
 def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
     context, number = CallContext.fresh(), len(work.asked)
-    with untraced():
-        said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
+    said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
     size = Size.of(context.ledger.spend())
     models = [
         Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")

@@ -17,7 +17,6 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
-from ..engines.tracing import untraced
 from ..errors import JuristError
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
@@ -355,8 +354,7 @@ def tried(
     lm = connect(offline, context, asker.judge.role)
     dry = asker.tried_by(lm, connect(offline, frozen or context))
     try:
-        with untraced():
-            return dry.ask_all(cases)
+        return dry.ask_all(cases)
     except JuristError:  # it is still worth counting
         return []
 

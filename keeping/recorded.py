@@ -28,7 +28,8 @@ class RecordedAsker(Asker):
 
     said: Mapping[str, Reading]  # id of a case -> what the log says of it
 
-    async def _judge(self, case: Case, usage: Spend) -> Verdict:
+    async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
+        """Return what the log says of one case."""
         nothing = Reading(
             values=(None,) * len(self.judge.answer.units(case.inputs)), problem="not in the log"
         )

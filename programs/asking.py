@@ -23,7 +23,6 @@ from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
-from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, tally
 from ..text.replies import ContradictionError
@@ -177,21 +176,9 @@ class Asker:
         with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
             yield
 
-    async def judged(self, case: Case) -> Verdict:
+    async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
-        usage = Spend()
-        name = self.judge.name
-        with span(f"judge {name}", gen_ai__evaluation__name=name, jurist__case=case.id) as told:
-            verdict = await self._judge(case, usage)
-            told["jurist.status"] = verdict.status
-        return verdict
-
-    def note(self, verdict: Verdict) -> None:
-        """End the work with a ``ModelError`` where answers fail one after the other."""
-        if self._context is not None:
-            self._context.breaker.note(verdict.status == "failed", verdict.error)
-
-    async def _judge(self, case: Case, usage: Spend) -> Verdict:
+        usage = usage or Spend()
         units, log, gathered = len(self.judge.answer.units(case.inputs)), _Samples(), Gathered()
         rows_apart.set({case.id, *self.apart.get(case.id, ())})  # in this task's own context, as the draw is
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
@@ -226,6 +213,11 @@ class Asker:
                 log.texts.append(tuple(sorted(answer.text for answer in answers)))
         gathered.end()
         return self._verdict(case, units, log, usage)
+
+    def note(self, verdict: Verdict) -> None:
+        """End the work with a ``ModelError`` where answers fail one after the other."""
+        if self._context is not None:
+            self._context.breaker.note(verdict.status == "failed", verdict.error)
 
     async def _sample(self, case: Case, log: _Samples) -> Reading:
         """Ask once, in every presentation; units without a value are asked for again, if others have one."""

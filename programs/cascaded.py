@@ -43,11 +43,12 @@ class CascadeAsker(Asker):
         """Return what asks its last judge alone, whose prompt is mostly the longest."""
         return self.members[-1].asker.tried_by(lm, frozen_lm)
 
-    async def _judge(self, case: Case, usage: Spend) -> Verdict:
-        doubts = []
+    async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
+        """Judge one case by the first judge that is sure enough."""
+        usage, doubts = usage or Spend(), []
         for member in self.members:
             with member.asker.ready():
-                verdict = await member.asker._judge(case, usage)
+                verdict = await member.asker.judged(case, usage)
             probable = member.trust.of(said_by(member.asker, verdict))
             if verdict.status == "failed" or (verdict.status == "verdict" and probable >= self.level):
                 return replace(verdict, by=member.name, usage=usage)

@@ -18,7 +18,6 @@ from .scores import (
     confusion_table,
     counts_line,
     joint_spend_line,
-    number_cell,
     reference_tables,
     rows_words,
     score_parts,
@@ -101,7 +100,7 @@ def cost_section(spends: Sequence[Mapping[str, Any]], *, offline: bool = False) 
 
 
 def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, ...]:
-    """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions, smallest effects."""
+    """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
     metrics = data.get("metrics") or list(judges[0]["scores"])
     plots = score_parts(
@@ -122,7 +121,7 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
             ],
         ),
         Section("answers", "Answers", [_answer_table(data)]),
-        Section("tests", "Decisions", _test_tables(data) if tests else ()),
+        Section("tests", "Decisions", [_test_table(data)] if tests else ()),
         Section("words", "In words", said),
         cost_section([one["spend"] for one in judges], offline=offline),
     )
@@ -234,35 +233,18 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
     )
 
 
-def _test_tables(data: Mapping[str, Any]) -> tuple[Table, Table]:
+def _test_table(data: Mapping[str, Any]) -> Table:
     tests, several = data["tests"], len({one["metric"] for one in data["tests"]}) > 1
     counted, metric = any(one["mcnemar"] for one in tests), "values" if several else data["metric"]
-    decisions, smallest = [], []
+    decisions = []
     for one in tests:
         named, found = {"of": one["metric"]} if several else {}, one["mcnemar"]
         only = (
             {"units only one has right": f"{found['c']} / {found['b']}" if found else "-"} if counted else {}
         )
         decisions.append(decision_row(one, metric, {**named, **only}))
-        row = {
-            "first": one["first"],
-            "against": one["second"],
-            **named,
-            "differing units": f"{one['smallest']['discordant']} of {one['smallest']['units']}",
-            "in correct units": number_cell(one["smallest"]["correct"], ".1%"),
-            "in the metric" if several else f"in {metric}": number_cell(one["smallest"]["metric"]),
-        }
-        smallest.append(row)
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
-    small = tests[0]["smallest"]
-    return (
-        records(f"{title}; unanswered units count as wrong", decisions),
-        records(
-            f"the smallest true difference that {small['units']} units can show "
-            f"({small['power']:.0%} power at level {small['alpha']:.2g}, Student's t)",
-            smallest,
-        ),
-    )
+    return records(f"{title}; unanswered units count as wrong", decisions)
 
 
 def decision_row(one: Mapping[str, Any], metric: str, counts: Mapping[str, str]) -> dict[str, str]:

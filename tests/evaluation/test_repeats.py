@@ -121,7 +121,7 @@ def test_when_nothing_differs_the_test_rejects_as_often_as_it_says() -> None:
     assert stats.binomtest(rejected, 120, 0.2).pvalue > 1e-3
 
 
-def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
+def test_holm_goes_over_all_tests() -> None:
     gold = GOLD * 3
     people = [
         (name, draw(seed, gold, right, 1))
@@ -132,19 +132,6 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
     order = sorted(range(3), key=lambda place: alone[place].p)
     assert found[order[0]].p_holm == pytest.approx(3 * alone[order[0]].p)
     assert found[order[1]].p_holm == pytest.approx(max(found[order[0]].p_holm, 2 * alone[order[1]].p))
-    for one, before in zip(found, alone, strict=True):
-        assert one.smallest.alpha == pytest.approx(0.05 / 3)
-        assert one.smallest.correct is not None
-        assert before.smallest.correct is not None
-        strict = contrast(
-            *[(name, rows) for name, rows in people if name in (one.first, one.second)],
-            "f1",
-            KIND,
-            alpha=0.05 / 3,
-        )
-        assert one.smallest.correct == pytest.approx(strict.smallest.correct)
-        assert one.smallest.metric == pytest.approx(strict.smallest.metric)
-        assert one.smallest.correct > before.smallest.correct
     assert corrected([]) == ()
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -137,43 +136,8 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
         assert case.reason == f"ann: {whole}"
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data(), SETS)
-def test_answers_in_label_studio_come_back_by_annotator(
-    tmp_path: Path, data: st.DataObject, made: tuple[Judge, list[dict[str, Any]]]
-) -> None:
-    judge, rows = made
-    gold, path = Gold.of(rows, judge, labelled=False), tmp_path / "tasks.json"
-    for file in (path, path.with_suffix(".xml")):
-        file.unlink(missing_ok=True)
-    write_sheet(open_lines(gold), gold, path, rater="ann")
-    everybody = {1: draw_answers(data, gold), 2: draw_answers(data, gold)}
-    tasks = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps([exported(task, everybody) for task in tasks]), encoding="utf-8")
-    again = Gold.load(path, judge, labelled=False)
-    assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
-    for who, answers in everybody.items():
-        assert said(again, f"annotator-{who}") == {key: label for key, (label, _) in answers.items() if label}
-        assert all(f"annotator-{who}: " in case.reason for case in again.cases)
-
-
 def chosen(control: str, choice: str) -> dict[str, Any]:
     return {"from_name": control, "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
-
-
-def exported(task: dict[str, Any], everybody: dict[int, Filled]) -> dict[str, Any]:
-    """Return a task as Label Studio exports it."""
-    key = (task["data"]["case"], task["data"]["unit"] - 1)
-    annotations = []
-    for who, answers in everybody.items():
-        label, reason = answers[key]
-        result = [
-            *([chosen("label", label)] if label else []),
-            *([chosen("ambiguity", reason)] if reason else []),
-            {"from_name": "reason", "to_name": "text", "type": "textarea", "value": {"text": [WHY]}},
-        ]
-        annotations.append({"id": who, "completed_by": who, "was_cancelled": False, "result": result})
-    return {"id": 7, **task, "annotations": annotations, "predictions": [], "meta": {}}
 
 
 def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> None:
@@ -185,22 +149,6 @@ def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> No
         header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,reason:ann,ambiguity"
     )
     assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,,"
-    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.json", rater="ann")
-    (task,) = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    assert task["data"]["row"] == {"conversation": "c", "claim": "x"}
-
-
-def test_label_studio_gets_a_configuration_with_the_labels(tmp_path: Path) -> None:
-    gold = Gold.of([{"reference": "r", "sentences": ["a"]}], COGNIBENCH, labelled=False)
-    files, cut = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann")
-    assert ([file.name for file in files], cut) == (["t.json", "t.xml"], 0)
-    view = ElementTree.fromstring((tmp_path / "t.xml").read_text(encoding="utf-8"))
-    labels, reasons = view.findall("Choices")
-    assert [choice.get("value") for choice in labels] == list(COGNIBENCH.answer.labels)
-    assert [choice.get("value") for choice in reasons] == ["sentiment", "relation", "other"]
-    (task,) = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    for text in view.findall("Text"):
-        assert str(text.get("value")).removeprefix("$") in task["data"]
 
 
 def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
@@ -275,10 +223,8 @@ def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(tmp_path: Pa
     assert (case.id, case.ratings) == (gold.cases[0].id, {"ann": ("factual",)})
 
 
-def task(annotations: Any, **data: Any) -> dict[str, Any]:
-    row = {"conversation": "c", "claim": "x"}
-    case = Gold.of([row], FECT, labelled=False).cases[0]
-    return {"data": {"case": case.id, "unit": 1, "row": row, **data}, "annotations": annotations}
+def task(annotations: Any) -> dict[str, Any]:
+    return {"data": {"conversation": "c", "claim": "x"}, "annotations": annotations}
 
 
 def by(who: Any, *results: Any, **more: Any) -> dict[str, Any]:
@@ -299,7 +245,15 @@ def by(who: Any, *results: Any, **more: Any) -> dict[str, Any]:
             [by(1, chosen("label", "factual")), by(1, chosen("label", "factual"))],
             {"annotator-1": ("factual",)},
         ),
-        ([by(1, {"type": "textarea", "value": {"text": ["hm"]}}, chosen("mood", "bad"))], {}),
+        (
+            [
+                by(
+                    1,
+                    {"type": "textarea", "value": {"text": ["hm"]}},
+                )
+            ],
+            {},
+        ),
         ([], {}),
     ],
 )
@@ -309,17 +263,6 @@ def test_annotators_of_label_studio(
     write_jsonl([task(annotations)], tmp_path / "x.json")
     (case,) = Gold.load(tmp_path / "x.json", FECT, labelled=False).cases
     assert case.ratings == ratings
-
-
-def test_tasks_of_ones_own_are_read_too(tmp_path: Path) -> None:
-    own = {
-        "id": 1,
-        "data": {"conversation": "c", "claim": "x"},
-        "annotations": [by(1, chosen("truth", "factual"))],
-    }
-    write_jsonl([own], tmp_path / "x.json")
-    (case,) = Gold.load(tmp_path / "x.json", FECT, labelled=False).cases
-    assert case.ratings == {"annotator-1": ("factual",)}
 
 
 AT = "annotations.0.result.0"
@@ -338,9 +281,6 @@ AT = "annotations.0.result.0"
         (task([by(1, {"type": "choices"})]), f"{AT}.value.choices", "a list of one choice"),
         (task([{"completed_by": 1}]), "annotations.0.result", "Field required"),
         (task(["x"]), "annotations.0", "valid dictionary"),
-        (task([], case="0" * 16), "case", "unknown case id"),
-        (task([], unit=2), "unit", "no unit '2'"),
-        (task([], row=[]), "data.row", "must be an object"),
         ({"id": 1}, "data", "Field required"),
     ],
 )
@@ -366,12 +306,9 @@ def test_a_name_that_cannot_head_a_column_is_refused(tmp_path: Path, rater: str)
 def test_a_sheet_that_exists_is_never_written_over(tmp_path: Path) -> None:
     gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
     (tmp_path / "a.csv").write_text("my labels")
-    (tmp_path / "b.xml").write_text("my configuration")
     with pytest.raises(UsageError, match=r"a\.csv exists and may hold labels"):
         write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
-    with pytest.raises(UsageError, match=r"b\.xml exists"):
-        write_sheet(open_lines(gold), gold, tmp_path / "b.json", rater="ann")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.csv", "b.xml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
@@ -382,7 +319,7 @@ def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
 
 def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Path) -> None:
     gold = Gold.of([{"conversation": "c" * 40_000, "claim": "x"}], FECT, labelled=False)
-    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")[1] == 1
+    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann") == 1
     nul = Gold.of([{"conversation": "c", "claim": "x", "group": "\0"}], FECT, labelled=False)
     with pytest.raises(GoldError, match="no CSV can hold this name"):
         write_sheet(open_lines(nul), nul, tmp_path / "b.csv", rater="ann")
