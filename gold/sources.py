@@ -26,7 +26,6 @@ from .files import (
     text_of,
     validated,
 )
-from .tool_results import unfolded
 
 Placed: TypeAlias = tuple[str, Kind, int, Row | GoldError]
 """The file, how its values are to be understood, the line (or record number), and the row or what is wrong with it."""
@@ -41,8 +40,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     """Read a source."""
     name, path = str(source), Path(source)
     if name == "-":
-        reading = parse(sys.stdin.buffer.read(), "<stdin>", on_bad, "stdin")
-        return replace(reading, rows=unfolded(reading.rows))
+        return parse(sys.stdin.buffer.read(), "<stdin>", on_bad, "stdin")
     if hub := hub_name(name):
         return Reading(name=hub[0], path=name, rows=list(_stream_hub(*hub, name)), kind="columns")
     try:
@@ -111,7 +109,6 @@ def _is(path: Path, what: Callable[[Path], bool]) -> bool:
 def _file(file: Path, path: str, on_bad: OnBad, name: str) -> Reading:
     """Read one file; dialogues of CogniBench are joined with the ``labels.json`` beside them."""
     reading = parse(bytes_of(file, path), path, on_bad, name)
-    reading = replace(reading, rows=unfolded(reading.rows))
     if not reading.rows or not is_cognibench(reading.rows[0][1]):
         return reading
     beside = str(Path(path).with_name("labels.json"))
