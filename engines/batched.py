@@ -80,8 +80,7 @@ class BatchEndpoint(Endpoint):
         self._written_with = dict[str, Terms]()
 
     def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long, and one whose reply is not there yet."""
-        super().check(request)
+        """Refuse a request whose reply is not there yet."""
         if self._replies.wants(self.written(request)):
             raise AnswerPending
 

@@ -341,10 +341,6 @@ class Endpoint:
                 raise
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
-    def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long for the model."""
-        self._terms.check(request)
-
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
         key = self._direct.key if self._direct.fits else self._key
         cost, response = self._cost(request, response), without_key(as_ended(response), key)

@@ -1,9 +1,7 @@
-"""What an endpoint takes: answers that cannot be malformed, parameters, and how much it reads at once.
+"""What an endpoint takes: answers that cannot be malformed, and parameters.
 
 Lists of models that refuse a parameter go stale: what an endpoint refuses is found out from its first refusal,
-said once, and left out of every later request of the job. The prompt stays the same. A request that is certainly
-longer than the endpoint reads is not sent: the limit is that of the catalogue that DSPy ships, or what the first
-refusal says. How many tokens a request has at least follows from its bytes.
+said once, and left out of every later request of the job. The prompt stays the same.
 """
 
 import copy
@@ -15,7 +13,6 @@ from typing import Any, Final, Literal
 
 import dspy
 import pydantic
-from dspy.clients.model_metadata import model_info
 from dspy.lm15 import CacheConfig, Config, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
@@ -29,7 +26,6 @@ from .conversion import text_of
 from .draws import typed_request
 from .failures import RefusedParameterError
 from .kept import Kept
-from .meter import size_of
 
 Structure = Literal["auto", "schema", "object", "prompt"]
 """How a JSON answer is held to its form: by its schema, as an object, by the prompt, or as the endpoint takes it."""
@@ -59,9 +55,6 @@ _ABOUT_LIMIT: Final = (
 )
 _MARKED: Final = "anthropic/"
 """A provider that keeps the beginning of a prompt only up to where it is marked."""
-_READS: Final = re.compile(r"(?:context length|context window|context size)(?: is| of) (\d+)")
-_BYTES: Final = 6.0  # of a token, more than texts of any language have
-_SLACK: Final = 1.25
 _PARAMETERS: Final = ("temperature", "top_p", "logprobs")
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
@@ -86,11 +79,6 @@ class Terms:
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
-        self._reads: int | None = None
-        self._bytes, self._looked_up = (
-            _BYTES,
-            foreign,
-        )  # a server may serve less, or more, than its model's name says
 
     @property
     def held_by(self) -> str:
@@ -142,21 +130,9 @@ class Terms:
             self._with_default.append(changed)
         return changed
 
-    def check(self, request: Request) -> None:
-        """Refuse a request that is certainly too long."""
-        if not self._looked_up:
-            provider, _, name = self._model.partition("/")
-            self._reads, self._looked_up = (model_info(provider, name) or {}).get("max_input_tokens"), True
-        tokens = 0 if self._reads is None else int(size_of(request) / self._bytes)
-        if self._reads is not None and tokens > self._reads:
-            said = f"the prompt has {tokens} tokens or more, the model reads {self._reads} at once; it was not sent"
-            raise ContextWindowExceededError(message=said, model=self._model)
-
     def learn(self, sent: Request, error: LMError) -> RefusedParameterError | None:
         """Take note of a refusal; return the error that asks for another try, if there is anything to leave out."""
         text = error.message.lower()
-        if isinstance(error, LMInvalidRequestError) and (reads := _READS.search(error.message)):
-            self._reads, self._looked_up = int(reads[1]), True
         too_long = isinstance(error, ContextWindowExceededError)
         if too_long and self._has_default(sent) and any(word in text for word in _ABOUT_LIMIT):
             self._leave_limit("leaves less room for a reply than its default limit")
@@ -185,8 +161,6 @@ class Terms:
     def heard(self, sent: Request, response: Response) -> bool:
         """Take note of a reply; return whether it is worth another try, now without a limit."""
         self._heard = True
-        if response.usage.input_tokens:
-            self._bytes = max(self._bytes, _SLACK * size_of(sent) / response.usage.input_tokens)
         if response.finish_reason == "length" and self._has_default(sent):
             text, thoughts = text_of(response), response.message.parts_of(ThinkingPart)
             if thoughts or response.usage.reasoning_tokens or not text.strip() or "<think" in text:

@@ -1,5 +1,5 @@
 """The embedded offline engine: a text-overlap scorer, not an LLM, that answers DSPy requests."""
 
-from .engine import AsyncOfflineEngine, OfflineEngine
+from .engine import OfflineEngine
 
-__all__ = ["AsyncOfflineEngine", "OfflineEngine"]
+__all__ = ["OfflineEngine"]

@@ -71,14 +71,6 @@ class OfflineEngine:
         )
 
 
-class AsyncOfflineEngine(OfflineEngine):
-    """The same engine behind an ``async`` method, for ``dspy.LM(..., async_engine=...)``."""
-
-    async def complete(self, request: Request) -> Response:
-        """Answer one request, exactly as the synchronous engine does."""
-        return OfflineEngine.complete(self, request)
-
-
 def answer(ask: Ask, manner: Manner) -> tuple[dict[str, Any], Mapping[str, Decisions]]:
     """Return the values of a request's output fields, and what was decided for those that decide."""
     fill = filler_of(ask)
