@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import OFFLINE
-from ..errors import BudgetExhausted, ModelError, OptimizerError, StopRequested, choices
+from ..errors import BudgetExhausted, ModelError, OptimizerError, StopRequested
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
@@ -142,16 +142,6 @@ class Optimizer(Protocol):
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
         ...
-
-
-WAYS = ("in turn", "jointly")
-"""How the predictors of a program with several may be changed."""
-
-
-def refuse_other(where: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a setting that is none of its known values."""
-    if value not in known:
-        raise OptimizerError(f"{where} cannot be {value!r}", hint=choices(value, known))
 
 
 def races(optimizer: Optimizer) -> bool:

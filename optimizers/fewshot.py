@@ -14,7 +14,7 @@ from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.state import Demo, PromptState
 from ..text.terms import count_tokens
-from .base import WAYS, Job, refuse_other
+from .base import Job
 from .board import Board, Candidate
 from .drawing import draw_contrasting, draw_demos
 from .raced import Raced, Track
@@ -27,13 +27,8 @@ class FewShot(Raced):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     sets: int = 3  # sets drawn a step, each of another size
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
-    predictors: str = "jointly"  # for several predictors: ``jointly`` or ``in turn``
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown way."""
-        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
     def added(self, job: Job) -> float:
         """Return about how many tokens the first sets take."""
@@ -43,14 +38,12 @@ class FewShot(Raced):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
         job, leader = track.job, track.text
-        every = tuple(leader.state.predictors)
-        names = (every[(turn - 1) % len(every)],) if self.predictors == "in turn" else every
-        pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & set(names)]
+        names = leader.state.predictors.keys()
+        pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & names]
         if not pool:
             return []
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
         hard = {case.id for case, _ in track.errors(leader)}
-        kept = set[str]() if names == every else set(leader.demo_ids)
         made = []
         for number, size in enumerate(self._sizes(track, pool, turn)):
             cases = (
@@ -58,18 +51,12 @@ class FewShot(Raced):
                 if number % 2
                 else draw_demos(pool, size, answer, random_)
             )
-            params: dict[str, Any] = {"demonstrations": len(cases)}
-            source = f"{self.name}, {len(cases)} demonstrations"
-            if len(every) > 1:
-                jointly = self.predictors == "jointly"
-                params["predictors"] = self.predictors if jointly else list(names)
-                source += " jointly" if jointly else f" of {', '.join(names)}"
             new = track.fresh(
-                with_cases(job.judge, leader.state, cases, names),
+                with_cases(job.judge, leader.state, cases),
                 parent=leader,
-                source=source,
-                demo_ids=tuple(sorted(kept | {case.id for case in cases})),
-                params=params,
+                source=f"{self.name}, {len(cases)} demonstrations",
+                demo_ids=tuple(sorted({case.id for case in cases})),
+                params={"demonstrations": len(cases)},
             )
             made += [new] if new else []
         return made
@@ -164,13 +151,10 @@ def remembering(
     return state
 
 
-def with_cases(
-    judge: Judge, state: PromptState, cases: Sequence[Case], names: Sequence[str] | None = None
-) -> PromptState:
+def with_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> PromptState:
     """Return a prompt whose predictors have these cases as demonstrations, in this order."""
-    names = tuple(state.predictors if names is None else names)
-    demos = demos_of(judge, names, cases)
-    for name in names:
+    demos = demos_of(judge, state.predictors, cases)
+    for name in state.predictors:
         state = state.with_demos(name, demos.get(name, ()))
     return state
 

@@ -13,19 +13,9 @@ from typing import Any, ClassVar
 
 import dspy
 
-from .base import WAYS, refuse_other
 from .board import Candidate
 from .proposing import Writing, exemplar, propose, rotated, scored, task, truths
 from .raced import Raced, Track
-
-_JOINT = """Write better instructions for a judge that works in several steps.
-
-You see what the judge is given and must answer, the instructions of each step tried so far with the scores from
-0 to 100 that the judge had with them (the best last), and cases on which the best judge disagrees with people. Write a
-new instruction for each step, so that together they differ from all that was tried and will score higher: keep what
-works, keep every label's definition, and state the general rule that the errors show to be missing, in the step
-that it belongs to. Do not quote the cases. Write each instruction in the language of the best one.
-"""
 
 
 class ProposeInstruction(dspy.Signature):
@@ -95,21 +85,6 @@ class MergeInstructions(dspy.Signature):
     instruction: str = dspy.OutputField(desc="the merged instruction")
 
 
-def joint(names: Sequence[str], random_exemplars: bool = False) -> type[dspy.Signature]:
-    """Return the signature that rewrites the instructions of several predictors in one proposal."""
-    single = ProposeByScore if random_exemplars else ProposeInstruction
-    signature: type[dspy.Signature] = single.delete("scored_instructions").delete("instruction")
-    signature = signature.with_instructions(_JOINT)
-    for at, name in enumerate(names, 1):
-        desc = (
-            f"instructions of the step {name} with their scores, ascending; the best of each step go together"
-        )
-        signature = signature.insert(at, f"scored_instruction_{at}", dspy.InputField(desc=desc), str)
-        new = dspy.OutputField(desc=f"the new instruction of the step {name}, and nothing else")
-        signature = signature.append(f"instruction_{at}", new, str)
-    return signature
-
-
 def _draws(turn: int, count: int) -> range:
     """Return the numbers of the draws of a turn."""
     return range((turn - 1) * count, turn * count)
@@ -122,37 +97,23 @@ class Opro(Writing, Raced):
     candidates: int = 3  # instructions proposed a step (the paper: 8)
     shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
     exemplars: int = 3  # cases shown (the paper: 3)
-    # for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal
-    predictors: str = "in turn"
     name: str = "opro"
     # cases shown are errors of the leader, or any of train as people labelled them
     random_exemplars: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        """Refuse an unknown way."""
-        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
-
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
         names = tuple(track.text.state.predictors)
-        way = self.predictors if len(names) > 1 else ""
-        if way == "jointly":
-            shown = {f"scored_instruction_{at}": name for at, name in enumerate(names, 1)}
-            fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
-            signature = joint(names, self.random_exemplars)
-        else:
-            name = names[(turn - 1) % len(names)]
-            shown, fields = {"scored_instructions": name}, {"instruction": name}
-            signature = ProposeByScore if self.random_exemplars else ProposeInstruction
-        answers = propose(track.job, signature, self._asked(track, shown, turn), self.temperature)
-        proposals = [{fields[field]: text for field, text in answer.items()} for answer in answers]
-        return track.write(self, track.text, proposals, way)
+        name = names[(turn - 1) % len(names)]
+        signature = ProposeByScore if self.random_exemplars else ProposeInstruction
+        answers = propose(track.job, signature, self._asked(track, name, turn), self.temperature)
+        return track.write(self, track.text, [{name: answer["instruction"]} for answer in answers])
 
-    def _asked(self, track: Track, shown: Mapping[str, str], turn: int) -> list[dict[str, str]]:
-        """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
+    def _asked(self, track: Track, name: str, turn: int) -> list[dict[str, str]]:
+        """Return the values of each draw."""
         values = {
-            "task": task(track.job, *shown.values()),
-            **{field: scored(name, track.best(self.shown)) for field, name in shown.items()},
+            "task": task(track.job, name),
+            "scored_instructions": scored(name, track.best(self.shown)),
         }
         if self.random_exemplars:
             known = [case for case in track.race.order if case.known and case not in track.job.dev]
@@ -189,17 +150,13 @@ class ByCause(Writing):
     rewrites: int = 3  # rewritten instructions a step
     errors: int = 8  # errors shown to each
     shown: int = 4  # scored instructions shown to each rewrite
-    predictors: str = "in turn"  # of a program with several, or ``jointly``: all in each rewrite
     name: str = "causes"
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown way."""
-        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
+    all_at_once: ClassVar[bool] = False  # whether each rewrite changes all predictors, or those take turns
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the instruction of one predictor, or of each."""
         leader, names = track.text, tuple(track.text.state.predictors)
-        if self.predictors == "in turn":
+        if not self.all_at_once:
             names = (names[(turn - 1) % len(names)],)
         causes = _by_cause(track, leader)
         if not causes:
@@ -219,7 +176,7 @@ class ByCause(Writing):
             {name: text for name, text in zip(names, drawn, strict=True) if text}
             for drawn in zip_longest(*texts)
         ]
-        return track.write(self, leader, proposals, self.predictors if len(names) > 1 else "")
+        return track.write(self, leader, proposals)
 
 
 def _by_cause(track: Track, candidate: Candidate) -> dict[str, list[str]]:
@@ -255,7 +212,7 @@ class CFaith(ByCause, Raced):
     steps: int = 5  # rounds at most (the paper: 5)
     rewrites: int = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
     sample: int = 60  # train cases on which the current prompts are run (the paper: 60 documents)
-    predictors: str = "jointly"
+    all_at_once: ClassVar[bool] = True
     whole: ClassVar[str] = "dev"
     patience: int = 1
     shrink: float = 0.0

@@ -21,7 +21,7 @@ from ..errors import OptimizerError
 from ..evaluation.votes import majority
 from ..programs.remembering import Remembered
 from ..programs.state import Demo
-from .base import Job, refuse_other
+from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
 from .drawing import blocks, draw_contrasting, draw_demos, stratified
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import optuna
 
 _KEPT = 3  # demonstration sets taken over from candidates that were tried before
-_PRUNERS = ("halving", "none")
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
 
 
@@ -74,7 +73,6 @@ class Space:
         scored = {case.id for case in self.cases}
         rest = [case for case in order if case.id not in scored]
         self.sets = [*kept, *_drawn(optimizer, job, board, start, rest)]
-        self.orders = max(1, optimizer.orders)  # as drawn, reversed, then shuffled
         fitted = job.judge.answer.scale.uses_threshold and job.sampling.threshold is None
         votes = job.sampling.samples if fitted else 1
         self.thresholds = tuple(range(1, votes + 1)) if votes > 1 else ()
@@ -85,7 +83,6 @@ class Space:
         """The number of choices of each dimension that has several."""
         sizes = {self._dimension(name): len(texts) for name, texts in self.instructions.items()}
         sizes["demonstrations"] = len(self.sets)
-        sizes["order"] = self.orders if len(self.sets) > 1 else 1
         sizes["threshold"] = len(self.thresholds)
         sizes |= {name: len(values) for name, values in self.settings.items()}
         return {name: count for name, count in sizes.items() if count > 1}
@@ -96,17 +93,15 @@ class Space:
     def choice(self, at: Mapping[str, int]) -> dict[str, Any]:
         """Return the point with these indices, as arguments of :meth:`Board.add`; what is not named is at 0."""
         state, demos, params = self.basic, self.sets[at.get("demonstrations", 0)], dict[str, Any]()
-        order = at.get("order", 0) if any(len(one) > 1 for one, _ in demos.demos.values()) else 0
         for name, texts in self.instructions.items():
             text, source = texts[at.get(self._dimension(name), 0)]
             state = state.with_instruction(name, text)
-            fixed, remembered = demos.demos.get(name, ((), None))
-            state = state.with_demos(name, _ordered(fixed, order), remembered)
+            state = state.with_demos(name, *demos.demos.get(name, ((), None)))
             params[self._dimension(name)] = source
         values = {name: found[at.get(name, 0)] for name, found in self.settings.items()}
         if self.thresholds:
             values["threshold"] = self.thresholds[at.get("threshold", 0)]
-        params |= {"demonstrations": demos.name, "order": order}
+        params["demonstrations"] = demos.name
         return {"state": state, "setting": Setting(**values), "demo_ids": demos.ids, "params": params}
 
     def at(self, candidate: Candidate) -> dict[str, int]:
@@ -126,14 +121,6 @@ class Space:
 
 def _index(known: Sequence[Any], wanted: Any) -> int:
     return known.index(wanted) if wanted in known else 0
-
-
-def _ordered(demos: tuple[Demo, ...], order: int) -> tuple[Demo, ...]:
-    if order == 0 or len(demos) < 2:
-        return demos
-    if order == 1:
-        return demos[::-1]
-    return tuple(random.Random(f"order/{order}").sample(demos, len(demos)))
 
 
 def _drawn(
@@ -168,7 +155,6 @@ class Optuna:
     instructions: int = 8
     sizes: tuple[int, ...] = (4, 8)  # numbers of demonstrations
     sets: int = 2  # sets drawn for each size and kind (balanced, contrast)
-    orders: int = 3  # orders of a set's demonstrations that are tried
     sample: int = 40  # train cases on which trials are scored besides dev
     hard: int = 30  # train cases on which the start is scored to find those it gets wrong
     # different candidates that are tried; those that differ in the vote threshold only count once
@@ -176,16 +162,11 @@ class Optuna:
     block: int = 10  # cases in a block; the pruner decides after each
     startup: int = 6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
     warmup: int = 1  # blocks that every trial runs
-    pruner: str = "halving"  # or ``none``
     models: tuple[str, ...] = ()  # model strings to try besides the job's own
     # temperatures to try besides the job's own; at 0 one sample is asked, as all would be the same
     temperatures: tuple[float, ...] = ()
     adapters: tuple[str, ...] = ()  # prompt formats to try besides the job's own
     name: str = "optuna"
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown pruner."""
-        refuse_other("optuna.pruner", self.pruner, _PRUNERS)
 
     def values(self, own: Setting) -> dict[str, tuple[Any, ...]]:
         """Return the values of the setting's dimensions, the job's own (``None``) first."""
@@ -234,7 +215,7 @@ class Optuna:
                 sampler=optuna.samplers.TPESampler(
                     seed=job.seed, n_startup_trials=self.startup, multivariate=True
                 ),
-                pruner=optuna.pruners.NopPruner() if self.pruner == "none" else halving,
+                pruner=halving,
             )
             for first in (space.at(start), space.at(board.basic)):
                 study.enqueue_trial({name: first.get(name, 0) for name in sizes}, skip_if_exists=True)

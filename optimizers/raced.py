@@ -82,7 +82,7 @@ class Track:
         return made if len(self.board.candidates) > before else None
 
     def write(
-        self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]], way: str = ""
+        self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]]
     ) -> list[Candidate]:
         """Enter what is new, not too long and not copied among proposals: instructions of predictors of ``parent``."""
         known, fresh = {_plain(one.state) for one in self.board.candidates.values()}, list[Candidate]()
@@ -101,9 +101,9 @@ class Track:
                     f"step {self.step}: an instruction refused, {share:.0%} of it is copied from train"
                 )
                 continue
-            source = writing.name + (f", {way}" if way else "")
+            source = writing.name
             source += f", {share:.1%} copied from train" if share else ""
-            params = {"predictors": sorted(usable), "way": way} if way else None
+            params = {"predictors": sorted(usable)} if len(state.predictors) > 1 else None
             fresh.append(self.board.add(state, parent=parent, source=source, step=self.step, params=params))
         return fresh
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from ..errors import BudgetExhausted, OptimizerError, choices
 from ..programs.plugins import Registry
-from .base import Job, Optimizer, races, refuse_other
+from .base import Job, Optimizer, races
 from .board import Board, Candidate
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import Contrastive, FewShot, Nearest, Order
@@ -39,10 +39,10 @@ class AllArms(Opro):
     by_price: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse an unknown way or arm."""
-        super().__post_init__()
+        """Refuse an unknown arm."""
         for name in self.arm:
-            refuse_other(f"{self.name}.arm", name, _ARMS)
+            if name not in _ARMS:
+                raise OptimizerError(f"{self.name}.arm cannot be {name!r}", hint=choices(name, _ARMS))
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return those that were asked for and that the judge has a use for."""
@@ -70,7 +70,6 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "race": AllArms,
     "opro": Opro,
     "fewshot": FewShot,
-    "demos": partial(FewShot, name="demos"),
     "nearest": Nearest,
     "teach": Teach,
     "optuna": Optuna,

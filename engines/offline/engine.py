@@ -136,10 +136,7 @@ def _value(task: Task, field: Field, made: Decisions) -> Any:
         case "map":
             return {}
     if "instruction" in field.name.lower() and not made:
-        # Of several instructions that are asked for, the scored ones of the others are left out.
-        others = {f"scored_{other.name}" for other in task.ask.outputs if other.name != field.name}
-        about = {name: text for name, text in task.ask.values.items() if name not in others}
-        return neutralise(propose(about, task.manner.temperature, task.manner.rng))
+        return neutralise(propose(task.ask.values, task.manner.temperature, task.manner.rng))
     return text_value(field.name, made)
 
 

@@ -52,7 +52,9 @@ def few(calls: int | None = None) -> Job:
     return job_with("?", budget=Budget(calls=calls), train=train, dev=dev, concurrency=1)
 
 
-@pytest.mark.parametrize("name", ["opro+fewshot", "fewshot+opro", "opro+fewshot+demos", "cfaith+fewshot"])
+@pytest.mark.parametrize(
+    "name", ["opro+fewshot", "fewshot+opro", "opro+fewshot+contrastive", "cfaith+fewshot"]
+)
 def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

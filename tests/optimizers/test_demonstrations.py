@@ -92,14 +92,13 @@ STEPS = jurist.Judge(
 SETTINGS = {"sizes": (2, 4), "sets": 2, "block": 6, "sample": 6, "steps": 2}
 
 
-def test_jointly_all_predictors_show_the_same_cases_as_far_as_gold_says() -> None:
+def test_all_predictors_show_the_same_cases_as_far_as_gold_says() -> None:
     job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
-    result = optimize(make("demos", SETTINGS), job)
-    tried = [one for one in result.board.candidates.values() if one.source.startswith("demos")]
+    result = optimize(make("fewshot", SETTINGS), job)
+    tried = [one for one in result.board.candidates.values() if one.source.startswith("fewshot")]
     assert len(tried) == 4  # two a step
     by_id, shown = {case.id: case for case in job.train}, 0
     for one in tried:
-        assert one.params["predictors"] == "jointly"
         demos = {name: list(prompt.demos) for name, prompt in one.state.predictors.items()}
         assert {demo["item"] for demo in demos["decide"]} == {by_id[i].inputs["item"] for i in one.demo_ids}
         assert {demo["item"] for demo in demos["draft"]} <= {demo["item"] for demo in demos["decide"]}
@@ -109,23 +108,6 @@ def test_jointly_all_predictors_show_the_same_cases_as_far_as_gold_says() -> Non
     assert shown > 0
 
 
-def test_in_turn_each_predictor_is_changed_alone_and_the_record_says_which() -> None:
-    job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
-    result = optimize(make("fewshot", {**SETTINGS, "predictors": "in turn"}), job)
-    board = result.board
-    changed = {}
-    for one in board.candidates.values():
-        if one.parent is None:
-            continue
-        before = board.candidates[one.parent].state.predictors
-        different = [name for name, prompt in one.state.predictors.items() if prompt != before[name]]
-        assert different == one.params["predictors"]
-        changed[one.id] = different[0]
-        assert f"of {different[0]}" in one.source
-        assert set(board.candidates[one.parent].demo_ids) <= set(one.demo_ids)
-    assert set(changed.values()) == {"draft", "decide"}
-
-
 def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:
     job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
     board = board_of(job)
@@ -133,7 +115,7 @@ def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:
     for name in ("draft", "decide"):
         state = board.basic_state().with_instruction(name, f"Another instruction to {name}.")
         board.score(board.add(state, parent=board.basic, source="given"), job.dev)
-    settings = {"trials": 12, "sizes": (6,), "sets": 3, "orders": 1, "sample": 6, "hard": 0, "startup": 12}
+    settings = {"trials": 12, "sizes": (6,), "sets": 3, "sample": 6, "hard": 0, "startup": 12}
     make("optuna", settings).run(job, board, board.basic)
     tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]
     assert {"instruction of draft", "instruction of decide"} <= set(tried[0].params)

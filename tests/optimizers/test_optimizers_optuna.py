@@ -34,12 +34,11 @@ SMALL: dict[str, Any] = {
     "trials": 6,
     "sizes": (2, 4),
     "sets": 1,
-    "orders": 2,
     "sample": 10,
     "hard": 8,
     "startup": 2,
 }
-SCOPE = Optuna(instructions=3, sizes=(2, 4), sets=1, orders=3, sample=10, hard=40)
+SCOPE = Optuna(instructions=3, sizes=(2, 4), sets=1, sample=10, hard=40)
 
 
 def house_job(*, size: int = 16, samples: int = 1) -> Job:
@@ -68,7 +67,7 @@ def house_job(*, size: int = 16, samples: int = 1) -> Job:
 @pytest.mark.parametrize("samples", [1, 5])
 def test_on_the_house_rule_it_finds_a_better_candidate(samples: int) -> None:
     job = house_job(size=40, samples=samples)
-    result = optimize(make("optuna", {**SMALL, "sizes": (8,), "sets": 3, "orders": 1, "trials": 8}), job)
+    result = optimize(make("optuna", {**SMALL, "sizes": (8,), "sets": 3, "trials": 8}), job)
     board = result.board
     assert board.value(result.best, job.dev) > board.value(board.basic, job.dev)
     assert len({one.asked_id for one in board.candidates.values()}) > 3
@@ -135,8 +134,7 @@ def test_at_temperature_0_one_sample_is_asked() -> None:
     assert found.minimum(job) > 0
 
 
-@pytest.mark.parametrize("pruner", ["halving", "none"])
-def test_pruning_leaves_the_worse_with_fewer_cases(pruner: str) -> None:
+def test_pruning_leaves_the_worse_with_fewer_cases() -> None:
     world = World(seed=11, temperature=0.3)
     job = job_of(world)
     board = board_of(job)
@@ -144,13 +142,11 @@ def test_pruning_leaves_the_worse_with_fewer_cases(pruner: str) -> None:
     for text in (world.ideal(), bad, bad + " Be strict."):
         state = board.basic_state().with_instruction("self", text)
         board.score(board.add(state, parent=board.basic, source="given"), job.dev)
-    best = Optuna(trials=12, sets=1, sizes=(2,), orders=1, block=6, startup=3, pruner=pruner).run(
-        job, board, board.basic
-    )
+    best = Optuna(trials=12, sets=1, sizes=(2,), block=6, startup=3).run(job, board, board.basic)
     assert world.ideal() in best.state.predictors["self"].instructions
     tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]
     incomplete = [one for one in tried if not board.scored(one, job.dev)]
-    assert bool(incomplete) is (pruner != "none")
+    assert incomplete
     for one in incomplete:
         assert one.state.predictors["self"].instructions != world.ideal()
 
@@ -183,21 +179,6 @@ def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -
     assert (again["state"].id, again["demo_ids"]) == (kept.state.id, ids)
     own = dataclasses.replace(job, sampling=Sampling(samples=3, threshold=1))
     assert Space(SCOPE, own, board, kept).thresholds == ()  # the user's is not searched
-
-
-def test_the_order_changes_the_order_and_nothing_else() -> None:
-    job = job_of(World(seed=5))
-    board = board_of(job)
-    board.score(board.basic, job.dev)
-    space = Space(SCOPE, job, board, board.basic)
-    at = next(n for n, one in enumerate(space.sets) if one.name.startswith("balanced 4"))
-    choices = [space.choice({"demonstrations": at, "order": order}) for order in range(3)]
-    shown = [[demo["item"] for demo in one["state"].predictors["self"].demos] for one in choices]
-    assert shown[1] == shown[0][::-1]
-    assert len({tuple(sorted(one)) for one in shown}) == 1
-    assert len({one["state"].id for one in choices}) == 3
-    empty = [space.choice({"order": order})["state"].id for order in range(3)]
-    assert len(set(empty)) == 1
 
 
 def test_in_a_chain_it_searches_the_instructions_before_it() -> None:

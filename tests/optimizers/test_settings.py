@@ -30,15 +30,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("opro", {"shrink": "1e999"}, "opro.shrink cannot be '1e999'"),
     ("opro", {"temperature": "nan"}, "opro.temperature cannot be 'nan'"),
     ("opro", {"temperature": "2.1"}, "opro.temperature cannot be '2.1'; give a value like 1.0, from 0 to 2"),
-    ("opro", {"predictors": "backwards"}, "use one of in turn, jointly"),
-    ("demos", {"predictors": "both"}, "demos.predictors cannot be 'both'"),
     ("fewshot", {"sizes": "4,x"}, "fewshot.sizes cannot be '4,x'"),
     ("fewshot", {"sizes": "4,-2"}, "fewshot.sizes cannot be '4,-2'"),
     ("fewshot", {"sizes": 4}, "fewshot.sizes cannot be 4"),
     ("race", {"arm": "history,magic"}, "race.arm cannot be 'magic'"),
     ("optuna", {"temperatures": "inf"}, "optuna.temperatures cannot be 'inf'"),
     ("optuna", {"temperatures": "warm"}, "optuna.temperatures cannot be 'warm'"),
-    ("optuna", {"pruner": "luck"}, "optuna.pruner cannot be 'luck'"),
     ("dspy:Simba", {}, "'dspy:Simba' names no optimizer of DSPy that leaves a prompt"),
     ("dspy:BootstrapFinetune", {}, "leaves a prompt"),
     ("dspy:", {}, "leaves a prompt"),
@@ -80,10 +77,10 @@ def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
 
 
 def test_settings_arrive_where_they_belong_and_the_card_has_the_defaults_too() -> None:
-    given_ = {"steps": "2", "sizes": "1,2", "temperature": "0.5", "predictors": "jointly"}
+    given_ = {"steps": "2", "sizes": "1,2", "temperature": "0.5"}
     found = settings_of(make("opro+fewshot", given_))
-    assert found["opro"] | {"steps": 2, "temperature": 0.5, "predictors": "jointly"} == found["opro"]
-    assert found["fewshot"] | {"steps": 2, "sizes": [1, 2], "predictors": "jointly"} == found["fewshot"]
+    assert found["opro"] | {"steps": 2, "temperature": 0.5} == found["opro"]
+    assert found["fewshot"] | {"steps": 2, "sizes": [1, 2]} == found["fewshot"]
     assert found["opro"].keys() == settings_of(make("opro"))["opro"].keys() > {"patience", "block"}
     assert json.loads(json.dumps(found)) == found
     lists = {"models": "a/b, c/d", "temperatures": "0,0.7", "adapters": "chat,json"}

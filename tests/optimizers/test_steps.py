@@ -1,4 +1,4 @@
-"""Programs with several predictors: OPRO's instructions in turn or jointly, and demonstrations of all of them."""
+"""Programs with several predictors: OPRO's instructions in turn, and demonstrations of all of them."""
 
 import re
 from typing import Any, Literal
@@ -124,39 +124,16 @@ def test_in_turn_each_step_changes_one_predictor() -> None:
             name for name, old, new in zip(("extract", "decide"), before, after, strict=True) if old != new
         ]
         assert changed == [("extract", "decide")[(row["step"] - 1) % 2]]
-        assert row["params"] == {"predictors": changed, "way": "in turn"}
-        assert row["source"] == "opro, in turn"
+        assert row["params"] == {"predictors": changed}
     assert all("scored_instructions" in user_of(request) for request in proposer.requests)
 
 
-def test_jointly_one_proposal_changes_all() -> None:
-    result, proposer, job = run(predictors="jointly")
-    rows = {row["candidate"]: row for row in result.board.history(job.train, job.dev)}
-    tried = [row for row in rows.values() if row["parent"]]
-    assert len(tried) == 12
-    assert len(proposer.requests) == 12
-    for row in tried:
-        before, after = texts(rows[row["parent"]]), texts(row)
-        assert all(old != new for old, new in zip(before, after, strict=True))
-        assert "instruction_1" in after[0]
-        assert "instruction_2" in after[1]
-        assert row["params"] == {"predictors": ["decide", "extract"], "way": "jointly"}
-        assert row["source"] == "opro, jointly"
-    last = user_of(proposer.requests[-1])
-    first, second = (field_of(last, f"scored_instruction_{at}") for at in (1, 2))
-    assert first.count("score:") == second.count("score:") > 3
-    assert re.findall(r"score: (\d+)", first) == re.findall(r"score: (\d+)", second)
-    assert "List what the reply says." in first
-    assert "Say whether the reply may be sent." in second
-
-
-@pytest.mark.parametrize("way", ["in turn", "jointly"])
-def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
+def test_the_offline_proposer_writes_each_step_its_own() -> None:
     context = context_with()
     model = Model(temperature=0.0)
     lms = {f"{name}_lm": connect(model, context, name) for name in ("judge", "proposer")}
     job = Job(judge=JUDGE, train=TRAIN, dev=DEV, context=context, **lms)
-    result = optimize(Opro(predictors=way, steps=2, candidates=2, extra=1), job)
+    result = optimize(Opro(steps=2, candidates=2, extra=1), job)
     tried = [row for row in result.board.history(job.train, job.dev) if row["parent"]]
     assert len(tried) > 2
     for first, second in map(texts, tried):
