@@ -24,7 +24,7 @@ from jurist.report.table import Table
 
 JOINT = (
     *("--optimizer", "optuna", "--set", "trials=5", "--set", "sizes=2", "--set", "sets=1"),
-    *("--set", "sample=6", "--set", "hard=4", "--set", "orders=1"),
+    *("--set", "sample=6", "--set", "hard=4"),
 )
 
 
