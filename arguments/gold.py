@@ -81,7 +81,6 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreemen
     """How far raters agree, how well each does against the rest, and what merging leaves ambiguous."""
 
     merge: _Rule | None = choice("list the units that this rule leaves ambiguous")
-    ordinal: bool = flag("the judge's labels are ordered: give the ordinal alpha too")
 
 
 class DynamicsOptions(

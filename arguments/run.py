@@ -237,16 +237,15 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
 
 class ShareOptions(RowOptions, Printed, command="run share", does="run.share"):
     """True prevalence, corrected for the judge's errors: each label's share as judged, corrected by what
-    the judge took for what on its sealed test, and by labelled rows of the run. Asks no model.
+    the judge took for what on its sealed test, and of labelled rows of the run alone. Asks no model.
 
     examples:
       jurist run share verdicts.jsonl
       jurist run share verdicts.jsonl --gold labelled.csv
       jurist run share verdicts.parquet --gold labelled.csv --json
 
-    The first correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
-    The second (prediction-powered inference, PPI++) takes nothing for granted, but that labelled rows were drawn at
-    random.
+    The correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
+    Labelled rows have to be drawn at random.
     """
 
     output: str = positional("OUTPUT", "what jurist run has written: JSONL, CSV or Parquet")

@@ -179,7 +179,7 @@ def agreement(options: AgreementOptions) -> Result:
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
     ratings, groups = rating_columns(gold.cases)
-    found = rater_agreement(ratings, judge.comparison, groups=groups, ordered=options.ordinal)
+    found = rater_agreement(ratings, judge.comparison, groups=groups)
     clear, agreed = clear_units(gold), None
     rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
     # none where all units are clear, or none of the clear ones has two labels

@@ -81,7 +81,6 @@ class Agreement:
     pairs: tuple[PairAgreement, ...]
     fleiss: FleissAgreement | None
     alpha: Estimate
-    ordinal: Estimate | None
     table: tuple[LabelAgreement, ...]
     units: int
     skipped: int
@@ -93,7 +92,6 @@ def rater_agreement(
     comparison: Scale | None = None,
     *,
     groups: Sequence[str] | None = None,
-    ordered: bool = False,
 ) -> Agreement:
     """Compare raters, unit by unit."""
     labels, every, named = encode_ratings(ratings, comparison, groups=groups)
@@ -101,7 +99,7 @@ def rater_agreement(
     codes, group = every[compared], np.array(named)[compared]
     counts = _counts(codes, len(labels))
     sizes = counts.sum(axis=1)
-    alike, fleiss, ordinal = np.eye(len(labels)), None, None
+    alike, fleiss = np.eye(len(labels)), None
     table: list[LabelAgreement] = []
     closed = comparison is None or bool(comparison.domain)
     if comparison is not None and not closed:
@@ -117,7 +115,6 @@ def rater_agreement(
         fleiss = FleissAgreement(
             kappa=kappa(counts), ratings=int(n), units=int(same.sum()), left_out=int((~same).sum())
         )
-        ordinal = estimated(_coincidences(counts), group, _ordinal, low=-1.0) if ordered else None
         for code, label in enumerate(labels):
             own = counts[:, code]
             against = np.stack([own, sizes - own], axis=1)
@@ -138,7 +135,6 @@ def rater_agreement(
         pairs=_pairs(tuple(ratings), codes, group, alike, tuple(map(str, labels)) if closed else ()),
         fleiss=fleiss,
         alpha=_beyond_chance(counts, group, (1.0 - alike) ** 2),
-        ordinal=ordinal,
         table=tuple(table),
         units=len(codes),
         skipped=len(every) - len(codes),
@@ -203,23 +199,6 @@ def _beyond_chance(counts: Ints, group: Groups, distance: Floats | None = None, 
         return chance - observed * (sizes.sum(axis=-1) - less), chance
 
     return estimated(np.column_stack([within, counts]), group, coefficient, low=-1.0)
-
-
-def _coincidences(counts: Ints) -> Floats:
-    """Return each unit's ordered pairs of ratings, weighted by 1 / (ratings - 1), by label: (N, K, K)."""
-    pairs = counts[:, :, np.newaxis] * (counts[:, np.newaxis, :] - np.eye(counts.shape[1]))
-    return np.asarray(pairs / (counts.sum(axis=1) - 1)[:, np.newaxis, np.newaxis])
-
-
-@Ratio
-def _ordinal(table: Floats) -> tuple[Floats, Floats]:
-    """Alpha from coincidences: the difference of two labels in their order is that of the middles of their ranks."""
-    sizes = table.sum(axis=-1)
-    middle = np.cumsum(sizes, axis=-1) - sizes / 2.0
-    distance = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
-    observed = (table * distance).sum(axis=(-2, -1)) * (sizes.sum(axis=-1) - 1.0)
-    chance = (sizes[..., :, np.newaxis] * sizes[..., np.newaxis, :] * distance).sum(axis=(-2, -1))
-    return chance - observed, chance
 
 
 def encode_ratings(

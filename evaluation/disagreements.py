@@ -16,7 +16,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from scipy.special import betaincinv
 from scipy.stats import binomtest
@@ -25,14 +25,10 @@ from ..cases import Value
 from .intervals import Ranged, t_quantile
 from .paired import fewest_groups, sign_test
 from .power import POWER
-from .rows import Row
-from .scale import MetricLike, Scale, resolve
-from .units import encode
+from .scale import Scale
 
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
 Verdict = Literal["better", "worse", "not shown to be better"]
-_UNITS = 1000
-"""Units of the made-up set on which the judge's own metric is estimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,30 +114,3 @@ def _product(share: Ends, signed: Ends) -> Ends:
 
     low, high = max(-share[2], value - reach(1)), min(share[2], value + reach(2))
     return value, max(low, 0.0) if signed[1] >= 0.0 else low, min(high, 0.0) if signed[2] <= 0.0 else high
-
-
-def in_metric(
-    agreeing: Sequence[tuple[Value, Value | None]],
-    differing: Sequence[tuple[Value, Value | None, Value | None]],
-    rate: float,
-    metric: MetricLike,
-    comparison: Scale,
-) -> tuple[float, float] | None:
-    """Return an estimate of both prompts in the judge's own metric: a description without an interval."""
-    # Labelled units stand for those that differ, units of the sealed test for those on which both say the same.
-    if not (agreeing and differing):
-        return None
-    apart_units = round(rate * _UNITS)
-    # each unit as often as the others of its kind, give or take one
-    kinds = ([(gold, said, said) for gold, said in agreeing], _UNITS - apart_units), (differing, apart_units)
-    chosen: list[Any] = [units[place * len(units) // size] for units, size in kinds for place in range(size)]
-    found = resolve(metric, comparison)
-    first, second = (
-        [
-            Row(id=str(place), group="", gold=(unit[0],), predicted=(unit[side],))
-            for place, unit in enumerate(chosen)
-        ]
-        for side in (1, 2)
-    )
-    filled = found.worst(encode(comparison, first, second))
-    return found.of(filled.sets(slice(1))), found.of(filled.sets(slice(1, 2)))

@@ -4,7 +4,7 @@
   latter.
 - ``quadratic_kappa``: Cohen's kappa with quadratic weights, 1 - sum (gold - answer)^2 over what chance would give
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
-- ``spearman``, ``kendall``: rank correlations with ties, the latter tau-b; 0.0 where one side is constant.
+- ``spearman``: the rank correlation with ties; 0.0 where one side is constant.
 - ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
 - ``within_deviation``: the share of deviations that lie within one standard deviation of their mean.
 - ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
@@ -13,7 +13,7 @@
 - ``accuracy``: on scales of whole numbers, the share of answers that are exact.
 
 A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
-kappa and of correlations are the ends of their range as soon as an answer is missing.
+kappa and of the correlation are the ends of their range as soon as an answer is missing.
 """
 
 import math
@@ -32,7 +32,6 @@ from scipy.sparse import csr_array
 from ..cases import Case, Value
 from ..errors import UsageError
 from .metrics import (
-    SLOW_DRAWS,
     Metric,
     Ratio,
     Statistics,
@@ -49,7 +48,6 @@ from .votes import Sampling, majority, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
-_BLOCK = 256  # columns of the matrix of pairs of pairs held in memory at once
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,6 @@ class Scores(Scale):
         table: dict[str, tuple[Callable[[Units], Statistics], dict[str, Any]]] = {
             "quadratic_kappa": (pair_sums(self._moments, _quadratic_kappa, 6), related),
             "spearman": (pair_counts(_spearman), related),
-            "kendall": (pair_counts(_kendall), {**related, "draws": SLOW_DRAWS}),
             "mean_deviation": (
                 pair_means(lambda gold, value: value - gold),
                 {**described, "low": -width, "high": width},
@@ -302,17 +299,3 @@ def _ranks(counts: Floats, values: list[Any]) -> Floats:
     sizes = counts @ csr_array((np.ones(len(place)), (places, place)), shape=(len(place), len(names)))
     middle = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
     return np.asarray(middle[:, place])
-
-
-def _kendall(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
-    """Tau-b, under counts (B, P) of pairs: concordant less discordant over what is tied on neither side."""
-    one, two = np.array(gold, dtype=np.float64), np.array(said, dtype=np.float64)
-    net, untied_one, untied_two = (np.zeros(len(counts)) for _ in range(3))
-    for start in range(0, len(one), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        signs = [np.sign(side[:, np.newaxis] - side[np.newaxis, block]) for side in (one, two)]
-        here = counts[:, block]
-        net += ((counts @ (signs[0] * signs[1])) * here).sum(axis=-1)
-        untied_one += ((counts @ np.abs(signs[0])) * here).sum(axis=-1)
-        untied_two += ((counts @ np.abs(signs[1])) * here).sum(axis=-1)
-    return np.clip(quotient(net, np.sqrt(untied_one * untied_two)), -1.0, 1.0)

@@ -12,9 +12,8 @@ from typing import Any
 
 from ..cases import Value
 from ..errors import JuristError
-from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric
+from ..evaluation.disagreements import Signs, credit, gain_of
 from ..evaluation.rows import Row
-from ..evaluation.scale import resolve
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
@@ -96,7 +95,6 @@ def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, labels: Labels) ->
         **_signs(judge, told, plan.level),
         "gain": plain(gain_of(rate, _gains(judge, told), plan.level)),
         "gain_in": "correct units" if plan.right_or_wrong else "similarity to people",
-        "metric": _in_own_metric(judge, artifact, [one for one in told if one], found["rate"]),
         "constant": constant
         and {
             "answer": constant["text"],
@@ -104,45 +102,6 @@ def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, labels: Labels) ->
         },
         "decided": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
     }
-
-
-def _in_own_metric(
-    judge: Judge, artifact: Artifact, told: Sequence[_Told], rate: float
-) -> dict[str, Any] | None:
-    """Return estimates of both prompts and of the best constant in the judge's own metric; ``None`` without any."""
-    agreed, metric = _agreed(judge, artifact), resolve(judge.metric, judge.comparison)
-
-    def estimate(always: Value | None = None) -> tuple[float, float] | None:
-        agreeing = [(gold, said if always is None else always) for gold, said in agreed]
-        apart_ = told if always is None else [(gold, always, always) for gold, _, _ in told]
-        return in_metric(agreeing, apart_, rate, judge.metric, judge.comparison)
-
-    both = estimate()
-    if both is None:
-        return None
-    constants = {value: found[0] for value in _values(_sealed(judge, artifact)) if (found := estimate(value))}
-    best = max(constants, key=lambda value: metric.oriented(constants[value]))
-    return {
-        "name": metric.name,
-        "basic": both[0],
-        "compiled": both[1],
-        "constant": constants[best],
-        "constant_answer": judge.answer.scale.text(best),
-        "above_constant": metric.oriented(both[1]) > metric.oriented(constants[best]),
-    }
-
-
-def _agreed(judge: Judge, artifact: Artifact) -> list[tuple[Value, Value | None]]:
-    """Return gold and answer of the units of the sealed test on which both prompts say the same."""
-    proof, comparison = artifact.proof(), judge.comparison
-    sides = (rows_of(judge.answer, proof, system) for system in ("basic", "compiled"))
-    return [
-        (gold, two)
-        for first, second in zip(*sides, strict=True)
-        if not (first.failed or second.failed)
-        for gold, one, two in zip(first.gold, first.predicted, second.predicted, strict=True)
-        if gold is not None and not apart(comparison, one, two)
-    ]
 
 
 def settle(
@@ -170,15 +129,10 @@ def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
     if artifact.about.decision.verdict == "worse":
         return "its sealed test has shown it to be worse"
-    constant, metric = decision["constant"], decision["metric"]
+    constant = decision["constant"]
     if constant is not None and constant["verdict"] != "better":
         counts = f"{constant['wins']} won, {constant['losses']} lost, p = {constant['p']:.3g}"
         return f"it is not shown to be better than always {constant['answer']!r} ({counts})"
-    if constant is not None and metric is not None and not metric["above_constant"]:
-        return (
-            f"its {metric['name']} is estimated at {metric['compiled']:.3f}, and that of always "
-            f"{metric['constant_answer']!r} at {metric['constant']:.3f}"
-        )
     if constant is None and not artifact.proof():
         return "it keeps no sealed test in which it could be held against a constant answer"
     return ""

@@ -1,4 +1,4 @@
-"""True prevalence: shares of units, as the judge said, and corrected by its proof and by labelled rows of the run."""
+"""True prevalence: shares of units, as the judge said, corrected by its proof, and as people said of some rows."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,8 @@ from typing import Any
 
 from ..cases import Value, Values
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.prevalence import Powered, Prevalence, powered, prevalence, tallies
+from ..evaluation.intervals import Share
+from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
@@ -32,19 +33,9 @@ class Shared:
     name: str  # of the label, or ``positive``
     proof: Prevalence  # as the judge said, and corrected by what it took for what on its sealed test
     wide: str = ""  # why the interval of ``proof`` is all from 0 to 1, in words; empty if it is not
-    powered: Powered | None = None  # corrected by labelled rows; ``None`` where there are none
-    alone: Powered | None = None  # by the labelled rows alone
-
-    @property
-    def unlike(self) -> str:
-        """In which way the labelled rows are no random draw, in words; empty if they may be one."""
-        if self.powered is None or self.powered.unlike is None:
-            return ""
-        ours, theirs = self.powered.unlike
-        return (
-            f"{self.name}: the judge found {ours:.3f} among the labelled rows and {theirs:.3f} among the others: they "
-            "are no random draw, so what they correct holds for rows like them only"
-        )
+    labelled: Share | None = (
+        None  # what people said, of the labelled rows alone; ``None`` where there are none
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -74,11 +65,11 @@ class RunShares:
         """Each share as judged, and as corrected."""
         columns = ["share of", "as judged", f"corrected by the proof of {self.judge} [95 % interval]"]
         if self.labelled:
-            columns += [f"corrected by {self.labelled} labelled rows", "by these rows alone"]
+            columns += [f"by {self.labelled} labelled rows alone"]
         rows = [
             [
                 *(one.name, "-" if one.proof.raw is None else f"{one.proof.raw:.3f}", one.proof),
-                *([one.powered, one.alone] if self.labelled else []),
+                *([one.labelled] if self.labelled else []),
             ]
             for one in self.shares
         ]
@@ -99,8 +90,7 @@ class RunShares:
             notes.append(
                 f"{self.elsewhere} labelled rows are not used: not answered by the run, or compiled on"
             )
-        notes += [f"{one.name}: {one.wide}" for one in self.shares if one.wide]
-        return notes + [one.unlike for one in self.shares if one.unlike]
+        return notes + [f"{one.name}: {one.wide}" for one in self.shares if one.wide]
 
     def _repr_html_(self) -> str:
         return html_of([self.table, *self.notes])
@@ -113,8 +103,7 @@ class RunCounts:
     said: dict[str, dict[Value, int]] = field(
         default_factory=dict
     )  # group -> value -> units judged to be that
-    # (group, truth, said) of each unit with a label of people
-    labelled: list[tuple[str, Value, Value]] = field(default_factory=list)
+    labelled: list[tuple[str, Value]] = field(default_factory=list)  # group and label of each unit with one
     rows: set[str] = field(default_factory=set)  # rows with a label, by the ids of their cases
     unanswered: int = 0  # units without an answer
 
@@ -129,7 +118,7 @@ class RunCounts:
                 continue
             counts[value] = counts.get(value, 0) + 1
             if truth is not None:
-                self.labelled.append((group, truth, value))
+                self.labelled.append((group, truth))
 
     @property
     def units(self) -> int:
@@ -143,20 +132,10 @@ class RunCounts:
             for group, counts in self.said.items()
         }
 
-    def unlabelled(self, values: frozenset[Value]) -> dict[str, tuple[int, int]]:
-        """Return the same of units without a label."""
-        left = self.hits(values)
-        for group, _, said in self.labelled:
-            hits, of = left[group]
-            left[group] = hits - (said in values), of - 1
-        return left
-
-    def powered(self, values: frozenset[Value]) -> dict[str, Powered]:
-        """Return the share of these values corrected by the labelled units, and by these alone; none without any."""
-        if not self.labelled:
-            return {}
-        pairs = [(group, truth in values, said in values) for group, truth, said in self.labelled]
-        return {"powered": powered(pairs, self.unlabelled(values)), "alone": powered(pairs, {})}
+    def by_people(self, values: frozenset[Value]) -> Share | None:
+        """Return the share of these values among the labels of people; ``None`` without any."""
+        parts = ((group, float(truth in values), 1.0) for group, truth in self.labelled)
+        return Share.over(parts) if self.labelled else None
 
 
 def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJudge:
@@ -229,7 +208,7 @@ def _shares(judge: LoadedJudge, found: RunCounts, problem: str) -> tuple[Shared,
         )
         proof = Prevalence(raw=one.raw, units=one.units, problem=problem) if problem else one
         wide = "" if problem else _wide(one, found, known)
-        shares.append(Shared(name=name, proof=proof, wide=wide, **found.powered(values)))
+        shares.append(Shared(name=name, proof=proof, wide=wide, labelled=found.by_people(values)))
     return tuple(shares)
 
 

@@ -25,8 +25,6 @@ def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
     if fleiss is not None:
         of = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
         rows.insert(1, ["Fleiss' kappa", fleiss.kappa, of])
-    if found.ordinal is not None:
-        rows.append(["alpha, ordinal", found.ordinal, f"{found.units} units, labels as ordered"])
     least = sorted(found.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
     some = f", the {_PAIRS} of {len(found.pairs):,} that agree least" if len(found.pairs) > _PAIRS else ""
     pairs = [

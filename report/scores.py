@@ -238,12 +238,6 @@ def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
             f"against always {constant['answer']!r}: {constant['verdict']}; {constant['wins']} won, "
             f"{constant['losses']} lost, p = {constant['p']:.3g}"
         )
-    if metric := shown["metric"]:
-        lines.append(
-            f"{metric['name']} {metric['basic']:.3f} -> {metric['compiled']:.3f}, always {metric['constant_answer']!r} "
-            f"{metric['constant']:.3f}: estimates, in which labelled units stand for those that differ and the sealed "
-            "test for the others"
-        )
     return tuple(lines)
 
 

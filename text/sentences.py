@@ -1,9 +1,6 @@
 """Splitting a text into sentences: NLTK's Punkt for what is written with spaces, and Chinese by its own punctuation.
 
-Nothing is ever downloaded. Punkt's parameters are built from our own lists (``data/sentences.toml``); if the
-official English model ``punkt_tab`` lies in one of NLTK's data folders, it is used instead, with our abbreviations
-added to its own. :func:`model_used` says which one it is, and the environment variable ``JURIST_PUNKT`` pins it:
-``own`` or ``punkt_tab``. Pin it where texts must be split alike on several machines.
+Nothing is ever downloaded: Punkt's parameters are built from our own lists (``data/sentences.toml``).
 
 Around Punkt stand rules for what model responses are made of. Every line break is a boundary. A list marker
 (``1.``, ``(b)``, ``-``, ``#``) stays with its item, also inside a line. Quotes, brackets, Markdown emphasis and
@@ -13,20 +10,14 @@ It knows nothing of judges. CogniBench splits with NLTK too (section 3.1).
 """
 
 import itertools
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
-from ..errors import UsageError
 from .tables import table
 
-Punkt = Literal["own", "punkt_tab"]
-"""Whose parameters Punkt works with."""
-
-_PIN: Final = "JURIST_PUNKT"
 _WORDS: Final = {name: frozenset(words.split()) for name, words in table(__package__, "sentences").items()}
 
 _HAN: Final = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -69,13 +60,13 @@ class Sentence:
     end: int
 
 
-def split(text: str, *, punkt: Punkt | None = None) -> tuple[Sentence, ...]:
+def split(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of ``text`` in their order.
 
     The sentences and the white space between them are the whole text. A text without anything but white space has
     none.
     """
-    tokenizer = _tokenizer(model_used(punkt))
+    tokenizer = _tokenizer()
     cuts = sorted(
         {0, len(text), *(cut for line in _lines(text) for cut in _line_cuts(text, *line, tokenizer))}
     )
@@ -86,7 +77,7 @@ def split(text: str, *, punkt: Punkt | None = None) -> tuple[Sentence, ...]:
 def without_repeats(text: str) -> str:
     """Return a text without the sentences that stand in it before, but for spacing, case and the mark at their end."""
     kept, gap, at, known = "", "", 0, set[str]()
-    for sentence in split(text, punkt="own"):
+    for sentence in split(text):
         gap = max(gap, text[at : sentence.start], key=lambda space: (space.count("\n"), len(space)))
         plain = " ".join(sentence.text.casefold().rstrip(".!?。！？").split())
         if plain not in known:
@@ -111,54 +102,20 @@ def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def model_used(punkt: Punkt | None = None) -> Punkt:
-    """Return whose parameters :func:`split` works with."""
-    named = punkt or os.environ.get(_PIN) or None
-    if named is None:
-        return "punkt_tab" if _installed() else "own"
-    if named not in get_args(Punkt):
-        raise UsageError(
-            f"{named!r} is no Punkt model", hint=f"set {_PIN} to one of {', '.join(get_args(Punkt))}"
-        )
-    if named == "punkt_tab" and not _installed():
-        raise UsageError(
-            "NLTK's model punkt_tab is not installed",
-            hint=f"install it with python -m nltk.downloader punkt_tab, or set {_PIN}=own",
-        )
-    return "own" if named == "own" else "punkt_tab"
-
-
 @lru_cache(maxsize=1)
-def _installed() -> bool:
-    """Whether the official English model lies in one of NLTK's data folders; looks on this machine only."""
-    from nltk.data import find
-
-    try:
-        find("tokenizers/punkt_tab/english/")
-    except LookupError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=2)
-def _tokenizer(model: Punkt) -> Any:
+def _tokenizer() -> Any:
     """Return Punkt with its parameters; NLTK takes about a second to import and is imported here only."""
     from nltk.tokenize import punkt
 
     starters = _WORDS["starters"]
-    if model == "punkt_tab":
-        tokenizer = punkt.PunktTokenizer("english")
-        known = tokenizer._params
-    else:
-        known = punkt.PunktParameters()
-        tokenizer = punkt.PunktSentenceTokenizer(known)
-        known.sent_starters = set(starters)
-        for word in starters:  # seen in lower case inside sentences: with a capital letter they start one
-            known.add_ortho_context(word, punkt._ORTHO_MID_LC | punkt._ORTHO_BEG_UC)
-    known.abbrev_types = _Abbreviations({*known.abbrev_types, *_WORDS["abbreviations"], *_WORDS["titles"]})
+    known = punkt.PunktParameters()
+    known.sent_starters = set(starters)
+    for word in starters:  # seen in lower case inside sentences: with a capital letter they start one
+        known.add_ortho_context(word, punkt._ORTHO_MID_LC | punkt._ORTHO_BEG_UC)
+    known.abbrev_types = _Abbreviations({*_WORDS["abbreviations"], *_WORDS["titles"]})
     known.collocations |= {(title, word) for title in _WORDS["titles"] for word in starters}
     known.collocations |= {(word, "##number##") for word in _WORDS["before_numbers"]}
-    return tokenizer
+    return punkt.PunktSentenceTokenizer(known)
 
 
 class _Abbreviations(set[str]):

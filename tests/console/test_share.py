@@ -10,7 +10,8 @@ from proven import FECT, proven_fect
 from small import claims, cli, ok, read_jsonl, write_jsonl
 
 import jurist
-from jurist.evaluation.prevalence import powered, prevalence, tallies
+from jurist.evaluation.intervals import Share
+from jurist.evaluation.prevalence import prevalence, tallies
 from jurist.gold.goldset import Gold
 from jurist.jobs.sharing import RunCounts
 
@@ -42,7 +43,9 @@ def run(wrong_of_seven: set[int], groups: int) -> list[dict[str, Any]]:
     return read_jsonl(Path("o.jsonl"))
 
 
-def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict[str, Any]]) -> None:
+def test_shares_are_corrected_by_the_proof_and_those_of_labelled_rows_stand_beside(
+    lines: list[dict[str, Any]],
+) -> None:
     write_jsonl(Path("some.jsonl"), claims(20)[:24])
     done = cli("run", "share", "o.jsonl", "--gold", "some.jsonl", "--json")
     assert (done.code, done.err) == (0, "")
@@ -59,14 +62,12 @@ def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict
     assert share["proof"] == json.loads(json.dumps(asdict(expected)))
     assert json.loads(Path("run.json").read_text())["shares"][0]["proof"] == share["proof"]
     gold = {case.id: case.gold == (FOUND,) for case in Gold.load("some.jsonl", FECT).cases}
-    labelled = [
-        (line["group"], gold[line["case"]], line["label"] == FOUND) for line in lines if line["case"] in gold
-    ]
-    others = tallies((line["group"], line["label"] == FOUND) for line in lines if line["case"] not in gold)
-    assert share["powered"] == json.loads(json.dumps(asdict(powered(labelled, others))))
+    labelled = [(line["group"], gold[line["case"]], 1.0) for line in lines if line["case"] in gold]
+    people = Share.over(labelled)
+    assert share["labelled"] == json.loads(json.dumps(asdict(people)))
     assert done.json["labelled"] == len(labelled) == 24
     assert f"{expected}" in done.people
-    assert f"{powered(labelled, others)}" in done.people
+    assert f"{people}" in done.people
     found = jurist.share("o.jsonl", gold=claims(20)[:24])
     assert json.loads(json.dumps(found.to_json())) == done.json
     assert all(f"{expected}" in said for said in (repr(found), found._repr_html_()))
@@ -128,5 +129,3 @@ def test_however_many_groups_there_are_memory_is_flat_and_no_unit_is_lost(
     assert len(found.said) <= 100
     assert (found.units, found.unanswered, len(found.labelled)) == (2000, 1000, 100)
     assert sum(hits for hits, _ in found.hits(frozenset("a")).values()) == 1000
-    assert sum(hits for hits, _ in found.unlabelled(frozenset("a")).values()) == 900
-    assert sum(of for _, of in found.unlabelled(frozenset("a")).values()) == 1900

@@ -19,11 +19,6 @@ ZH_RESPONSE = "好的。磨坊建于1802年。“它烧毁了！”好的。磨�
 ZH_LABELS = ["irrelevant", "faithful", "faithful", "irrelevant", "speculative"]
 
 
-@pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JURIST_PUNKT", "own")
-
-
 @pytest.mark.parametrize("judge", ["cognibench:basic", "detector:basic"])
 def test_run_gives_each_sentence_its_place(judge: str) -> None:
     write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": RESPONSE}])

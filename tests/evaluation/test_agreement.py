@@ -64,7 +64,7 @@ def both(data: Given, first: str, second: str) -> tuple[list[Any], list[Any]]:
 
 def values(found: Agreement) -> list[float]:
     rows = [(row.specific, row.fleiss, row.alpha) for row in found.table]
-    estimates = [found.raw, found.fleiss and found.fleiss.kappa, found.alpha, found.ordinal, *sum(rows, ())]
+    estimates = [found.raw, found.fleiss and found.fleiss.kappa, found.alpha, *sum(rows, ())]
     return [estimate.value for estimate in estimates if estimate is not None]
 
 
@@ -81,8 +81,8 @@ def values(found: Agreement) -> list[float]:
         ),
         (
             list(zip(*OBSERVERS.values(), strict=True)),
-            lambda found: [found.alpha.value, found.ordinal.value, found.units, found.skipped],
-            [0.743, 0.815, 11, 1],
+            lambda found: [found.alpha.value, found.units, found.skipped],
+            [0.743, 11, 1],
         ),
         (
             list(zip("0100000010", "1110010000", strict=True)),  # example A of Krippendorff 2011
@@ -98,7 +98,7 @@ def values(found: Agreement) -> list[float]:
     ids=["Fleiss", "Krippendorff C", "Krippendorff A", "Cohen"],
 )
 def test_published_examples(data: Any, of: Callable[[Any], list[float]], published: list[float]) -> None:
-    assert of(rater_agreement(named(data), ordered=True)) == pytest.approx(published, abs=5e-4)
+    assert of(rater_agreement(named(data))) == pytest.approx(published, abs=5e-4)
 
 
 def one_against_all(counts: np.ndarray, code: int) -> np.ndarray:
@@ -108,7 +108,7 @@ def one_against_all(counts: np.ndarray, code: int) -> np.ndarray:
 @settings(max_examples=100)
 @given(data=ratings(2, 5))
 def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(data: Given) -> None:
-    found, counts = rater_agreement(data, KIND, ordered=True), counts_of(data)
+    found, counts = rater_agreement(data, KIND), counts_of(data)
     common = [pair for pair in itertools.combinations(data, 2) if both(data, *pair)[0]]
     assert [(pair.first, pair.second) for pair in found.pairs] == common
     for pair in found.pairs:
@@ -131,10 +131,8 @@ def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(dat
     several = [len(some.sum(axis=0).nonzero()[0]) > 1 for some in (same, rated)]
     if several[0]:
         assert fleiss.kappa.value == pytest.approx(inter_rater.fleiss_kappa(same), abs=1e-9)
-    for estimate, level in ((found.alpha, "nominal"), (found.ordinal, "ordinal")):
-        wanted = krippendorff.alpha(value_counts=rated, level_of_measurement=level) if several[1] else 0.0
-        assert estimate is not None
-        assert estimate.value == pytest.approx(wanted, abs=1e-9)
+    wanted = krippendorff.alpha(value_counts=rated, level_of_measurement="nominal") if several[1] else 0.0
+    assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
     units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
     first, second = zip(*(pair for unit in units for pair in itertools.permutations(unit, 2)), strict=True)
     specific = sk.f1_score(first, second, labels=list(LABELS), average=None, zero_division=0.0)
@@ -153,7 +151,7 @@ def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(dat
             )
             assert row.alpha.value == pytest.approx(wanted, abs=1e-9)
     shares = [found.raw, *(row.specific for row in found.table), *(pair.raw for pair in found.pairs)]
-    beyond = [fleiss.kappa, found.alpha, found.ordinal, *(pair.kappa for pair in found.pairs)]
+    beyond = [fleiss.kappa, found.alpha, *(pair.kappa for pair in found.pairs)]
     for low, estimates in ((0.0, shares), (-1.0, beyond)):
         for ends in (estimate.interval for estimate in estimates if estimate):
             assert low - 1e-9 <= ends.low <= ends.high <= 1.0 + 1e-9
@@ -179,12 +177,11 @@ def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data:
 
 @pytest.mark.parametrize("labels", ["ab", "aa"])
 def test_raters_who_never_differ_agree_fully_or_show_nothing(labels: str) -> None:
-    found = rater_agreement({f"r{place}": list(labels) for place in range(3)}, ordered=True)
+    found = rater_agreement({f"r{place}": list(labels) for place in range(3)})
     assert {found.raw.value, *(pair.raw.value for pair in found.pairs)} == {1.0}
     beyond = [
         found.fleiss and found.fleiss.kappa,
         found.alpha,
-        found.ordinal,
         *(p.kappa for p in found.pairs),
     ]
     wanted = 0.0 if labels == "aa" else pytest.approx(1.0)
@@ -199,7 +196,7 @@ def test_order_names_of_labels_and_lonely_ratings_do_not_matter(
 ) -> None:
     units, shuffled = list(zip(*data.values(), strict=True)), random.Random(seed)
     groups = [f"g{place // 2}" for place in range(len(units))]
-    before = rater_agreement(data, KIND, groups=groups, ordered=True)
+    before = rater_agreement(data, KIND, groups=groups)
     order, raters = list(range(len(units))), list(range(len(data)))
     shuffled.shuffle(order)
     shuffled.shuffle(raters)
@@ -209,15 +206,11 @@ def test_order_names_of_labels_and_lonely_ratings_do_not_matter(
         {f"r{place}": [renamed[unit[place]] for unit in moved] for place in raters},
         ClosedLabels("wxyz"),
         groups=[*(groups[place] for place in order), *["lonely"] * len(alone)],
-        ordered=True,
     )
     assert values(after) == pytest.approx(values(before), abs=1e-12)
     assert (after.units, after.skipped) == (before.units, before.skipped + len(alone))
-    for one, two in ((before.alpha, after.alpha), (before.ordinal, after.ordinal)):
-        assert one is not None
-        assert two is not None
-        assert one.interval.low == pytest.approx(two.interval.low, abs=1e-9)
-        assert one.interval.high == pytest.approx(two.interval.high, abs=1e-9)
+    assert before.alpha.interval.low == pytest.approx(after.alpha.interval.low, abs=1e-9)
+    assert before.alpha.interval.high == pytest.approx(after.alpha.interval.high, abs=1e-9)
 
 
 def test_groups_are_the_unit_of_resampling() -> None:

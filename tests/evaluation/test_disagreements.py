@@ -13,7 +13,6 @@ from jurist.evaluation.disagreements import (
     apart,
     credit,
     gain_of,
-    in_metric,
     win_share_shown,
 )
 from jurist.evaluation.paired import fewest_groups, sign_test
@@ -97,12 +96,3 @@ def test_a_few_large_losses_stand_against_many_small_wins() -> None:
     assert signs.verdict(0.1, 0.025) == "better"
     assert signs.verdict(-0.1, 0.025) == "not shown to be better"
     assert Signs(wins=2, losses=30).verdict(-0.3, 0.025) == "worse"
-
-
-def test_the_own_metric_is_that_of_the_units_the_labels_stand_for() -> None:
-    labels = ClosedLabels(("yes", "no"))
-    agreeing = [("yes", "yes"), ("no", "no"), ("no", "yes"), ("yes", "yes")]
-    differing = [("yes", "no", "yes"), ("no", "yes", "no"), ("yes", "yes", "no"), ("no", "yes", "no")]
-    found = in_metric(agreeing, differing, 0.4, "accuracy", labels)
-    assert found == pytest.approx((0.6 * 0.75 + 0.4 * 0.25, 0.6 * 0.75 + 0.4 * 0.75))
-    assert in_metric([], differing, 0.4, "accuracy", labels) is None

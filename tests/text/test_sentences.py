@@ -1,15 +1,10 @@
 """Splitting into sentences: a table of cases, laws, and NLTK's own model files."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import jurist.text.sentences
-from jurist.errors import UsageError
-from jurist.text.sentences import Sentence, model_used, split, without_repeats
+from jurist.text.sentences import Sentence, split, without_repeats
 
 TABLE = [  # | stands where a sentence ends
     ("titles", "Dr. Ames met Mr. He.| They spoke."),
@@ -58,11 +53,6 @@ texts = st.one_of(
     st.lists(st.sampled_from(WORDS), max_size=25).map("".join),
     st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
 )
-
-
-@pytest.fixture(autouse=True)
-def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JURIST_PUNKT", "own")
 
 
 @pytest.mark.parametrize("marked", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
@@ -129,51 +119,6 @@ def test_what_is_said_again_is_left_out_whatever_its_spacing() -> None:
     assert (
         without_repeats(text) == "Judge it. Say hold if unsure.\n\n- send: fine\n- hold: bad\nNow judge it."
     )
-
-
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A model in the files NLTK keeps it in, written by NLTK, that knows one odd abbreviation."""
-    import nltk.data
-    from nltk.tokenize.punkt import PunktParameters, save_punkt_params
-
-    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
-    folder.parent.mkdir(parents=True)
-    known = PunktParameters()
-    known.abbrev_types = {"zqx"}
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    save_punkt_params(known, dir=str(folder))
-    jurist.text.sentences._installed.cache_clear()
-    jurist.text.sentences._tokenizer.cache_clear()
-    yield tmp_path
-    jurist.text.sentences._installed.cache_clear()
-    jurist.text.sentences._tokenizer.cache_clear()
-
-
-def test_the_official_model_is_used_where_it_is_installed(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "It was zqx. Darling came. Dr. Ames too."
-    assert len(split(text)) == 3  # pinned by the fixture: ours
-    monkeypatch.delenv("JURIST_PUNKT")
-    assert model_used() == "punkt_tab"
-    assert [one.text for one in split(text)] == ["It was zqx. Darling came.", "Dr. Ames too."]
-    assert len(split(text, punkt="own")) == 3
-
-
-def test_without_the_official_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import nltk.data
-
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    jurist.text.sentences._installed.cache_clear()
-    monkeypatch.delenv("JURIST_PUNKT")
-    assert model_used() == "own"
-    with pytest.raises(UsageError, match="not installed"):
-        split("A.", punkt="punkt_tab")
-    monkeypatch.setenv("JURIST_PUNKT", "neither")
-    with pytest.raises(UsageError, match="'neither' is no Punkt model"):
-        split("A.")
-    jurist.text.sentences._installed.cache_clear()
 
 
 @pytest.mark.parametrize(
