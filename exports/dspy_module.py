@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..keeping.dspy_state import plain_state
 from ..programs.remembering import Remembering
 from .portable_file import PortableFile, executed
-from .target import Messages, Row, Subject, only_predictor
+from .target import Messages, Row, Subject, planned
 
 if TYPE_CHECKING:
     import dspy
@@ -39,16 +39,16 @@ class DSPyModule(PortableFile):
     verdict = Judge()($call)
 
 The prediction has ``status`` ("verdict", or "abstained" where no reply was usable), ``value``, ``votes``, ``artifact``.
-``Judge().predict`` is an ordinary predictor: save it, load it, optimize it on."""
+$predictors of ``Judge()`` are ordinary predictors: save them, load them, optimize them on."""
     imports = """import dspy
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, Field
 from typing import Annotated, Literal"""
-    code = '''STATE = json.loads($state)
-"""What ``dspy.Predict.save`` writes of the compiled prompt."""
+    code = '''STATES = json.loads($states)
+"""What ``dspy.Predict.save`` writes of the compiled prompt of each step."""
 
 
-$task
+$tasks
 
 
 class Judge(dspy.Module):
@@ -56,62 +56,102 @@ class Judge(dspy.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.predict = dspy.Predict(Task)
-        self.predict.load_state(STATE)
+$made
+        for step, name in $names.items():
+            getattr(self, name).load_state(STATES[step])
 
     def adapter(self) -> dspy.Adapter:
         """Return the prompt format that the judge was proven with."""
         return $adapter
 
-    def values(self, **inputs: Any) -> dict[str, Any]:
-        """Return what the predictor is called with for one row."""
-        return _JUDGE.values(inputs)
+    def asked(self, step: str, values: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any], list[Any]]:
+        """Return who is asked in a step, with which inputs and which demonstrations."""
+        predict = getattr(self, $names[step])
+        shown = defuse(dict(values), _SPEC["steps"][step]["tags"])
+        return predict, shown, [*predict.demos, *map(dspy.Example, _JUDGE.near(step, shown))]
 
-    def demos(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return the demonstrations that go with these values."""
-        return [*self.predict.demos, *map(dspy.Example, _JUDGE.near(values))]
+    def first(self, **inputs: Any) -> tuple[dspy.Predict, dict[str, Any], list[Any]]:
+        """Return what :meth:`asked` returns of the first step for one row."""
+        return self.asked(*next(_JUDGE.walk(inputs)))
+
+    def _called(self, step: str, values: Mapping[str, Any], before: Counter) -> tuple[dspy.Predict, dict[str, Any]]:
+        predict, shown, demos = self.asked(step, values)
+        before[said_as := repr((step, shown))] += 1  # the same again is another draw for DSPy's cache
+        config = {"temperature": _SPEC["settings"]["temperature"], "rollout_id": before[said_as]}
+        return predict, {**shown, "config": config, "demos": demos}
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Return the verdict on one row, given by $inputs."""
-        values, samples, errors = self.values(**inputs), [], []
-        for number in range(_SPEC["samples"]):
+        walk, before = _JUDGE.walk(inputs), Counter()
+        go_on, said = walk.send, None
+        while True:
+            try:
+                predict, call = self._called(*go_on(said), before)
+            except StopIteration as done:
+                return dspy.Prediction(**done.value)
             try:
                 with dspy.context(adapter=self.adapter()):
-                    config = {"temperature": _SPEC["settings"]["temperature"], "rollout_id": number + 1}
-                    said = self.predict(**values, config=config, demos=self.demos(values))
-                samples.append(_JUDGE.values_of({name: _plain(said[name]) for name in _JUDGE.answers}, inputs))
+                    go_on, said = walk.send, _plain(predict(**call))
             except (AdapterParseError, ValueError) as error:
-                errors.append(str(error).partition("\\n")[0])
-        return dspy.Prediction(**_JUDGE.verdict(samples, errors, _JUDGE.units(inputs)))
+                go_on, said = walk.throw, ValueError(str(error).partition("\\n")[0])
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Do the same without blocking."""
+        walk, before = _JUDGE.walk(inputs), Counter()
+        go_on, said = walk.send, None
+        while True:
+            try:
+                predict, call = self._called(*go_on(said), before)
+            except StopIteration as done:
+                return dspy.Prediction(**done.value)
+            try:
+                with dspy.context(adapter=self.adapter()):
+                    go_on, said = walk.send, _plain(await predict.acall(**call))
+            except (AdapterParseError, ValueError) as error:
+                go_on, said = walk.throw, ValueError(str(error).partition("\\n")[0])
 
 
 def _plain(said: Any) -> Any:
-    """Return what a field holds as JSON values."""
+    """Return what a prediction or a field holds as JSON values."""
+    if isinstance(said, dspy.Prediction):
+        return {name: _plain(one) for name, one in said.items()}
     if isinstance(said, list):
         return [_plain(one) for one in said]
     return said.model_dump() if isinstance(said, BaseModel) else said
 '''
 
     def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
-        """Return signature, state and adapter; the messages follow from them."""
-        del spec["messages"]
-        predictor = only_predictor(subject)
-        if isinstance(predictor, Remembering):
-            spec["nearest"]["shown_as"] = list(predictor.remembered.rows.values())
+        """Return signatures, states and adapter; the messages follow from them."""
+        _, predictors = planned(subject)
+        for name, predictor in predictors.items():
+            del spec["steps"][name]["messages"]
+            if isinstance(predictor, Remembering):
+                spec["steps"][name]["nearest"]["shown_as"] = list(predictor.remembered.rows.values())
+        single = len(predictors) == 1
+        names = {name: "predict" if single else name.replace(".", "_") for name in predictors}
+        tasks = {
+            step: "Task" if single else f"{name.title().replace('_', '')}Task" for step, name in names.items()
+        }
+        written: dict[str, str] = {}  # models that steps share
+        classes = [signature_source(one.signature, tasks[step], written) for step, one in predictors.items()]
         return {
-            "state": repr(json.dumps(plain_state(predictor))),
+            "states": repr(json.dumps({name: plain_state(one) for name, one in predictors.items()})),
             "adapter": _ADAPTERS[spec["adapter"]],
-            "task": signature_source(predictor.signature, "Task"),
+            "tasks": "\n\n\n".join([*written.values(), *classes]),
+            "made": "\n".join(
+                f"        self.{names[step]} = dspy.Predict({task})" for step, task in tasks.items()
+            ),
+            "names": repr(names),
+            "predictors": " and ".join(f"``{name}``" for name in names.values()),
         }
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Execute the file, which jurist has just written, and format with DSPy's own adapter."""
         judge: Any = executed(text)["Judge"]()
-        asked = [judge.values(**row.inputs) for row in rows]
-        form = judge.adapter()
+        asked, form = [judge.first(**row.inputs) for row in rows], judge.adapter()
         return [
-            [dict(part) for part in form.format(judge.predict.signature, judge.demos(one), one)]
-            for one in asked
+            [dict(part) for part in form.format(predict.signature, demos, values)]
+            for predict, values, demos in asked
         ]
 
 
@@ -124,12 +164,11 @@ _BOUNDS = {
 _PLAIN = (str, int, float, bool)
 
 
-def signature_source(signature: type[dspy.Signature], name: str) -> str:
-    """Return source that defines the signature under a name, and above it the models of its fields.
+def signature_source(signature: type[dspy.Signature], name: str, models: dict[str, str]) -> str:
+    """Return source that defines the signature under a name; the models of its fields are added to ``models``.
 
     It needs ``dspy``, ``BaseModel`` and ``Field`` of pydantic, ``Annotated`` and ``Literal``.
     """
-    models: dict[str, str] = {}
     lines = [f"class {name}(dspy.Signature):", f"    {signature.instructions!r}", ""]
     for kind, fields in (("Input", signature.input_fields), ("Output", signature.output_fields)):
         for field, info in fields.items():
@@ -142,7 +181,7 @@ def signature_source(signature: type[dspy.Signature], name: str) -> str:
             else:
                 about |= bounds
             lines.append(f"    {field}: {written} = dspy.{kind}Field({_arguments(about)})")
-    return "\n\n\n".join([*models.values(), "\n".join(lines)])
+    return "\n".join(lines)
 
 
 def _annotation(kind: Any, models: dict[str, str]) -> str:
@@ -158,8 +197,9 @@ def _annotation(kind: Any, models: dict[str, str]) -> str:
     if origin in (list, dict, tuple):
         return f"{origin.__name__}[{', '.join(_annotation(one, models) for one in inner)}]"
     if hasattr(kind, "model_fields"):
-        if kind.__name__ not in models:
-            models[kind.__name__] = _model(kind, models)
+        source = _model(kind, models)
+        if models.setdefault(kind.__name__, source) != source:
+            raise _unwritable(f"a second model called {kind.__name__}")
         return str(kind.__name__)
     raise _unwritable(str(kind))
 

@@ -42,20 +42,11 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     judge, temperature = subject.judge, subject.model.temperature if subject.model else None
+    temperature = judge.temperature if temperature is None else temperature
     if temperature is None:
         temperature = 0.7 if subject.samples > 1 else 0.0
     return {
-        "inputs": [
-            {
-                "name": name,
-                "placeholder": mark,
-                "render": judge.answer.render_rule(name),
-                "type": "text" if prompt.signature.input_fields[name].annotation is str else "json",
-                "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
-            }
-            for name, mark in prompt.placeholders.items()
-            for column in [judge.row_model.model_fields.get(name)]
-        ],
+        "inputs": [{**one, "placeholder": prompt.placeholders.get(one["name"])} for one in inputs_of(judge)],
         "tags": list(prompt.tags),
         **judge.answer.scale.identity(),
         "output_field": ", ".join(judge.answer.fields),
@@ -76,6 +67,23 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "artifact": subject.stamp,
         "proof": subject.proof,
     }
+
+
+def inputs_of(judge: Judge) -> list[dict[str, Any]]:
+    """Return what is known of each of the judge's inputs, as JSON values."""
+    shown = {"numbered", "tagged"}  # lists that a prompt shows as one text
+    rules = {name: judge.answer.render_rule(name) for name in judge.input_fields}
+    columns = {name: judge.row_model.model_fields.get(name) for name in rules}
+    return [
+        {
+            "name": name,
+            "render": rules[name],
+            "type": "text" if info.annotation is str or rules[name] in shown else "json",
+            "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
+        }
+        for name, column in columns.items()
+        for info in [judge.signature.input_fields[name]]
+    ]
 
 
 def described(subject: Subject, prompt: Prompt) -> dict[str, Any]:

@@ -35,9 +35,12 @@ def judge(model: str | Model | None = None) -> Scorer:
         row = _JUDGE.inputs_of({**said, **state.metadata}, state.output.completion)
         grader = get_model(model, role=None if model else "grader")
         config = GenerateConfig(temperature=_SPEC["settings"]["temperature"])
-        outputs = [await grader.generate(_chat(messages), config=config) for messages in _JUDGE.requests(row)]
-        replies = [(one.completion, one.stop_reason if one.choices else None) for one in outputs]
-        verdict = _JUDGE.judged(replies, row)
+
+        async def complete(messages: list[dict[str, str]], more: Any) -> tuple[str, object]:
+            reply = await grader.generate(_chat(messages), config=config)
+            return reply.completion, reply.stop_reason if reply.choices else None
+
+        verdict = await _JUDGE.ask_async(complete, row)
         if verdict["score"] is None:
             return Score.unscored(explanation="; ".join(verdict["errors"]), metadata=verdict)
         return Score(value=verdict["score"], answer=str(verdict["value"]), metadata=verdict)
@@ -99,11 +102,13 @@ class Judge(Evaluator):
             row |= one if isinstance(one, Mapping) else {}
         row = _JUDGE.inputs_of(row, ctx.output)
         settings = {"temperature": _SPEC["settings"]["temperature"]}
-        replies = [
-            await model_request(self.model, [_message(**one) for one in messages], model_settings=settings)
-            for messages in _JUDGE.requests(row)
-        ]
-        verdict = _JUDGE.judged([(reply.text or "", reply.finish_reason) for reply in replies], row)
+
+        async def complete(messages: list[dict[str, str]], more: Any) -> tuple[str, object]:
+            sent = [_message(**one) for one in messages]
+            reply = await model_request(self.model, sent, model_settings=settings)
+            return reply.text or "", reply.finish_reason
+
+        verdict = await _JUDGE.ask_async(complete, row)
         if verdict["score"] is None:
             raise ValueError("; ".join(verdict["errors"]))
         name, reason = verdict["artifact"]["judge"], json.dumps(verdict["votes"])

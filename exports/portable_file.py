@@ -16,8 +16,9 @@ from typing import Any, ClassVar
 
 from ..errors import UsageError
 from ..evaluation.votes import majority
-from .messages import contents
-from .target import Messages, Row, Subject, Target, prompt_of, shown_rows
+from ..programs.answers.portable import TYPED
+from .messages import contents, inputs_of, response_format
+from .target import Messages, Prompt, Row, Subject, Target, planned, prompt_of, shown_rows
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 
@@ -80,18 +81,46 @@ def executed(text: str) -> dict[str, Any]:
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
     """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs."""
-    prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}", remembers=True)
-    spec, outputs = contents(subject, prompt), prompt.signature.output_fields
-    typed = [name for name, info in outputs.items() if info.annotation is not str]
+    plan, predictors = planned(subject)
+    prompts = {
+        name: prompt_of(subject, lambda name: f"{{{{{name}}}}}", remembers=True, predictor=one)
+        for name, one in predictors.items()
+    }
+    judge, spec = subject.judge, contents(subject, next(iter(prompts.values())))
+    spec["inputs"] = inputs_of(judge)
+    spec["settings"] = {"temperature": spec["settings"]["temperature"]}
     rules = {one["render"] for one in spec["inputs"]}
     reader = spec["parser"]["answer"].get("reader")
-    if set(typed) - set(subject.judge.answer.fields) or reader is None or not rules <= {"as-is", "numbered"}:
+    steps = {name: _step(prompt) for name, prompt in prompts.items()}
+    schemas = [one for step in steps.values() for one in step["outputs"].values()]
+    if reader is None or not rules <= {"as-is", "numbered"} or not all(map(_can_be_typed, schemas)):
         raise _unreadable(subject)
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
-    judged, kept = subject.judge.answer.unit_fields, prompt.remembered
+    judged = judge.answer.unit_fields
     return {
         **spec,
+        "flow": plan.flow,
+        "flow_settings": dict(plan.settings),
+        "steps": steps,
+        "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
+        "repeatable": judge.answer.repeatable,
+        "samples": subject.samples,
+        "threshold": (subject.card.get("thresholds") or {}).get("threshold") or majority(subject.samples),
+        "weights": (subject.card.get("thresholds") or {}).get("weights"),
+    }
+
+
+def _step(prompt: Prompt) -> dict[str, Any]:
+    """Return what is asked in one step, and the types of what it gives."""
+    from pydantic import TypeAdapter
+
+    kept, outputs = prompt.remembered, prompt.signature.output_fields
+    return {
         "messages": list(prompt.messages),
+        "inputs": [{"name": name, "placeholder": mark} for name, mark in prompt.placeholders.items()],
+        "outputs": {name: TypeAdapter(info.annotation).json_schema() for name, info in outputs.items()},
+        "tags": prompt.tags,
+        "settings": response_format(prompt),
         "nearest": None
         if kept is None
         else {
@@ -103,17 +132,25 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
             "shown_as": shown_rows(prompt),
             # rows that leave an output open: DSPy shows them before the others
             "partial": [
-                place
-                for place, row in enumerate(kept.examples)
-                if prompt.signature.output_fields.keys() - dict(row).keys()
+                place for place, row in enumerate(kept.examples) if outputs.keys() - dict(row).keys()
             ],
         },
-        "outputs": list(outputs),
-        "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
-        "samples": subject.samples,
-        "threshold": (subject.card.get("thresholds") or {}).get("threshold") or majority(subject.samples),
-        "weights": (subject.card.get("thresholds") or {}).get("weights"),
     }
+
+
+def _can_be_typed(schema: Any) -> bool:
+    """Whether the reader of exported files knows all that a JSON Schema says."""
+    parts = [
+        *schema.get("anyOf", ()),
+        *schema.get("properties", {}).values(),
+        *schema.get("$defs", {}).values(),
+    ]
+    parts += [schema["items"]] if "items" in schema else []
+    whole = schema.keys() & {"anyOf", "$ref", "enum", "const"} or {
+        "array": "items" in schema,
+        "object": {"properties", "required"} <= schema.keys(),
+    }.get(schema.get("type"), "type" in schema)
+    return bool(whole) and schema.keys() <= TYPED and all(map(_can_be_typed, parts))
 
 
 def _unreadable(subject: Subject) -> UsageError:
@@ -130,14 +167,15 @@ def portable_source(imports: str = "") -> str:
     ``imports`` are those of a target's own code.
     """
     from ..evaluation import votes
-    from ..programs.answers import portable, sentences
+    from ..programs import flows
+    from ..programs.answers import base, portable, sentences
     from ..text import escaping, ranking, replies
     from . import portable_judge
 
-    voting: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
-    voting += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
-    functions = (*voting, sentences.shown, sentences.numbered)
-    return bundle(imports, escaping, ranking, replies, *functions, portable, portable_judge)
+    functions: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
+    functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
+    functions += (sentences.shown, sentences.numbered, base.member, base.by_number)
+    return bundle(imports, escaping, ranking, replies, *functions, portable, flows, portable_judge)
 
 
 def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:
@@ -193,7 +231,7 @@ class PythonFile(PortableFile):
 Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` ("verdict", or "abstained"
 where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that is not positive, the first of a pair, or
 the top of the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is
-not caught here. A judge of numbered units does not ask again for those that a reply leaves out."""
+not caught here."""
     code = '''def judge(
     client: Any, model: str, *, settings: Mapping[str, Any] | None = None, **inputs: Any
 ) -> dict[str, Any]:
@@ -209,7 +247,7 @@ not caught here. A judge of numbered units does not ask again for those that a r
 
 
 def messages(**inputs: Any) -> list[dict[str, str]]:
-    """Return the messages that are sent for one row; of a pair, in its own order."""
+    """Return the messages that are sent first for one row; of a pair, in its own order."""
     return _JUDGE.messages(inputs)
 '''
 

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from statistics import mean
-from typing import Any
+from typing import Any, TypeAlias
 
-from ..programs.answers.portable import COMBINERS, READERS, SCORES, is_number
+from ..programs.answers.portable import COMBINERS, READERS, SCORES, is_number, typed
 from ..programs.answers.sentences import numbered
+from ..programs.flows import FLOWS, Flow
 from ..text.escaping import defuse
 from ..text.ranking import Ranking
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
@@ -20,58 +21,72 @@ from ..text.replies import chat_fields, is_whole, json_fields, said_once, withou
 _END = "[[ ## completed ## ]]"
 
 
+Complete: TypeAlias = Callable[[list[dict[str, str]], Mapping[str, Any]], Any]
+"""(messages, what the request needs besides) -> the text of a reply and why it ended."""
+
+
 class PortableJudge:
     """What an exported file asks and reads with."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
+        self._rankings = {
+            name: Ranking(kept["rows"], kept["fields"], kept["sizes"])
+            for name, step in spec["steps"].items()
+            if (kept := step["nearest"]) is not None
+        }
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Return the chat messages for one row, given by the names of the judge's inputs."""
-        values = self.values(inputs)
-        *before, last = filled(self.spec, {name: _text(value) for name, value in values.items()})
-        return [*before, *(one for shown in self.near(values) for one in shown), last]
+        """Return the chat messages of the first step for one row, given by the names of the judge's inputs."""
+        return self.asked(*next(self.walk(inputs)))
 
-    def near(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return of the remembered rows those to show with these values, the most alike last."""
-        kept = self.spec["nearest"]
+    def asked(self, step: str, values: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the chat messages of a step."""
+        texts = {name: _text(value) for name, value in values.items()}
+        *before, last = filled(self.spec["steps"][step], texts)
+        return [*before, *(one for shown in self.near(step, values) for one in shown), last]
+
+    def near(self, step: str, values: Mapping[str, Any]) -> list[Any]:
+        """Return of the rows that a step remembers those to show with these values, the most alike last."""
+        kept = self.spec["steps"][step]["nearest"]
         if kept is None:
             return []
-        near = self._ranking.nearest(values, kept["shown"], kept["tokens"])
+        near = self._rankings[step].nearest(values, kept["shown"], kept["tokens"])
         return [kept["shown_as"][place] for place in sorted(near, key=lambda one: one not in kept["partial"])]
 
-    @cached_property
-    def _ranking(self) -> Ranking:
-        kept = self.spec["nearest"]
-        return Ranking(kept["rows"], kept["fields"], kept["sizes"])
-
-    def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs as the prompt shows them: defused, and rendered."""
+    def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+        """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
         self._complete(inputs)
-        safe = {one["name"]: defuse(inputs[one["name"]], self.spec["tags"]) for one in self.spec["inputs"]}
+        safe = {one["name"]: defuse(inputs[one["name"]]) for one in self.spec["inputs"]}
         listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
-        return {name: numbered(value) if name in listed else value for name, value in safe.items()}
+        return {name: numbered(value, places) if name in listed else value for name, value in safe.items()}
 
-    def read(self, reply: str, inputs: Mapping[str, Any], ended: object = None) -> list[Any]:
-        """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable."""
-        answers, outputs = self.answers, self.spec["outputs"]
+    def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
+        """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
+        outputs = self.spec["steps"][step]["outputs"]
+        short = [
+            name for name, schema in outputs.items() if schema.get("type") != "string" or len(schema) > 1
+        ]
         chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
-        said = chat_fields(text, outputs, answers) if chat else json_fields(text, outputs)
-        if chat and said and said[-1][0] in answers and not (is_whole(ended) or _END in text):
+        said = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
+        if chat and said and said[-1][0] in short and not (is_whole(ended) or _END in text):
             raise ValueError(
                 f"{said[-1][0]} may be half of what it was to be: the reply ended with {ended!r}"
             )
-        found = said_once(
-            (name, self._values(name, value, inputs) if name in answers else value) for name, value in said
-        )
+        found = said_once((name, typed(outputs[name], value)) for name, value in said)
         missing = [name for name in outputs if name not in found]
         if missing:
             raise ValueError(f"no {', '.join(missing)} in the reply")
-        return [value for name in answers for value in found[name]]
+        return found
 
     def values_of(self, given: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[Any]:
-        """Return the same of the fields that answer, as text or as JSON values. Raises what :meth:`read` raises."""
-        return [value for name in self.answers for value in self._values(name, given[name], inputs)]
+        """Return a value for each unit of the row from the fields that answer, ``None`` where none is usable."""
+        return [
+            value
+            for name, one in self.answers.items()
+            for rule in [one["parser"]["answer"]]
+            for value in READERS[rule["reader"]](rule, given.get(name), self.units(inputs))
+        ]
 
     @cached_property
     def answers(self) -> Mapping[str, Mapping[str, Any]]:
@@ -85,10 +100,6 @@ class PortableJudge:
             own = {label: weight for of, label, weight in kept if of == name} if kept else None
             found[name] = {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": own}
         return found
-
-    def _values(self, name: str, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
-        rule = self.answers[name]["parser"]["answer"]
-        return READERS[rule["reader"]](rule, given, self.units(inputs))
 
     def units(self, inputs: Mapping[str, Any]) -> int:
         """Return how many values an answering field gives to a row."""
@@ -116,24 +127,47 @@ class PortableJudge:
             if one["filled"] and not given:
                 raise ValueError(f"the row's {one['name']} is empty")
 
-    def through(
-        self, client: Any, model: str, settings: Mapping[str, Any]
-    ) -> Callable[[list[dict[str, str]]], tuple[str, object]]:
+    def through(self, client: Any, model: str, settings: Mapping[str, Any]) -> Complete:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
-        kept = {**self.spec["settings"], **settings}
-        request = {name: value for name, value in kept.items() if value is not None}
 
-        def complete(messages: list[dict[str, str]]) -> tuple[str, object]:
+        def complete(messages: list[dict[str, str]], more: Mapping[str, Any]) -> tuple[str, object]:
+            kept = {**self.spec["settings"], **more, **settings}
+            request = {name: value for name, value in kept.items() if value is not None}
             (choice, *_) = client.chat.completions.create(model=model, messages=messages, **request).choices
             return _said(choice.message.content), choice.finish_reason
 
         return complete
 
-    def ask(
-        self, complete: Callable[[list[dict[str, str]]], tuple[str, object]], inputs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Ask for a reply as often as the judge does, and return the verdict."""
-        return self.judged([complete(messages) for messages in self.requests(inputs)], inputs)
+    def ask(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask for replies as often as the judge does, and return the verdict."""
+        walk = self.walk(inputs)
+        go_on, said = walk.send, None
+        while True:
+            try:
+                step, values = go_on(said)
+            except StopIteration as done:
+                return dict(done.value)
+            reply = complete(self.asked(step, values), self.spec["steps"][step]["settings"])
+            go_on, said = self._heard(walk, step, reply)
+
+    async def ask_async(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Do the same with a function to be awaited."""
+        walk = self.walk(inputs)
+        go_on, said = walk.send, None
+        while True:
+            try:
+                step, values = go_on(said)
+            except StopIteration as done:
+                return dict(done.value)
+            reply = await complete(self.asked(step, values), self.spec["steps"][step]["settings"])
+            go_on, said = self._heard(walk, step, reply)
+
+    def _heard(self, walk: Any, step: str, reply: tuple[str, object]) -> tuple[Callable[[Any], Any], Any]:
+        """Return how to go on after a reply: with what it says, or with what is wrong with it."""
+        try:
+            return walk.send, self.read(step, *reply)
+        except (RecursionError, ValueError) as error:
+            return walk.throw, error
 
     def orders(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""
@@ -142,30 +176,41 @@ class PortableJudge:
         first, second = self.spec["compared"]["first"], self.spec["compared"]["second"]
         return [inputs, {**inputs, first: inputs[second], second: inputs[first]}]
 
-    def requests(self, inputs: Mapping[str, Any]) -> list[list[dict[str, str]]]:
-        """Return the messages of every request for one row, in the order that :meth:`judged` takes replies."""
-        samples: int = self.spec["samples"]
-        return [self.messages(order) for order in self.orders(inputs)] * samples
-
-    def judged(self, replies: Sequence[tuple[str, object]], inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the verdict that replies, each with why it ended, give together."""
-        samples, errors = [], []
-        each = len(self.orders(inputs))
-        for start in range(0, len(replies), each):
-            try:
-                read = [self.read(reply, inputs, ended) for reply, ended in replies[start : start + each]]
-                samples.append(read[0] if each == 1 else self._preferred(*read))
-            except (RecursionError, ValueError) as error:
-                errors.append(str(error))
+    def walk(self, inputs: Mapping[str, Any]) -> Flow:
+        """Yield each step with its values, is sent its output fields or thrown an error, and return the verdict."""
+        samples, errors = list[list[Any]](), list[str]()
+        orders = [self.values(order) for order in self.orders(inputs)]
+        for _ in range(self.spec["samples"]):
+            read, bad = list[list[Any]](), list[str]()
+            for values in orders:
+                try:
+                    read.append((yield from self._read(values, inputs)))
+                except (RecursionError, ValueError) as error:
+                    bad.append(str(error))
+            if not bad and len(orders) > 1:
+                read = [self._preferred(*read)]
+                bad = ["the replies in the two orders contradict each other"] if None in read[0] else []
+            samples += [] if bad else read
+            errors += bad[:1]
         return self.verdict(samples, errors, self.units(inputs))
+
+    def _read(self, values: Mapping[str, Any], inputs: Mapping[str, Any]) -> Flow:
+        """Return the units' values of one sample; units without one are asked for again, if others have one."""
+        flow, settings = FLOWS[self.spec["flow"]], self.spec["flow_settings"]
+        read = self.values_of((yield from flow(values, **settings)), inputs)
+        missing = [place for place, value in enumerate(read) if value is None]
+        if self.spec["repeatable"] and 0 < len(missing) < len(read):
+            try:
+                said = yield from flow(self.values(inputs, missing), **settings)
+                again = self.values_of(said, inputs)
+            except (RecursionError, ValueError):
+                return read
+            read = [again[place] if place in missing else value for place, value in enumerate(read)]
+        return read
 
     def _preferred(self, said: list[Any], exchanged: list[Any]) -> list[Any]:
         again = {"first": "second", "second": "first"}.get(exchanged[0], exchanged[0])
-        if said[0] == again:
-            return said
-        if self.spec["parser"]["answer"]["undecided"] is None:
-            raise ValueError("the replies in the two orders contradict each other")
-        return [self.spec["parser"]["answer"]["undecided"]]
+        return said if said[0] == again else [self.spec["parser"]["answer"]["undecided"]]
 
     def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
         """Return what usable samples (a value a unit each) and unusable ones (why) give together."""

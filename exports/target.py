@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.remembering import Remembered
     from ..programs.state import PromptState
+    from ..programs.stepwise import Plan
 
 _ENDINGS = (
     "",
@@ -213,13 +214,20 @@ def shown_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
 
 
 def prompt_of(
-    subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format, *, remembers: bool = False
+    subject: Subject,
+    mark: Callable[[str], str] = "⟦{}⟧".format,
+    *,
+    remembers: bool = False,
+    predictor: dspy.Predict | None = None,
 ) -> Prompt:
-    """Return the prompt of a judge that asks once; ``remembers``: the target can show other rows with each call."""
+    """Return the prompt of a judge that asks once, or of one of its predictors.
+
+    ``remembers``: the target can show other rows with each call.
+    """
     from ..engines.adapters import adapter as adapter_named
     from ..programs.state import PredictorPrompt
 
-    judge, predictor = subject.judge, only_predictor(subject)
+    judge, predictor = subject.judge, predictor or only_predictor(subject)
     remembered = PredictorPrompt.of(predictor).remembered
     if remembered and not remembers:
         raise UsageError(
@@ -230,7 +238,7 @@ def prompt_of(
     name = str(subject.card.get("adapter") or "chat")
     adapter = adapter_named(name)
     for ending in _ENDINGS if takes_text(predictor) else ():
-        marks = {field: mark(f"{field}{ending}") for field in judge.input_fields}
+        marks = {field: mark(f"{field}{ending}") for field in predictor.signature.input_fields}
         messages = adapter.format(predictor.signature, predictor.demos, marks)
         whole = "\0".join(message["content"] for message in messages)
         if all(whole.count(one) == 1 for one in marks.values()):
@@ -260,6 +268,25 @@ def takes_text(predictor: dspy.Predict) -> bool:
     )
 
 
+def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
+    """Return the plan of a judge's program, and the predictors that it asks, by name."""
+    from ..programs.stepwise import Plan, Stepwise
+
+    program = subject.program
+    predictors = dict(program.named_predictors())
+    if not isinstance(program, Stepwise):
+        only_predictor(subject)
+        (name,) = predictors
+        return Plan("once", {"step": name}), predictors
+    if program.plan is None:
+        raise UsageError(
+            f"the steps of {subject.judge.name} are jurist's own code ({type(program).__name__}), which no file can "
+            "hold",
+            hint="export its prompts to markdown, or run it with jurist",
+        )
+    return program.plan, {name: one for name, one in predictors.items() if name in program.plan.asked}
+
+
 def only_predictor(subject: Subject) -> dspy.Predict:
     """Return the one predictor of a judge that asks once."""
     judge, predictors = subject.judge, dict(subject.program.named_predictors())
@@ -270,7 +297,8 @@ def only_predictor(subject: Subject) -> dspy.Predict:
         what = "is not one prompt filled with its inputs"
     else:
         return first
+    steps = getattr(subject.program, "plan", None)
     raise UsageError(
         f"{judge.name} {what}; this target holds one prompt",
-        hint="export it to markdown, or run it with jurist",
+        hint=f"export it to {'python or dspy' if steps else 'markdown'}, or run it with jurist",
     )

@@ -7,7 +7,6 @@ they have in the response, and is left out where there is none. The answer is th
 one of the ``cognibench`` judge: one of seven labels for each sentence.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -23,11 +22,11 @@ from ..signatures.cognibench import (
     TierOrFact,
     TierStatements,
 )
-from .answers.base import by_number, member
 from .answers.tags import Tagged
 from .cognibench import COGNIBENCH, verdict_word
+from .flows import labels_of, lines_of_numbers, numbered_labels
 from .state import Demo
-from .stepwise import Steps, Stepwise
+from .stepwise import Plan, Steps, Stepwise
 
 _COGNITIVE = "cognitive"
 
@@ -38,33 +37,15 @@ class TagThenTier(Stepwise):
     Its prediction has ``labels``: an item for each sentence that got one label, by its number.
     """
 
+    plan = Plan(
+        "labels in two stages",
+        {"steps": ("tag", "tier"), "unit": "sentences", "field": "labels", "refined": _COGNITIVE},
+    )
+
     def __init__(self) -> None:
         super().__init__()
         self.tag = dspy.Predict(TagStatements)
         self.tier = dspy.Predict(TierStatements)
-
-    def steps(self, **inputs: Any) -> Steps:
-        """Tag all, then ask for the tiers of some, if there are any."""
-        tags = _labels((yield self.tag, inputs))
-        lines = _lines(inputs["sentences"], [n for n, label in tags.items() if label == _COGNITIVE])
-        tiers = _labels((yield self.tier, {**inputs, "sentences": lines})) if lines else {}
-        sure = ((n, tiers.get(n) if label == _COGNITIVE else label) for n, label in sorted(tags.items()))
-        return dspy.Prediction(labels=_items(sure))
-
-
-def _labels(prediction: Any) -> dict[int, Label]:
-    """Return number -> label; a number that was given two labels has none."""
-    return {n: member(item, "label") for n, item in by_number(prediction.get("labels")).items()}
-
-
-def _items(pairs: Iterable[tuple[int, Label | None]]) -> list[dict[str, Any]]:
-    return [{"n": n, "label": label} for n, label in pairs if label]
-
-
-def _lines(sentences: Any, numbers: Iterable[int]) -> str:
-    """Return the lines of some sentences, under their own numbers: each stands on one line."""
-    wanted = set(map(str, numbers))
-    return "\n".join(line for line in str(sentences).split("\n") if line.partition(". ")[0] in wanted)
 
 
 def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
@@ -73,7 +54,7 @@ def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs, labels = COGNIBENCH_STAGED.prompt_values(case.inputs), dict(enumerate(case.gold, 1))
     second = {n: label for n, label in labels.items() if label in TIERS}
-    tag: Demo = {"labels": _items({**labels, **dict.fromkeys(second, _COGNITIVE)}.items())}
+    tag: Demo = {"labels": numbered_labels({**labels, **dict.fromkeys(second, _COGNITIVE)}.items())}
     if echoed:  # a cognitive sentence is tagged as its tier is judged
         second = {
             n: second.get(n, "fact") for n, label in labels.items() if label not in (None, "irrelevant")
@@ -85,8 +66,8 @@ def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
         }
     demos: dict[str, Demo] = {"tag": {**inputs, **tag}}
     if second:
-        chosen = _lines(inputs["sentences"], second)
-        demos["tier"] = {**inputs, "sentences": chosen, "labels": _items(second.items())}
+        chosen = lines_of_numbers(inputs["sentences"], second)
+        demos["tier"] = {**inputs, "sentences": chosen, "labels": numbered_labels(second.items())}
     return demos
 
 
@@ -124,15 +105,15 @@ class EchoThenTier(Stepwise):
         shown = _ECHO.render({"sentences": list(texts.values())})
         said = dict((yield self.tag, {**inputs, **shown}).items())
         tags = dict(zip(texts, _ECHO.read(said, {"sentences": list(texts.values())}).values, strict=True))
-        left = _lines(inputs["sentences"], [n for n, tag in tags.items() if tag in _FACTS])
-        tiers = _labels((yield self.tier, {**inputs, "sentences": left})) if left else {}
+        left = lines_of_numbers(inputs["sentences"], [n for n, tag in tags.items() if tag in _FACTS])
+        tiers = labels_of((yield self.tier, {**inputs, "sentences": left}), "labels") if left else {}
 
         def label(n: int, tag: Label | None) -> Label | None:
             # a sentence that the second stage leaves out has no label
             tier = tiers.get(n) if tag in _FACTS else tag
             return _FACTS[str(tag)] if tier == "fact" else tier
 
-        return dspy.Prediction(labels=_items((n, label(n, tag)) for n, tag in tags.items()))
+        return dspy.Prediction(labels=numbered_labels((n, label(n, tag)) for n, tag in tags.items()))
 
 
 COGNIBENCH_TAGS_STAGED = replace(

@@ -31,13 +31,12 @@ from ..signatures.cognibench import (
     TierOfStatement,
     TypeOfStatement,
 )
-from ..text.escaping import one_line
 from ..text.sentences import locate
 from .answers.labels import OneLabel
 from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
 from .state import Demo
-from .stepwise import Steps, Stepwise
+from .stepwise import Plan, Stepwise
 
 
 class SentenceRow(pydantic.BaseModel):
@@ -165,23 +164,13 @@ class TierSteps(Stepwise):
     each decision that was made, with its reason.
     """
 
+    plan = Plan("tests in turn", {"field": "tier", "steps": STEPS, "ends": TIERS})
+
     def __init__(self) -> None:
         super().__init__()
         self.rational = dspy.Predict(IsRational)
         self.grounded = dspy.Predict(IsGrounded)
         self.irrefutable = dspy.Predict(IsIrrefutable)
-
-    def steps(self, **inputs: Any) -> Steps:
-        """Decide until something fails a test."""
-        made: list[str] = []
-        for step, failing in zip(STEPS, TIERS, strict=False):
-            said = yield getattr(self, step), inputs
-            holds, why = said.get(step), one_line(str(said.get("reason") or ""))
-            word = "yes" if holds is True else "no" if holds is False else "unusable"
-            made.append(f"{step}: {word}" + (f": {why}" if why else ""))
-            if holds is not True:
-                return dspy.Prediction(tier=failing if holds is False else None, reasoning="\n".join(made))
-        return dspy.Prediction(tier=TIERS[-1], reasoning="\n".join(made))
 
 
 def _demonstrations(case: Case) -> dict[str, Demo]:

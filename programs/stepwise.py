@@ -1,14 +1,17 @@
 """Programs of several calls whose order is written once, for blocking and for asynchronous use."""
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import dspy
 
-Step: TypeAlias = tuple[dspy.Module, Mapping[str, Any]]
-"""What is asked, and with which inputs."""
+from .flows import FLOWS
+
+Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, Any]]
+"""What is asked, or its name in the program, and with which inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
 """Yields each step, is sent its prediction, and returns the program's own."""
 
@@ -19,8 +22,13 @@ class _Asked:
     def __init__(self) -> None:
         self._before: list[Step] = []
 
-    def numbered(self, module: dspy.Module, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the inputs of a step, with a number of its own if it was asked before."""
+    def numbered(self, program: dspy.Module, step: Step) -> tuple[dspy.Module, Mapping[str, Any]]:
+        """Return a step's module and its inputs, with a number of its own if it was asked before."""
+        named, given = step
+        module = attrgetter(named)(program) if isinstance(named, str) else named
+        return module, self._apart(module, given)
+
+    def _apart(self, module: dspy.Module, given: Mapping[str, Any]) -> Mapping[str, Any]:
         number = sum(one is module and inputs == given for one, inputs in self._before)
         self._before.append((module, given))
         if not number or not isinstance(module, dspy.Predict):
@@ -35,12 +43,33 @@ class _Asked:
 _RUNS = 1_000  # apart from any number of a question in a run
 
 
+@dataclass(frozen=True)
+class Plan:
+    """One of the flows of :mod:`.flows` with its settings: all that a program is besides the prompts of its steps."""
+
+    flow: str
+    settings: Mapping[str, Any]  # JSON values
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The names of the steps that it may ask."""
+        steps = self.settings.get("steps") or [self.settings["step"]]
+        return tuple(steps)
+
+
 class Stepwise(dspy.Module):
-    """A program whose :meth:`steps` say what is asked in which order; what it asks again is drawn again."""
+    """A program whose plan, or else :meth:`steps`, says what is asked in which order.
+
+    What it asks again is drawn again. A program with a plan can be exported.
+    """
+
+    plan: Plan | None = None
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
-        raise NotImplementedError  # an abstract method would do nothing here: dspy.Module has a metaclass of its own
+        if self.plan is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
+        return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
@@ -48,11 +77,11 @@ class Stepwise(dspy.Module):
         go_on, said = steps.send, None
         while True:
             try:
-                module, given = go_on(said)
+                module, given = asked.numbered(self, go_on(said))
             except StopIteration as done:
                 return done.value
             try:
-                go_on, said = steps.send, module(**asked.numbered(module, given))
+                go_on, said = steps.send, module(**given)
             except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
                 go_on, said = steps.throw, bad
 
@@ -62,11 +91,11 @@ class Stepwise(dspy.Module):
         go_on, said = steps.send, None
         while True:
             try:
-                module, given = go_on(said)
+                module, given = asked.numbered(self, go_on(said))
             except StopIteration as done:
                 return done.value
             try:
-                go_on, said = steps.send, await called(module, asked.numbered(module, given))
+                go_on, said = steps.send, await called(module, given)
             except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
                 go_on, said = steps.throw, bad
 

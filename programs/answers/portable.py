@@ -4,11 +4,11 @@ Only the standard library: exports carry this source along (:mod:`jurist.exports
 reader here against the answer that it stands for.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
-from ...text.replies import choice, data
+from ...text.replies import choice, data, same
 
 _LISTED = 20  # values of a scale that are tried one by one
 
@@ -60,6 +60,84 @@ def _items(given: Any) -> Collection[Any]:
     if not isinstance(items, list):
         raise ValueError(f"{str(items)[:100]!r} is no list")
     return items
+
+
+def typed(schema: Mapping[str, Any], given: Any) -> Any:
+    """Return what a reply gives in an output field, as the type that its JSON Schema says. Raises ValueError."""
+    if schema.get("type") == "string" and len(schema) == 1:
+        return str(given)
+    if "enum" in schema or "const" in schema:
+        return choice(given, schema.get("enum") or [schema["const"]])
+    texts = any(one.get("type") == "string" for one in schema.get("anyOf", ()))
+    return _typed(
+        schema, data(given) if isinstance(given, str) and not texts else given, schema.get("$defs", {})
+    )
+
+
+def _typed(schema: Mapping[str, Any], given: Any, models: Mapping[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _typed(models[schema["$ref"].rpartition("/")[2]], given, models)
+    if "anyOf" in schema:
+        return _first_of(schema["anyOf"], given, models)
+    allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    kind = schema["type"]
+    if allowed is not None:
+        fits = any(same(one, given) for one in allowed)
+    elif kind == "boolean":
+        return _truth(given)
+    elif kind in ("integer", "number"):
+        return _number(schema, given)
+    elif kind == "array" and isinstance(given, list):
+        return [_typed(schema["items"], one, models) for one in given]
+    elif kind == "object" and isinstance(given, Mapping) and given.keys() >= set(schema["required"]):
+        return {name: _typed(one, given[name], models) for name, one in schema["properties"].items()}
+    else:
+        fits = isinstance(given, str) if kind == "string" else kind == "null" and given is None
+    if not fits:
+        raise ValueError(f"{str(given)[:100]!r} is no {kind} that can be taken")
+    return given
+
+
+def _first_of(schemas: Sequence[Mapping[str, Any]], given: Any, models: Mapping[str, Any]) -> Any:
+    for one in schemas[:-1]:
+        try:
+            return _typed(one, given, models)
+        except ValueError:
+            continue
+    return _typed(schemas[-1], given, models)
+
+
+def _number(schema: Mapping[str, Any], given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise ValueError(f"{str(given)[:100]!r} is no number")
+    number = float(given) if isinstance(given, str) else given
+    if schema["type"] == "integer":
+        if number != number or number in (float("inf"), -float("inf")) or number != int(number):
+            raise ValueError(f"{str(given)[:100]!r} is no whole number")
+        number = int(number)
+    low, high = schema.get("minimum", -float("inf")), schema.get("maximum", float("inf"))
+    if not low <= number <= high:
+        raise ValueError(f"{number} is not from {low} to {high}")
+    return number
+
+
+TYPED: Final = {
+    *(
+        "type",
+        "enum",
+        "const",
+        "$ref",
+        "$defs",
+        "anyOf",
+        "items",
+        "properties",
+        "required",
+        "title",
+        "description",
+    ),
+    *("minimum", "maximum"),
+}
+"""What a JSON Schema may hold for :func:`typed`."""
 
 
 READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]] = {

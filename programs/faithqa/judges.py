@@ -5,7 +5,6 @@ check (appendix A.5.3) tells hallucinations that are factually right from those 
 the most frequent verdict, then retrieval.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
@@ -27,8 +26,9 @@ from ...text.escaping import defuse
 from ..answers.base import Inputs, Places, Reading, Reply, Shares, by_number, member
 from ..answers.sentences import PerSentence
 from ..answers.whole import Score
+from ..flows import FLOWS
 from ..judge import Judge
-from ..stepwise import Making, Steps, Stepwise
+from ..stepwise import Making, Plan, Steps, Stepwise
 from .checks import marked, refused
 from .constraints import (
     DEFAULT_WEIGHTS,
@@ -126,6 +126,9 @@ class Marks(PerSentence):
 DRAWS: Final = 5
 """Independent verdicts, of which the most frequent counts."""
 _VERDICTS: Final = get_args(FactVerdict)
+_DRAWN: Final = Plan(
+    "most frequent", {"step": "check", "field": "verdict", "draws": DRAWS, "allowed": _VERDICTS}
+)
 
 
 class CheckThenRetrieve(Stepwise):
@@ -139,16 +142,14 @@ class CheckThenRetrieve(Stepwise):
         self.check = dspy.Predict(CheckFacts)
         self.verify = dspy.Predict(CheckByEvidence)
         self._search = search
+        self.plan = _DRAWN if search is None else None
 
     def steps(self, **inputs: Any) -> Steps:
-        """Vote, then verify what was found wrong. Among equally frequent verdicts the earliest counts."""
-        drawn: Counter[str] = Counter()
-        for _ in range(DRAWS):
-            said = (yield self.check, inputs).get("verdict")
-            drawn.update([said] if said in _VERDICTS else [])
-        words = ", ".join(f"{count} {verdict}" for verdict, count in drawn.most_common()) or "no usable draw"
-        if not drawn or self._search is None or (verdict := drawn.most_common(1)[0][0]) == "accurate":
-            return dspy.Prediction(verdict=next(iter(dict(drawn.most_common())), None), reasoning=words)
+        """Vote, then verify what was found wrong."""
+        drawn = yield from FLOWS[_DRAWN.flow](inputs, **_DRAWN.settings)
+        verdict, words = drawn["verdict"], drawn["reasoning"]
+        if self._search is None or verdict in (None, "accurate"):
+            return dspy.Prediction(**drawn)
         found = self._search(f"{inputs['query']} {inputs['response']}")
         if not found:
             return dspy.Prediction(verdict=verdict, reasoning=f"{words}; no passage bears on it")
@@ -229,20 +230,11 @@ class AgreeingRating(Stepwise):
     Its prediction has ``score``, ``None`` if no two agreed, and ``reasoning``: the ratings.
     """
 
+    plan = Plan("until two agree", {"step": "rate", "field": "score", "most": MOST_RATINGS})
+
     def __init__(self) -> None:
         super().__init__()
         self.rate = dspy.Predict(IntentRating)
-
-    def steps(self, **inputs: Any) -> Steps:
-        """Rate again as long as no rating came twice."""
-        given: Counter[Any] = Counter()
-        agreed = None
-        while agreed is None and given.total() < MOST_RATINGS:
-            said = (yield self.rate, inputs).get("score")
-            given[said] += 1
-            agreed = said if said is not None and given[said] > 1 else None
-        words = ", ".join(map(str, given.elements()))
-        return dspy.Prediction(score=agreed, reasoning=f"ratings: {words}")
 
 
 CONSTRAINTS: Final = Judge(

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -86,6 +86,13 @@ FRAMES = {
         '{{"other": 1, "answer": {}}}',
     ],
 }
+
+
+def always(reply: str) -> Callable[..., tuple[str, str]]:
+    """Return what a client says who has one reply."""
+    return lambda *request: (reply, "stop")
+
+
 INPUTS: dict[str, Mapping[str, Any]] = {"numbered": {"text": ["x", "y"]}}
 
 
@@ -105,7 +112,7 @@ def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None
             wanted = list(judge.read(dspy.Prediction(**parsed), inputs).values)
         except AdapterParseError:
             wanted = unusable
-        verdict = portable.judged([(reply, "stop")], inputs)
+        verdict = portable.ask(always(reply), inputs)
         found = verdict["value"] if portable.units(inputs) > 1 else [verdict["value"]]
         assert found == wanted, reply
         usable += found != unusable
@@ -205,7 +212,7 @@ def test_a_unit_that_is_left_out_is_an_error_and_no_score() -> None:
     given = subject_of(PromptState.of(KINDS["numbered"].basic()), KINDS["numbered"])
     portable = PortableJudge(portable_spec(given))
     reply = '[[ ## answer ## ]]\n[{"n": 1, "label": "a"}]'
-    verdict = portable.judged([(reply, "stop")], {"text": ["x", "y"]})
+    verdict = portable.ask(always(reply), {"text": ["x", "y"]})
     assert (verdict["status"], verdict["score"], verdict["value"]) == ("abstained", None, ["a", None])
     assert verdict["errors"] == ["a unit has no usable answer"]
 
@@ -270,18 +277,20 @@ class Sub(dspy.Signature):
 
 
 @pytest.mark.parametrize("target", ["python", "dspy"])
-@pytest.mark.parametrize("name", ["fect-3d-reasoning", "detector", "tier", "constraints"])
+@pytest.mark.parametrize("name", ["fect-3d-reasoning", "detector", "haluagent", "constraints"])
 def test_what_needs_our_own_code_is_refused(name: str, target: str) -> None:
     judge = find(name)
-    with pytest.raises(UsageError, match=r"own code|holds one prompt"):
+    with pytest.raises(UsageError, match="own code"):
         export(PromptState.of(judge.basic()), judge, target)
 
 
 def test_a_signature_is_written_with_its_types_or_refused() -> None:
-    source = signature_source(KINDS["numbered"].basic().signature, "Task")
-    assert source.index("class Tag(BaseModel)") < source.index("class Task(dspy.Signature)")
+    models: dict[str, str] = {}
+    source = signature_source(KINDS["numbered"].basic().signature, "Task", models)
+    assert "class Tag(BaseModel)" in models["Tag"]
+    assert "labels" not in source
     with pytest.raises(UsageError, match="complex"):
-        signature_source(Sub, "Task")
+        signature_source(Sub, "Task", {})
 
 
 @pytest.mark.parametrize("value", [None, "", 3, [], "One text.", ["a", None], ["a"]])
