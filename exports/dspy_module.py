@@ -70,10 +70,6 @@ $made
         shown = defuse(dict(values), _SPEC["steps"][step]["tags"])
         return predict, shown, [*predict.demos, *map(dspy.Example, _JUDGE.near(step, shown))]
 
-    def first(self, **inputs: Any) -> tuple[dspy.Predict, dict[str, Any], list[Any]]:
-        """Return what :meth:`asked` returns of the first step for one row."""
-        return self.asked(*next(_JUDGE.walk(inputs)))
-
     def _called(self, step: str, values: Mapping[str, Any], before: Counter) -> tuple[dspy.Predict, dict[str, Any]]:
         predict, shown, demos = self.asked(step, values)
         before[said_as := repr((step, shown))] += 1  # the same again is another draw for DSPy's cache
@@ -113,7 +109,7 @@ $made
 
 def _plain(said: Any) -> Any:
     """Return what a prediction or a field holds as JSON values."""
-    if isinstance(said, dspy.Prediction):
+    if isinstance(said, dict | dspy.Prediction):
         return {name: _plain(one) for name, one in said.items()}
     if isinstance(said, list):
         return [_plain(one) for one in said]
@@ -147,12 +143,19 @@ def _plain(said: Any) -> Any:
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Execute the file, which jurist has just written, and format with DSPy's own adapter."""
-        judge: Any = executed(text)["Judge"]()
-        asked, form = [judge.first(**row.inputs) for row in rows], judge.adapter()
-        return [
-            [dict(part) for part in form.format(predict.signature, demos, values)]
-            for predict, values, demos in asked
-        ]
+        file = executed(text)
+        judge, plain = file["Judge"](), file["_plain"]
+        form = judge.adapter()
+
+        def asked(row: Row) -> Messages:
+            walk, messages, said = file["_JUDGE"].walk(row.inputs), list[Any](), None
+            for reply in row.replies:
+                predict, values, demos = judge.asked(*walk.send(said))
+                messages += form.format(predict.signature, demos, values)
+                said = plain(form.parse(predict.signature, reply)) if reply else {}
+            return [dict(one) for one in messages]
+
+        return [asked(row) for row in rows]
 
 
 _BOUNDS = {

@@ -8,10 +8,10 @@ import inspect
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from string import Template
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 from ..errors import UsageError
@@ -77,6 +77,20 @@ def executed(text: str) -> dict[str, Any]:
     sys.modules[module.__name__] = module  # as an import does: types are looked up there
     exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
+
+
+def sent(row: Row, judge: Callable[[Any], object]) -> Messages:
+    """Return the messages that an OpenAI-compatible client gets where it judges a row, in all steps of a sample."""
+    asked, replies = list[Mapping[str, str]](), iter(row.replies)
+
+    def create(*, messages: Messages, **request: Any) -> Any:
+        reply = next(replies, None)
+        asked.extend(() if reply is None else messages)
+        message = SimpleNamespace(message=SimpleNamespace(content=reply), finish_reason="stop")
+        return SimpleNamespace(choices=[message])
+
+    judge(SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))))
+    return asked
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
@@ -252,5 +266,6 @@ def messages(**inputs: Any) -> list[dict[str, str]]:
 '''
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Execute the file, which jurist has just written, and ask for the messages of the rows' own inputs."""
-        return [executed(text)["messages"](**row.inputs) for row in rows]
+        """Execute the file, which jurist has just written, and judge the rows."""
+        judge = executed(text)["judge"]
+        return [sent(row, partial(judge, model="any", **row.inputs)) for row in rows]

@@ -9,15 +9,15 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from tempfile import gettempdir
-from types import SimpleNamespace
 from typing import Any, ClassVar
 from unittest.mock import patch
 from uuid import UUID
 
 from ..errors import UsageError
 from ..programs.answers.portable import is_number
-from .portable_file import PortableFile, executed
+from .portable_file import PortableFile, executed, sent
 from .target import Messages, Row, Subject, loader
 
 
@@ -52,25 +52,7 @@ class ScorerFile(PortableFile):
             os.environ.setdefault(variable, value)
         loader(self.module, self.package)
         file = executed(text)
-        return [self.sent(file, row) for row in rows]
-
-    def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
-        """Return the messages that a model gets when the framework scores a row.
-
-        The model is an OpenAI-compatible client that keeps the messages of each request, and answers nothing
-        usable.
-        """
-        got: list[Messages] = []
-
-        def create(*, messages: Messages, **request: Any) -> Any:
-            got.append(messages)
-            reply = SimpleNamespace(message=SimpleNamespace(content=""), finish_reason="stop")
-            return SimpleNamespace(choices=[reply])
-
-        self.score(
-            file, SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))), row
-        )
-        return got[0] if got else ()
+        return [sent(row, partial(self.score, file, row=row)) for row in rows]
 
     @abstractmethod
     def score(self, file: Mapping[str, Any], client: Any, row: Row) -> object:

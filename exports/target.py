@@ -41,7 +41,8 @@ class Row:
     id: str  # of its case
     inputs: Mapping[str, Any]  # the row's own, by the judge's input fields
     variables: Mapping[str, str]  # input field -> the text that stands in the prompt, defused
-    messages: Messages  # what the judge sends
+    messages: Messages  # what the judge sends: of several steps one after the other
+    replies: Sequence[str] = ("",)  # what it is answered in them
     label: str = ""  # what people say, where they say one thing; else empty
 
 
@@ -268,13 +269,16 @@ def takes_text(predictor: dspy.Predict) -> bool:
     )
 
 
-def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
-    """Return the plan of a judge's program, and the predictors that it asks, by name."""
+def planned(subject: Subject, *, lenient: bool = False) -> tuple[Plan, Mapping[str, dspy.Predict]]:
+    """Return the plan of a judge's program, and the predictors that it asks, by name.
+
+    ``lenient``: code that goes on with what a single prompt is answered does not matter.
+    """
     from ..programs.stepwise import Plan, Stepwise
 
     program = subject.program
     predictors = dict(program.named_predictors())
-    if not isinstance(program, Stepwise):
+    if not isinstance(program, Stepwise) or (lenient and program.plan is None):
         only_predictor(subject)
         (name,) = predictors
         return Plan("once", {"step": name}), predictors
@@ -291,13 +295,15 @@ def only_predictor(subject: Subject) -> dspy.Predict:
     """Return the one predictor of a judge that asks once."""
     judge, predictors = subject.judge, dict(subject.program.named_predictors())
     first = next(iter(predictors.values()), None)
+    steps = getattr(subject.program, "plan", None)
     if len(predictors) > 1:
         what = f"asks up to {len(predictors)} prompts ({', '.join(predictors)}), each after what the last one answered"
+    elif steps is not None:
+        what = f"asks its prompt up to {judge.calls} times for one answer"
     elif first is None or tuple(first.signature.input_fields) != judge.input_fields:
         what = "is not one prompt filled with its inputs"
     else:
         return first
-    steps = getattr(subject.program, "plan", None)
     raise UsageError(
         f"{judge.name} {what}; this target holds one prompt",
         hint=f"export it to {'python or dspy' if steps else 'markdown'}, or run it with jurist",

@@ -18,7 +18,7 @@ from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, rendered, subject_of
-from jurist.exports.parity import NASTY
+from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -129,6 +129,18 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
     assert seen == {"verdict", "abstained"}
 
 
+@pytest.mark.parametrize("target", ["python", "dspy", pytest.param("opik", marks=pytest.mark.targets)])
+@pytest.mark.parametrize(("name", "adapter"), [(name, "chat") for name in STAGED] + [("tier", "json")])
+def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
+    judge = find(name)
+    subject = subject_of(PromptState.of(judge.basic()), judge)
+    subject = replace(subject, card={"adapter": adapter, "version": 1})
+    subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
+    found = parity(EXPORTERS[target], subject)
+    assert (found.equal, found.different) == (found.rows, ())
+    assert max(len(row.replies) for row in subject.rows) > 1
+
+
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
-    done = cli("export", "tier:basic", "--to", "messages")
+    done = cli("export", "tier:basic", "--to", "messages", "--check")
     assert "export it to python or dspy" in done.err
