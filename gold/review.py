@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import pydantic
-
-from ..cases import Case, Value, Values
+from ..cases import Case, Values
 from ..errors import GoldError
-from .files import Place, bytes_of, parse, validated
+from .files import Place, bytes_of, parse
 from .raters import unit_ratings
 from .rows import RESOLVED
 from .sheets_out import SheetLine
@@ -25,30 +23,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _SURE = 0.9  # the share of its vote from which the judge does not waver
-
-
-class _Unit(pydantic.BaseModel):
-    votes: dict[str, Annotated[int, pydantic.Field(ge=0)]] = {}
-    probabilities: dict[str, Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)]] = {}
-
-
-class _Sampling(pydantic.BaseModel):
-    samples: pydantic.PositiveInt | None = None
-    threshold: pydantic.PositiveInt | Annotated[float, pydantic.Field(gt=0, lt=1)] | None = None
-
-
-class _Line(pydantic.BaseModel):
-    """A line that ``jurist run`` wrote."""
-
-    id: str | int | None
-    status: str
-    units: list[_Unit]
-    case: str | None = None
-    source: str | None = None
-    sampling: _Sampling = _Sampling()
-
-
-_LINES = pydantic.TypeAdapter(_Line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,23 +43,33 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
     """Read the output of ``jurist run``."""
     name, judged = str(path), list[Judged]()
     for number, row in parse(bytes_of(Path(path), name), name).rows:
-        place = Place(name, number)
-        line = validated(_LINES, row, place, hint="give the file that jurist run wrote")
-        votes = tuple(unit.votes for unit in line.units)
-        samples = line.sampling.samples or max(1, *(sum(one.values()) for one in votes))
-        threshold = line.sampling.threshold or samples // 2 + 1
-        judged.append(
-            Judged(
-                id=str(line.case or line.id),
-                values=tuple(_value(unit, judge, place) for unit in row["units"]),
-                votes=votes,
-                shares=tuple(_shares(unit.probabilities or unit.votes) for unit in line.units),
-                failed=line.status == "failed",
-                between=threshold if threshold < 1 else (threshold - 0.5) / samples,
-                source=line.source or "",
-            )
-        )
+        try:
+            judged.append(_judged(row, judge))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            said = f"no line of a run of judge {judge.name!r}: {error}"
+            raise Place(name, number).wrong(said, hint="give the file that this judge wrote") from error
     return judged
+
+
+def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
+    """Return what a line says. Raises whatever a line of another kind does."""
+    units, sampling = row["units"], row.get("sampling") or {}
+    votes = tuple(unit.get("votes", {}) for unit in units)
+    for said in (*votes, *(unit.get("probabilities", {}) for unit in units)):
+        for name, share in said.items():
+            if judge.answer.scale.cell(name) is None or share < 0:
+                raise ValueError(f"it has no {judge.answer.scale.noun} {name!r}")
+    samples = sampling.get("samples") or max(1, *(sum(one.values()) for one in votes))
+    threshold = sampling.get("threshold") or samples // 2 + 1
+    return Judged(
+        id=str(row.get("case") or row["id"]),
+        values=tuple(map(judge.answer.unit_value, units)),
+        votes=votes,
+        shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
+        failed=row["status"] == "failed",
+        between=threshold if threshold < 1 else (threshold - 0.5) / samples,
+        source=row.get("source") or "",
+    )
 
 
 def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Case]) -> list[SheetLine]:
@@ -176,14 +160,3 @@ def _shares(votes: Mapping[str, float]) -> dict[str, float]:
     """Return votes, or probabilities, as shares of their sum."""
     total = sum(votes.values())
     return {name: count / total for name, count in votes.items() if count} if total else {}
-
-
-def _value(unit: Mapping[str, Any], judge: Judge, place: Place) -> Value | None:
-    try:
-        for name in (name for part in ("votes", "probabilities") for name in unit.get(part, {})):
-            if judge.answer.scale.cell(name) is None:
-                raise ValueError(f"no {judge.answer.scale.noun} {name!r}")
-        return judge.answer.unit_value(unit)
-    except ValueError as error:
-        hint = "name the judge that wrote the file"
-        raise place.wrong(f"judge {judge.name!r} has {error}", "units", hint=hint) from error
