@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..cases import Case
-from ..engines.models import Model, held_by
+from ..engines.models import held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.measured import narrow
@@ -50,14 +50,8 @@ class Contest:
     @cached_property
     def chosen(self) -> Asker:
         """What asks the candidate."""
-        setting, program = self.candidate.setting, self.candidate.state.apply(self.plan.judge.basic())
-        asker = self.job.asker(program, setting.asked)
-        return replace(asker, sampling=self.job.sampling_under(setting))
-
-    @property
-    def model(self) -> Model:
-        """Who answers the candidate."""
-        return self.plan.under(self.candidate.setting)
+        program = self.candidate.state.apply(self.plan.judge.basic())
+        return self.job.asker(program, self.candidate.setting)
 
     @property
     def same(self) -> bool:
@@ -70,7 +64,7 @@ class Contest:
         plan, judge = self.plan, self.plan.judge
         tried = (
             prompt_of(judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.sampling),
-            prompt_of(judge, self.candidate.state, self.model, self.chosen.adapter, self.chosen.sampling),
+            prompt_of(judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.sampling),
         )
         return proof_of(plan.split, tried, self.known)
 
@@ -111,13 +105,13 @@ def conclude(
     )
     look.done(what)
     latest = force or proof.decision.verdict == "better"
-    held = held_by(contest.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
+    held = held_by(contest.plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
         {
             **card,
-            "model": described(contest.model),
+            "model": described(contest.plan.model),
             "adapter": chosen.adapter,
             **({"structure": held} if held else {}),  # what held answers in JSON to it
             "setting": contest.candidate.setting.to_json(),

@@ -74,7 +74,7 @@ class _Again(Plan):
     def foresee(self) -> Estimate:
         contest, test = self._foreseen, self._foreseen.look.cases
         asked = [("judge", contest.basic, self.model)]
-        asked += [("chosen", contest.chosen, contest.model)] * (not contest.same)
+        asked += [("chosen", contest.chosen, self.model)] * (not contest.same)
         asks = []
         for role, asker, model in asked:
             number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples

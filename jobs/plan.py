@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
-from functools import cache, cached_property
+from dataclasses import field
+from functools import cached_property
 from typing import Any
 
 from ..arguments.compile import SearchOptions
@@ -20,9 +20,8 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card import described
-from ..keeping.resolving import default_temperature, verifier_of
+from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
-from ..optimizers.candidate import Setting
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
@@ -140,10 +139,6 @@ class Plan(SearchOptions):
         """The model that writes prompts."""
         return self.prompt_model or self.model
 
-    def under(self, setting: Setting) -> Model:
-        """Return the judge's model under a setting of the search."""
-        return model_under(self.model, setting, self.sampling.samples)
-
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return what an optimizer works on, and what asks candidates."""
         role = self.judge.role
@@ -155,31 +150,9 @@ class Plan(SearchOptions):
             frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
-            own=Setting(model=self.model.name, temperature=self.model.temperature, adapter=self.form),
-            connected=cache(lambda setting: connect(self.under(setting), context, role)),
+            finds_form=not self.model.offline,
             sink=sink,
         )
-
-
-def model_under(model: Model, setting: Setting, samples: int) -> Model:
-    """Return a job's model with what a setting changes; another one of the same provider keeps the address."""
-    if setting.model is None and setting.temperature is None:
-        return model
-    changed = model
-    if setting.model is not None:
-        near = setting.model.partition("/")[0] == model.name.partition("/")[0]
-        changed = replace(
-            model,
-            name=setting.model,
-            api_base=model.api_base if near else None,
-            key_env=model.key_env if near else None,
-            temperature=None,
-        )
-        if not changed.fixed_temperature:
-            changed = replace(changed, temperature=model.temperature)
-    if setting.temperature is not None and not changed.fixed_temperature:
-        changed = replace(changed, temperature=setting.temperature)
-    return default_temperature(changed, samples)
 
 
 def earlier_parts(
@@ -254,11 +227,9 @@ def foresee_compilation(plan: Plan) -> Estimate:
     most = math.inf if limit is None else max(least, limit - quickest)
     if not any(getattr(part, "searches", True) for part in parts):
         most = optimizer.minimum(job)
-    tried_too = (name for part in parts for name in getattr(part, "models", ()))
-    others = (model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in tried_too)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
     common: dict[str, Any] = {
-        "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer, *others))),
+        "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
         "longest": with_examples(asker, cases, basic, split.train, _shown(parts)),
     }

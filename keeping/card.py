@@ -89,10 +89,6 @@ class ModelCard(_Part):
         )
 
 
-class _Setting(_Part):
-    temperature: Warmth = None
-
-
 class _Mapping(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -187,7 +183,6 @@ class Card(_Part):
     output_field: Text = ""
     types: Whole[dict[str, Any]] = {}
     thresholds: Whole[_Thresholds] = _Thresholds()
-    setting: Whole[_Setting] = _Setting()
     strictness: Text = ""
     adapter: str | None = None
     judge_ref: Text = ""

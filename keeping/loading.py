@@ -214,8 +214,7 @@ class LoadedJudge(Prompt):
 
     def _asking(self, model: Model, draws: int) -> "LoadedJudge":
         """Return the same prompt for a model, at the temperature that suits it."""
-        chosen = self.artifact.about.setting.temperature if self.artifact else None
-        return replace(self, model=default_temperature(model, draws, chosen, self.judge.temperature))
+        return replace(self, model=default_temperature(model, draws, self.judge.temperature))
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
@@ -296,13 +295,12 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
     """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
     about = judge.artifact.about
-    warmth = about.setting.temperature
     proven = {
         "model": about.model.name or None,
         "samples": about.thresholds.samples,
         "threshold": about.thresholds.threshold,
         "weights": about.thresholds.weights,
-        "temperature": about.model.temperature if warmth is None else warmth,
+        "temperature": about.model.temperature,
         "strictness": about.strictness or None,
     }
     now = {**stamp, **stamp["sampling"]}

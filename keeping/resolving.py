@@ -20,12 +20,12 @@ class ResolvedSampling(NamedTuple):
     note: str = ""  # one line if that is fewer than were asked for
 
 
-def default_temperature(model: Model, samples: int, *own: float | None) -> Model:
-    """Return the model with a temperature: its own, else the first of ``own`` that is one, else what suits samples."""
+def default_temperature(model: Model, samples: int, own: float | None = None) -> Model:
+    """Return the model with a temperature: its own, else ``own``, else what suits samples."""
     if model.temperature is not None or model.fixed_temperature:
         return model
-    known = [one for one in own if one is not None]
-    return replace(model, temperature=known[0] if known else _WARM if samples > 1 else 0.0)
+    usual = _WARM if samples > 1 else 0.0
+    return replace(model, temperature=usual if own is None else own)
 
 
 def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:

@@ -13,7 +13,6 @@ import dspy
 from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.models import OFFLINE
 from ..errors import BudgetExhausted, ModelError, OptimizerError, StopRequested
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
@@ -57,10 +56,7 @@ class Job(SearchOptions):
     context: CallContext  # the ledger, meter and journal of the job
     frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; ``None`` without any
     sampling: Sampling = field(default_factory=Sampling)  # samples and votes per case
-    own: Setting = (
-        DEFAULT_SETTING  # the model, temperature and prompt format that the default setting stands for
-    )
-    connected: Callable[[Setting], dspy.LM] | None = None  # gives the model of another setting
+    finds_form: bool = False  # whether it is found out first in which prompt format replies can be read
     sink: Sink = lambda event: None  # receives events
 
     @property
@@ -76,14 +72,14 @@ class Job(SearchOptions):
         return cases
 
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
-        """Return what asks ``program`` as this job asks, or under another setting."""
+        """Return what asks ``program`` as this job asks; a setting changes how votes are counted."""
         return Asker(
             judge=self.judge,
             program=program,
-            lm=self._lm(setting),
+            lm=self.judge_lm,
             frozen_lm=self.frozen_lm,
             sampling=self.sampling_under(setting),
-            adapter=setting.adapter or self.form,
+            adapter=self.form,
             concurrency=self.concurrency,
             probabilities="tokens",
             apart=self._groups,
@@ -99,25 +95,13 @@ class Job(SearchOptions):
 
     def written_as(self, form: str) -> Job:
         """Return the job in a prompt format."""
-        return replace(self, adapter=form, own=replace(self.own, adapter=form))
+        return replace(self, adapter=form)
 
     def sampling_under(self, setting: Setting) -> Sampling:
-        """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""
-        wanted = self.sampling
-        if setting != setting.asked:
-            wanted = replace(wanted, threshold=setting.threshold, weights=setting.weights)
-        if setting.temperature is not None and self._lm(setting.asked).kwargs.get("temperature") == 0:
-            return replace(wanted, samples=1) if wanted.by_probability else Sampling()
-        return wanted
-
-    def _lm(self, setting: Setting) -> dspy.LM:
-        if setting.model is None and setting.temperature is None:
-            return self.judge_lm
-        if self.connected is None:
-            raise OptimizerError(
-                f"this job cannot be asked with {setting.words()}", hint="give it a way to connect models"
-            )
-        return self.connected(setting)
+        """Return samples and threshold under a setting."""
+        if setting == DEFAULT_SETTING:
+            return self.sampling
+        return replace(self.sampling, threshold=setting.threshold, weights=setting.weights)
 
     def note(
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
@@ -184,7 +168,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if job.adapter is None and job.own.model not in (None, OFFLINE) and job.judge.role == "judge":
+        if job.adapter is None and job.finds_form and job.judge.role == "judge":
             job, board, start = _readable(job, board, start)
         if not races(optimizer):
             board.score(start, job.dev)

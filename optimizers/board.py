@@ -88,7 +88,7 @@ class Board:
         asked = candidate.asked_id
         open_cases = [case for case in cases if (asked, case.id) not in self._verdicts]
         if open_cases:
-            asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asked)
+            asker = self._asker(candidate.state.apply(self._basic), DEFAULT_SETTING)
 
             def keep(index: int, verdict: Verdict) -> None:
                 self.record(candidate, open_cases[index], verdict)
@@ -107,7 +107,7 @@ class Board:
         known = self._outcomes[candidate.id]
         if case.id not in known:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
-            if candidate.setting != candidate.setting.asked:  # it gives another verdict from the stored votes
+            if candidate.setting != DEFAULT_SETTING:  # it gives another verdict from the stored votes
                 setting = candidate.crossed.get(case.id, candidate.setting)
                 first = self._asker(self._basic, setting).revote(case, first)
             known[case.id] = self.objective.outcome(case, first)

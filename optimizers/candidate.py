@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,26 +17,13 @@ from ..programs.state import PromptState
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How a candidate is asked besides its prompt, where that differs from the job; ``None`` is the job's own."""
+    """How a candidate's votes are counted, where that differs from the job; ``None`` is the job's own."""
 
-    model: str | None = None  # ``offline`` or a DSPy model string
-    temperature: float | None = None  # 0 to 2
-    adapter: str | None = None  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
     # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
     # verdicts under another threshold follow from the votes and probabilities that are stored
     threshold: float | None = None
     # what the probability of each label is multiplied by, in place of a threshold; it changes no request either
     weights: Mapping[str, float] | None = field(default=None, hash=False)
-
-    @property
-    def asked(self) -> Setting:
-        """The part that changes requests: all but the threshold and the weights."""
-        return replace(self, threshold=None, weights=None)
-
-    def within(self, own: Setting) -> Setting:
-        """Return the same setting with everything left out in which it equals the job's ``own``."""
-        mine, theirs = asdict(self), asdict(own)
-        return Setting(**{name: value for name, value in mine.items() if value != theirs[name]})
 
     def id_of(self, prompt: str) -> str:
         """Return the id of a candidate with the prompt of that id: the prompt's own under the job's setting."""
@@ -49,10 +36,6 @@ class Setting:
     def to_json(self) -> dict[str, Any]:
         """Return what differs from the job's own, by name; empty for the job's own."""
         return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def words(self) -> str:
-        """Return it in words for a list of candidates; empty for the job's own."""
-        return ", ".join(f"{name} {value}" for name, value in self.to_json().items())
 
 
 DEFAULT_SETTING = Setting()
@@ -82,8 +65,8 @@ class Candidate:
 
     @cached_property
     def asked_id(self) -> str:
-        """The id of what is asked: the same for candidates that differ in the vote threshold only."""
-        return self.setting.asked.id_of(self.state.id)
+        """The id of what is asked: the same for candidates that differ in their threshold or weights only."""
+        return self.state.id
 
 
 # -- names: ``basic``, ``opro-3``, ``fewshot-12`` ------------------------------------------------------------

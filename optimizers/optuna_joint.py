@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
-from ..engines.adapters import ADAPTERS
-from ..errors import OptimizerError
 from ..evaluation.votes import majority
 from ..programs.remembering import Remembered
 from ..programs.state import Demo
@@ -76,7 +74,6 @@ class Space:
         fitted = job.judge.answer.scale.uses_threshold and job.sampling.threshold is None
         votes = job.sampling.samples if fitted else 1
         self.thresholds = tuple(range(1, votes + 1)) if votes > 1 else ()
-        self.settings = optimizer.values(job.own)  # other values of the job's setting, its own first
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -84,7 +81,6 @@ class Space:
         sizes = {self._dimension(name): len(texts) for name, texts in self.instructions.items()}
         sizes["demonstrations"] = len(self.sets)
         sizes["threshold"] = len(self.thresholds)
-        sizes |= {name: len(values) for name, values in self.settings.items()}
         return {name: count for name, count in sizes.items() if count > 1}
 
     def _dimension(self, predictor: str) -> str:
@@ -98,14 +94,17 @@ class Space:
             state = state.with_instruction(name, text)
             state = state.with_demos(name, *demos.demos.get(name, ((), None)))
             params[self._dimension(name)] = source
-        values = {name: found[at.get(name, 0)] for name, found in self.settings.items()}
-        if self.thresholds:
-            values["threshold"] = self.thresholds[at.get("threshold", 0)]
+        threshold = self.thresholds[at.get("threshold", 0)] if self.thresholds else None
         params["demonstrations"] = demos.name
-        return {"state": state, "setting": Setting(**values), "demo_ids": demos.ids, "params": params}
+        return {
+            "state": state,
+            "setting": Setting(threshold=threshold),
+            "demo_ids": demos.ids,
+            "params": params,
+        }
 
     def at(self, candidate: Candidate) -> dict[str, int]:
-        """Return the indices of a candidate's instructions and setting, with its demonstrations if they are kept."""
+        """Return the indices of a candidate's instructions and threshold, with its demonstrations if they are kept."""
         prompts, indices = candidate.state.predictors, dict[str, int]()
         for name, texts in self.instructions.items():
             known = [text for text, _ in texts]
@@ -115,8 +114,7 @@ class Space:
         if self.thresholds:
             wanted = candidate.setting.threshold or majority(len(self.thresholds))
             indices["threshold"] = self.thresholds.index(wanted)
-        used = candidate.setting.to_json()
-        return indices | {name: _index(values, used.get(name)) for name, values in self.settings.items()}
+        return indices
 
 
 def _index(known: Sequence[Any], wanted: Any) -> int:
@@ -162,30 +160,10 @@ class Optuna:
     block: int = 10  # cases in a block; the pruner decides after each
     startup: int = 6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
     warmup: int = 1  # blocks that every trial runs
-    models: tuple[str, ...] = ()  # model strings to try besides the job's own
-    # temperatures to try besides the job's own; at 0 one sample is asked, as all would be the same
-    temperatures: tuple[float, ...] = ()
-    adapters: tuple[str, ...] = ()  # prompt formats to try besides the job's own
     name: str = "optuna"
-
-    def values(self, own: Setting) -> dict[str, tuple[Any, ...]]:
-        """Return the values of the setting's dimensions, the job's own (``None``) first."""
-        wrong = [repr(one) for one in self.adapters if one not in ADAPTERS]
-        wrong += [repr(one) for one in self.temperatures if not 0 <= one <= 2]
-        if wrong:
-            raise OptimizerError(
-                f"optuna cannot search {', '.join(wrong)}",
-                hint=f"adapters are {', '.join(ADAPTERS)}; temperatures go from 0 to 2",
-            )
-        tried = {"model": self.models, "temperature": self.temperatures, "adapter": self.adapters}
-        return {
-            name: (None, *dict.fromkeys(value for value in values if value != getattr(own, name)))
-            for name, values in tried.items()
-        }
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one trial, and for finding hard cases."""
-        self.values(job.own)
         train = min(self.sample, len(job.train) // 2)
         hard = min(self.hard, len(job.train) - train)
         return (2 * (len(job.dev) + train) + hard) * job.calls_per_case
@@ -230,7 +208,6 @@ class Optuna:
                 }
                 choice = space.choice(at)
                 words = ", ".join(f"{name} {value}" for name, value in choice["params"].items())
-                choice["setting"] = choice["setting"].within(job.own)
                 about = {"parent": start, "source": f"optuna: {words}", "step": trial.number + 1}
                 candidate = board.add(**choice, **about)
                 known = known + 1 if candidate.asked_id in tried else 0

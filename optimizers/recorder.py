@@ -218,7 +218,7 @@ class Recorder:
         """Ask a prompt about cases; recorded for a candidate, and asked of another model (``rollout``) once each."""
         basic = self.job.judge.basic()
         traced = _Traced(state.apply(basic))
-        asker = self.job.asker(traced, self.start.setting.asked)
+        asker = self.job.asker(traced)
         if rollout is not None:  # the same question again is meant as another draw
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
             self._rollouts.update((state.id, case.id) for case in cases)

@@ -34,7 +34,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chosen")
     gold = write_jsonl(folder / "gold.jsonl", claims())
     first = cli("compile", "fect", "--gold", gold, *FAST, "--store", folder / "few", "--json")
-    more = ("--samples", 3, "--set", "adapters=json", "--set", "temperatures=1.0")
+    more = ("--samples", 3)
     second = cli("compile", "fect", "--gold", gold, *JOINT, *more, "--store", folder / "joint", "--json")
     assert (first.code, second.code) == (0, 0), first.err + second.err
     return folder

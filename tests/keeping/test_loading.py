@@ -235,29 +235,6 @@ def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
 
 
 @pytest.mark.parametrize(
-    ("given", "draws", "samples", "temperature"),
-    [
-        (None, 1, 1, 0.0),  # as the search chose, whatever the samples
-        (None, 5, 1, 0.0),
-        (0.9, 1, 3, 0.9),  # the user's wins, and brings the samples back
-        (0.0, 1, 1, 0.0),
-    ],
-)
-def test_the_chosen_temperature_holds_unless_another_is_given(
-    store: Store, given: float | None, draws: int, samples: int, temperature: float
-) -> None:
-    card = {"thresholds": {"samples": 3, "threshold": 1}, "setting": {"temperature": 0.0}}
-    store.save(FECT, changed(FECT, "Cold."), card, [], make_latest=True)
-    model = Model(name="openai/x", temperature=given)
-    moved = load_judge("fect", store=store).with_model(model, draws=draws)
-    direct = load_judge("fect", store=store, model=model)
-    for loaded in (moved, direct):
-        assert (loaded.sampling.samples, loaded.model.temperature) == (samples, temperature)
-    basic = load_judge("fect:basic", store=store).with_model(Model(name="openai/x"), draws=3)
-    assert basic.model.temperature == 0.7
-
-
-@pytest.mark.parametrize(
     ("reference", "metric"),
     [("fect@1", "accuracy"), ("fect@2", "f1"), ("fect@3", "f1"), ("fect:basic", "f1")],
 )

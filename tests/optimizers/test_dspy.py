@@ -4,7 +4,6 @@ Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DS
 workaround that it names can go.
 """
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -15,8 +14,8 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import ContextWindowExceededError
-from fakes import Scripted, lm_of, reply, system_of, user_of
-from optimizer_runs import Run, judged, proposed, split
+from fakes import Scripted, reply, system_of, user_of
+from optimizer_runs import Run, proposed, split
 from scripted_runs import FECT, ScriptedRun, hashed, job_with
 from worlds import board_of
 
@@ -24,11 +23,8 @@ from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.optimizers.base import Job
-from jurist.optimizers.board import Board
 from jurist.optimizers.candidate import Setting
 from jurist.optimizers.recorder import Recorder
-from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
@@ -139,33 +135,14 @@ def test_labelled_demonstrations_are_what_gold_says_of_each_predictor(name: str)
         assert all(any(demos.get(predictor) == dict(demo) for demos in gold) for demo in prompt.demos)
 
 
-def elsewhere(own: Scripted, setting: Setting, **job: Any) -> tuple[Job, Board, Scripted]:
-    """Return a job whose board has a start that is asked under a setting of its own."""
-    parts = {"train": split().train, "dev": split().dev, **job}
-    made, other = job_with(own, proposed, budget=Budget(calls=400), **parts), Scripted(judged)
-    lm = lm_of(other, made.context)
-    made = dataclasses.replace(made, connected=lambda setting: lm)
-    board = board_of(made)
-    board.score(board.basic, made.dev)
-    board.add(board.basic_state(), parent=board.basic, source="optuna", setting=setting)
-    return made, board, other
-
-
-def test_rollouts_go_to_the_model_of_the_start() -> None:
-    own = Scripted(judged)
-    job, board, other = elsewhere(own, Setting(model="other/model"))
-    before = len(own.requests)
-    make("simba", {"max_steps": 1}).run(job, board, list(board.candidates.values())[-1])
-    assert len(own.requests) == before + len(job.dev) * (
-        len(own.requests) > before
-    )  # the basic prompt on dev
-    assert {request.config.temperature for request in other.requests} == {None, 1.0}
-
-
 def test_the_threshold_of_the_start_decides_what_is_right() -> None:
     # One of three samples says non_factual: enough for the setting, too few for a majority.
     own = Scripted(lambda request: reply("chat", factual=(request.config.seed or 0) != 0))
-    job, board, _ = elsewhere(own, Setting(threshold=1), sampling=Sampling(samples=3))
+    parts = {"train": split().train, "dev": split().dev, "sampling": Sampling(samples=3)}
+    job = job_with(own, proposed, budget=Budget(calls=400), **parts)
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    board.add(board.basic_state(), parent=board.basic, source="x", setting=Setting(threshold=1))
     case = next(one for one in job.train if (one.gold or ("",))[0] in FECT.answer.positive)
     recorder = Recorder(job=job, board=board, start=list(board.candidates.values())[-1], source="x")
     with dspy.context(lm=job.judge_lm, trace=[]):

@@ -8,20 +8,13 @@ from typing import Any
 
 import optuna
 import pytest
-from fakes import Scripted, context_with, lm_of, reply, user_of
-from loopback import field_of
-from small import claims
+from fakes import context_with
 from worlds import World, board_of, job_of, simulator
 
-from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
-from jurist.errors import OptimizerError
 from jurist.evaluation.votes import Sampling, majority
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import compile_judge
-from jurist.jobs.plan import Plan
-from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.candidate import Setting
 from jurist.optimizers.optuna_joint import Optuna, Space
@@ -47,10 +40,6 @@ def house_job(*, size: int = 16, samples: int = 1) -> Job:
     split, context = Gold.load("house-rule", judge).split(1), context_with(Budget())
     own = Model(temperature=0.7 if samples > 1 else 0.0)
 
-    def connected(setting: Setting) -> Any:
-        temperature = own.temperature if setting.temperature is None else setting.temperature
-        return connect(Model(temperature=temperature), context)
-
     return Job(
         judge=judge,
         train=split.train[: 2 * size],
@@ -59,8 +48,6 @@ def house_job(*, size: int = 16, samples: int = 1) -> Job:
         proposer_lm=connect(own, context, "proposer"),
         context=context,
         sampling=Sampling(samples=samples),
-        own=Setting(model="offline", temperature=own.temperature, adapter="chat"),
-        connected=connected,
     )
 
 
@@ -98,14 +85,10 @@ def test_thresholds_cost_nothing() -> None:
 
 def test_no_case_is_asked_twice_under_the_same_candidate_and_setting() -> None:
     job = house_job()
-    options = {**SMALL, "adapters": ("json", "chat"), "temperatures": (0.0, 1.0), "trials": 10}
-    result = optimize(make("optuna", options), job)
+    result = optimize(make("optuna", {**SMALL, "trials": 10}), job)
     tried = result.board.candidates.values()
     asked = {(one.asked_id, case) for one in tried for case in result.board.outcomes(one)}
     assert job.context.meter.calls == len(asked)
-    settings = {one.setting for one in tried}
-    assert {one.adapter for one in settings} == {None, "json"}  # the job's own is not a choice of its own
-    assert {one.temperature for one in settings} == {None, 1.0}
 
 
 def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
@@ -116,22 +99,6 @@ def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
     assert capfd.readouterr() == ("", "")
     assert not [one for one in recwarn if "optuna" in str(one.filename).lower()]
     assert optuna.logging.get_verbosity() == logging.WARNING
-
-
-def test_at_temperature_0_one_sample_is_asked() -> None:
-    context = CallContext.fresh()
-    lms = {at: connect(Model(temperature=at), context) for at in (0.0, 0.7, 1.0)}
-    job = dataclasses.replace(
-        job_of(World(seed=3), sampling=Sampling(samples=3, threshold=2)),
-        own=Setting(temperature=0.7),
-        connected=lambda setting: lms[setting.temperature or 0.0],
-    )
-    for at, threshold, asked in ((0.0, None, Sampling()), (0.0, 3, Sampling()), (1.0, None, job.sampling)):
-        setting = Setting(temperature=at, threshold=threshold)
-        assert job.asker(job.judge.basic(), setting).sampling == asked
-    assert job.asker(job.judge.basic(), Setting(threshold=3)).sampling.needed == 3
-    found = make("optuna", {**SMALL, "temperatures": (0.0, 1.0)})
-    assert found.minimum(job) > 0
 
 
 def test_pruning_leaves_the_worse_with_fewer_cases() -> None:
@@ -191,13 +158,6 @@ def test_in_a_chain_it_searches_the_instructions_before_it() -> None:
     assert {one.params["instruction"] for one in tried} <= set(result.board.candidates)
 
 
-def test_a_known_setting_needs_a_way_to_connect() -> None:
-    job = job_of(World(seed=2))
-    with pytest.raises(OptimizerError, match="cannot be asked with temperature"):
-        job.asker(job.judge.basic(), Setting(temperature=1.0))
-    assert job.asker(job.judge.basic(), Setting(adapter="json", threshold=1)).adapter == "json"
-
-
 def test_the_front_holds_the_points_that_no_other_beats() -> None:
     job = house_job()
     result = optimize(make("optuna", SMALL), job)
@@ -212,46 +172,3 @@ def test_the_front_holds_the_points_that_no_other_beats() -> None:
     for first, second in itertools.pairwise(found):
         assert (first["cost"], first["score"]) < (second["cost"], second["score"])
         assert first["score"] < second["score"]
-
-
-def test_another_model_that_wins_is_proven_and_on_the_card(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[str, float | None, str]] = []
-
-    def connected(model: Model, context: Any, purpose: str = "judge") -> Any:
-        def answer(request: Any) -> str:
-            asked.append((model.name, model.temperature, purpose))
-            claim = field_of(user_of(request), "claim")
-            truth = "reports" in claim or "promises" in claim
-            right = model.name == "good/model" or len(claim) % 3 > 0
-            return reply("chat", factual=truth == right)
-
-        return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), context, purpose)
-
-    monkeypatch.setattr("jurist.jobs.plan.connect", connected)
-    fect = find("fect")
-    plan = Plan(
-        judge=fect,
-        gold=Gold.of(claims(90, 3), fect, "rows"),
-        optimizer="optuna",
-        options={**SMALL, "sizes": (0,), "models": "good/model,bad/model", "trials": 4, "startup": 4},
-        model=Model(name="own/model", temperature=0.0),
-        seed=7,
-    )
-    done = compile_judge(plan, store=Store(tmp_path, shipped=tmp_path / "none"))
-    card = done.artifact.card
-    assert card["setting"] == {"model": "good/model"}
-    assert card["model"]["name"] == "good/model"
-    assert card["job"]["model"]["name"] == "own/model"
-    assert card["decision"]["verdict"] == "better"
-    assert card["spend"]["calls"] == len(asked)  # every model goes through the same context
-    test = card["gold"]["test"]
-    assert {name for name, _, _ in asked[-test:]} == {"good/model"}
-    assert {name for name, _, _ in asked[-2 * test : -test]} == {"own/model"}
-    prices = {point["cost"] for point in card["pareto"]}
-    assert {point["unit"] for point in card["pareto"]} == {"USD per case"}
-    assert prices == {0.01, 0.03}
-    base = done.result.board.basic
-    assert {one.state.id for one in done.result.board.candidates.values()} == {base.id}
-    assert done.artifact.state.id == base.id
