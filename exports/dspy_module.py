@@ -165,6 +165,7 @@ _BOUNDS = {
     annotated_types.Lt: "lt",
 }
 _PLAIN = (str, int, float, bool)
+_HARMLESS = {"frozen": True, "extra": "ignore"}  # settings of a model that change nothing here
 
 
 def signature_source(signature: type[dspy.Signature], name: str, models: dict[str, str]) -> str:
@@ -213,7 +214,7 @@ def _model(model: Any, models: dict[str, str]) -> str:
         decorated.field_validators
         or decorated.model_validators
         or decorated.computed_fields
-        or model.model_config
+        or not dict(model.model_config).items() <= _HARMLESS.items()
     ):
         raise _unwritable(f"the model {model.__name__} with code or settings of its own")
     lines = [f"class {model.__name__}(BaseModel):", f"    {model.__doc__ or ''!r}", ""]

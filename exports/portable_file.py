@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from string import Template
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -59,7 +60,7 @@ class PortableFile(Target):
             ref=subject.ref,
             proof="\n".join(textwrap.wrap(subject.proof, 110)),
             about=Template(self.about).substitute(words),
-            source=portable_source(self.imports),
+            source=portable_source(self.imports, planned(subject)[0].carries),
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(words),
         )
@@ -175,10 +176,10 @@ def _unreadable(subject: Subject) -> UsageError:
 
 
 @cache
-def portable_source(imports: str = "") -> str:
+def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports.
 
-    ``imports`` are those of a target's own code.
+    ``imports`` are those of a target's own code; ``carried`` are the modules of a flow.
     """
     from ..evaluation import votes
     from ..programs import flows
@@ -186,10 +187,11 @@ def portable_source(imports: str = "") -> str:
     from ..text import escaping, ranking, replies
     from . import portable_judge
 
+    own = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions += (sentences.shown, sentences.numbered, base.member, base.by_number)
-    return bundle(imports, escaping, ranking, replies, *functions, portable, flows, portable_judge)
+    return bundle(imports, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge)
 
 
 def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:

@@ -284,9 +284,8 @@ def planned(subject: Subject, *, lenient: bool = False) -> tuple[Plan, Mapping[s
         return Plan("once", {"step": name}), predictors
     if program.plan is None:
         raise UsageError(
-            f"the steps of {subject.judge.name} are jurist's own code ({type(program).__name__}), which no file can "
-            "hold",
-            hint="export its prompts to markdown, or run it with jurist",
+            f"{subject.judge.name} goes on by jurist's own code ({type(program).__name__}), which no file holds",
+            hint=f"export {program.instead}, or run it with jurist",
         )
     return program.plan, {name: one for name, one in predictors.items() if name in program.plan.asked}
 

@@ -86,11 +86,11 @@ def lines_of_numbers(lines: Any, numbers: Iterable[int]) -> str:
     return "\n".join(line for line in str(lines).split("\n") if line.partition(". ")[0] in wanted)
 
 
-FLOWS: Final[Mapping[str, Callable[..., Flow]]] = {
+FLOWS: Final[dict[str, Callable[..., Flow]]] = {
     "once": once,
     "tests in turn": tests_in_turn,
     "labels in two stages": labels_in_two_stages,
     "until two agree": until_two_agree,
     "most frequent": most_frequent,
 }
-"""Name -> (inputs, settings by name) -> the flow."""
+"""Name -> (inputs, settings by name) -> the flow. Modules with flows of their own add them."""

@@ -49,6 +49,7 @@ class Plan:
 
     flow: str
     settings: Mapping[str, Any]  # JSON values
+    carries: tuple[str, ...] = ()  # modules of ours, by their paths, that an exported flow needs besides
 
     @property
     def asked(self) -> Sequence[str]:
@@ -64,6 +65,7 @@ class Stepwise(dspy.Module):
     """
 
     plan: Plan | None = None
+    instead: str = "its prompts to markdown"  # what can be exported in place of a program without a plan
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""

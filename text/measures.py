@@ -7,8 +7,8 @@ import re
 import unicodedata
 from typing import Final, Literal
 
+from .ranking import CJK
 from .sentences import split
-from .terms import CJK
 
 Unit = Literal["word", "line", "stanza", "paragraph", "sentence", "item"]
 """A unit in which a condition may be stated."""

@@ -16,10 +16,8 @@ ALIKE = 0.6
 SHINGLE = 5
 SHORT = 20
 """Letters and digits below which only equal texts are near copies."""
-_CHINESE = (
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # and Japanese: without spaces between words
-)
-_ANY_WORD = re.compile(rf"[{_CHINESE}]|[^\W_{_CHINESE}]+")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # without spaces between words
+_ANY_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _BETWEEN = re.compile(r"[\W_]+")
 _RISES, _LENGTH = 1.5, 0.75  # BM25's k1 and b
 

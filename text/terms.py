@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 
 from .lexicons import NUMBER_WORDS, STOP_WORDS, by_length
+from .ranking import CJK
 
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
 _CJK_CHAR = re.compile(rf"[{CJK}]")
 _CJK_ONLY = re.compile(rf"[{CJK}]+")

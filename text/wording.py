@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from .ranking import CJK
 from .sentences import split
-from .terms import CJK
 
 _CHARACTER = re.compile(f"[{CJK}]")
 _WORD = re.compile(rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*")

@@ -17,10 +17,11 @@ from ...gold.sources import read, read_typed
 from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
 from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
-from ...programs.faithqa.constraints import TOP, Item, QueryRow, constraint_score, constraints_of, line_of
+from ...programs.faithqa.constraints import Item, QueryRow, constraint_score
+from ...programs.faithqa.scoring import TOP, constraints_of, line_of
 from ...programs.faithqa.writing import Task
 from ...programs.generator import answering
-from ...signatures.faithqa import AnswerQuery, Category
+from ...signatures.faithqa import AnswerQuery
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""
@@ -41,7 +42,7 @@ class Question(QueryRow):
         return [line_of(one) for one in constraints_of(self.constraints)]
 
     @property
-    def categories(self) -> list[Category]:
+    def categories(self) -> list[str]:
         """The constraints' categories."""
         return [one.category for one in constraints_of(self.constraints)]
 

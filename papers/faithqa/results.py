@@ -14,7 +14,8 @@ from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.metrics import Metric, mean, pair_sums
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
-from ...programs.faithqa.constraints import MARKS, TOP, missing_of
+from ...programs.faithqa.constraints import MARKS
+from ...programs.faithqa.scoring import TOP, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
 from ...text.json_lines import plain

@@ -1,15 +1,11 @@
-"""Constraints as values, mapping a query to them, the score that they give a response, and the rows of gold.
+"""Constraints as an answer, how they are compared and weighed, and the rows of gold.
 
-Constraints are anchored in the query's words, compared with each other, and written as lines. A query that lacks what
-it speaks of has no constraints of its own: it is refused, and the missing parts are named. What a response to it should
-do is always the same (section 5.2), see :func:`constraints_of`. Constraint Score (section 4.2) = satisfied weight /
-total weight x 10, where each constraint weighs what its priority says. One row of gold holds a query and any number of
+Constraint Score (section 4.2) = satisfied weight / total weight x 10, where each constraint weighs what its priority
+says. One row of gold holds a query and any number of
 responses to it: ``constraints`` judges the query; the judges of responses get a row for each of them, in its group.
 """
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
@@ -22,41 +18,21 @@ from ...errors import JudgeError, UsageError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import (
     Category,
-    Constraint,
     CoreElements,
     ExtractConstraints,
     FactVerdict,
     Mark,
     MissingInputs,
 )
-from ...text.escaping import one_line
-from ...text.terms import CJK, terms
+from ...text.terms import terms
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
 from ..state import Demo
 from ..stepwise import Steps, Stepwise
+from .scoring import MISSING, PRIORITY, constraints_of, items_of, line_of, missing_of, weighted_score
 
-Priority = Literal["mandatory", "important", "optional"]
-"""How heavily a constraint weighs."""
-
-Band = Literal["strong", "partial", "major"]
-"""Strong adherence, partial satisfaction, major intent hallucination (section 4.2)."""
-
-TOP: Final = 10.0
-"""The score of a response that satisfies every constraint: Perfect."""
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
-
-PRIORITY: Final[Mapping[Category, Priority]] = {
-    "location": "mandatory",
-    "time": "mandatory",
-    "subject": "mandatory",
-    "action": "mandatory",
-    "qualifier": "important",
-    "quantity": "important",
-    "other": "optional",
-}
-"""Category -> the set that a constraint belongs to: C_m, C_i or C_o (section 4.1)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +52,7 @@ class Weights:
                 hint="give positive numbers, mandatory at least important, important at least optional",
             )
 
-    def of(self, category: Category) -> float:
+    def of(self, category: str) -> float:
         """Return what a constraint of this category weighs."""
         return float(getattr(self, PRIORITY[category]))
 
@@ -85,25 +61,10 @@ DEFAULT_WEIGHTS: Final = Weights()
 
 
 def constraint_score(
-    categories: Sequence[Category], satisfied: Sequence[bool], weights: Weights = DEFAULT_WEIGHTS
+    categories: Sequence[str], satisfied: Sequence[bool], weights: Weights = DEFAULT_WEIGHTS
 ) -> float:
     """Return W_s / W_t x 10 of one response, in [0, 10]."""
-    if not categories or len(categories) != len(satisfied):
-        raise ValueError(f"{len(categories)} constraints and {len(satisfied)} marks give no score")
-    heavy = [weights.of(category) for category in categories]
-    if all(satisfied):
-        return TOP  # exactly, whatever the weights: Perfect is counted by it
-    return TOP * sum(weight for weight, held in zip(heavy, satisfied, strict=True) if held) / sum(heavy)
-
-
-def band(score: float) -> Band:
-    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major``."""
-    # The paper gives 7 to both lower bands; here it is ``major``.
-    return "strong" if score >= 9 else "partial" if score > 7 else "major"
-
-
-MISSING: Final = "missing"
-"""The category of an item that is no constraint: its text names what the query lacks."""
+    return weighted_score([weights.of(category) for category in categories], satisfied)
 
 
 class Item(pydantic.BaseModel):
@@ -116,7 +77,6 @@ class Item(pydantic.BaseModel):
     text: str
 
 
-_LINE: Final = re.compile(r"^(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*) \[(?P<anchor>[^\[\]]*)\]$")
 _TEXT, _CATEGORY, _PRIORITY = 0.5, 0.3, 0.2  # what parts of two constraints weigh when they are compared
 
 
@@ -132,68 +92,6 @@ def similarity(gold: Item, other: Item) -> float:
         return 0.0
     same = _CATEGORY * (gold.category == other.category)
     return _TEXT * shared + same + _PRIORITY * (PRIORITY[gold.category] == PRIORITY[other.category])
-
-
-def anchored(constraints: Iterable[Constraint], query: str) -> list[Constraint]:
-    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
-    # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
-    # widths, capitals and spaces do not matter.
-    words = _words(query)
-
-    def stands(anchor: list[str]) -> bool:
-        left = iter(words)
-        return "".join(anchor) in "".join(words) or all(word in left for word in anchor)
-
-    return [one for one in constraints if (anchor := _words(one.anchor)) and stands(anchor)]
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text (of Chinese, the characters) without accents, widths and marks."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    bare = "".join(one for one in plain if not unicodedata.combining(one))
-    return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
-
-
-def missing_of(items: Iterable[Item]) -> list[str]:
-    """Return what is missing."""
-    return [item.text for item in items if item.category == MISSING]
-
-
-def constraints_of(items: Sequence[Item]) -> tuple[Constraint, ...]:
-    """Return what a response has to meet: the constraints, or, of a query that lacks parts, what section 5.2 asks."""
-    # Such a response says what is missing, asks for it or declines, and makes nothing up.
-    parts = " and the ".join(missing_of(items))
-    if not parts:
-        return tuple(Constraint.model_validate(item.model_dump()) for item in items)
-    return (
-        Constraint(category="subject", anchor="", text=f"the response says that the {parts} is missing"),
-        Constraint(
-            category="action", anchor="", text=f"it asks for the {parts}, or declines to go on without it"
-        ),
-        Constraint(category="other", anchor="", text=f"it does not make up the {parts}"),
-    )
-
-
-def line_of(constraint: Constraint) -> str:
-    """Return a constraint on one line: ``time: it was published after 1980 [after 1980]``."""
-    anchor = one_line(constraint.anchor).replace("[", "(").replace("]", ")")
-    return f"{constraint.category}: {one_line(constraint.text)} [{anchor}]"
-
-
-def lines_of(constraints: Iterable[Constraint]) -> str:
-    """Return constraints as numbered lines."""
-    return "\n".join(f"{number}. {line_of(one)}" for number, one in enumerate(constraints, 1))
-
-
-def parse_lines(text: str) -> dict[int, Constraint]:
-    """Return the constraints of numbered lines by their numbers; other lines, as users may write, are left out."""
-    found: dict[int, Constraint] = {}
-    for line in text.splitlines():
-        match = _LINE.match(line.strip())
-        if match and match["category"] in PRIORITY:
-            fields: dict[str, Any] = {name: match[name] for name in ("category", "anchor", "text")}
-            found[int(match["n"])] = Constraint(**fields)
-    return found
 
 
 class _Asked(pydantic.BaseModel, extra="ignore"):
@@ -295,7 +193,7 @@ class ConstraintSet(ObjectSet):
         items, rejected = items_of(reply, str(inputs[self.unit]))
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
-        value = self.scale.of_json([item.model_dump() for item in items])
+        value = self.scale.of_json([vars(item) for item in items])
         return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
 
     def row_parts(self, values: Any) -> dict[str, Any]:
@@ -306,25 +204,6 @@ class ConstraintSet(ObjectSet):
 
 def _item(text: str) -> Item:
     return Item.model_validate_json(text)
-
-
-def items_of(reply: Mapping[str, Any], query: str) -> tuple[list[Item] | None, int]:
-    """Return what a reply maps a query to, and how many of its constraints were rejected."""
-    # Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without a
-    # list of constraints.
-    missing = reply.get("missing")
-    named = [str(part).strip().lower() for part in missing] if isinstance(missing, list | tuple) else []
-    if any(named):
-        return [Item(category=MISSING, text=part) for part in dict.fromkeys(named) if part], 0
-    given = reply.get("constraints")
-    if not isinstance(given, list | tuple):
-        return None, 0
-    try:
-        read = [Constraint.model_validate(one, from_attributes=True) for one in given]
-    except pydantic.ValidationError:
-        return None, 0
-    kept = anchored(read, query)
-    return [Item(**one.model_dump()) for one in kept], len(read) - len(kept)
 
 
 class MapBySteps(Stepwise):

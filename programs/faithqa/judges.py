@@ -6,13 +6,12 @@ the most frequent verdict, then retrieval.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, get_args
 
 import dspy
 
 from ...signatures.faithqa import (
-    Category,
     CheckByEvidence,
     CheckFacts,
     FactVerdict,
@@ -23,18 +22,16 @@ from ...signatures.faithqa import (
     ScoreResponse,
 )
 from ...text.escaping import defuse
-from ..answers.base import Inputs, Places, Reading, Reply, Shares, by_number, member
+from ..answers.base import Inputs, Places, Reading, Reply, Shares, member
 from ..answers.sentences import PerSentence
 from ..answers.whole import Score
-from ..flows import FLOWS
+from ..flows import FLOWS, once
 from ..judge import Judge
 from ..stepwise import Making, Plan, Steps, Stepwise
 from .checks import marked, refused
 from .constraints import (
     DEFAULT_WEIGHTS,
     MARKS,
-    PRIORITY,
-    TOP,
     ConstraintSet,
     FactRow,
     ForResponses,
@@ -44,18 +41,10 @@ from .constraints import (
     QueryRow,
     ScoreRow,
     Weights,
-    band,
-    constraint_score,
-    constraints_of,
     demonstrations,
-    items_of,
-    lines_of,
-    missing_of,
-    parse_lines,
 )
+from .scoring import BY_CODE, TOP, all_omitted, parse_lines, score_of_marks
 
-BY_CODE: Final = "counted by a program: "
-"""How the evidence of a mark begins that code gave."""
 _AGAINST: Final = "; the model said "
 COUNTED: Final = "marks by code"
 DIFFERENT: Final = "where the model differs"
@@ -70,24 +59,28 @@ class Satisfaction(Stepwise):
     ``by_code=False`` leaves all but empty responses to the model.
     """
 
+    instead = "satisfaction-model, whose marks are all the model's"
+
     def __init__(self, by_code: bool = True) -> None:
         super().__init__()
         self.judge = dspy.Predict(SatisfiedConstraints)
-        self._by_code = by_code
+        self.plan = None if by_code else Plan("marks of lines", {"step": "judge"}, _CARRIED)
 
     def steps(self, **inputs: Any) -> Steps:
         """Ask, then correct what can be counted, under the constraints' own numbers."""
+        if self.plan is not None:
+            return (yield from super().steps(**inputs))
         constraints, response = parse_lines(str(inputs["constraints"])), str(inputs["response"])
         asked_for = all(one.anchor for one in constraints.values())  # else it is to say what the query lacks
-        declines = self._by_code and asked_for and refused(response)
+        declines = asked_for and refused(response)
         if constraints and (
             declines or not response.strip()
         ):  # what must not occur is no exception (section 3.2)
-            why = BY_CODE + ("the response declines" if declines else "the response is empty")
-            return dspy.Prediction(marks=[Judgement(n=n, evidence=why, label="omitted") for n in constraints])
+            why = "the response declines" if declines else "the response is empty"
+            return dspy.Prediction(marks=all_omitted(constraints, why))
         said = (yield self.judge, inputs).get("marks")
         items = list(said) if isinstance(said, list | tuple) else []
-        found = {n: marked(one.text, response) for n, one in constraints.items() if self._by_code}
+        found = {n: marked(one.text, response) for n, one in constraints.items()}
         rest = [member(item, "label") for item in items if not found.get(member(item, "n"))]
         for number, counted in found.items():
             # A count says nothing for a response in which nothing else is that was asked for.
@@ -123,6 +116,8 @@ class Marks(PerSentence):
         return tuple(sure.get(n, one) for n, one in enumerate(super().probabilities(reply, said, inputs), 1))
 
 
+_CARRIED: Final = ("programs.faithqa.scoring",)
+_SCORED: Final = "score of marks"
 DRAWS: Final = 5
 """Independent verdicts, of which the most frequent counts."""
 _VERDICTS: Final = get_args(FactVerdict)
@@ -136,6 +131,8 @@ class CheckThenRetrieve(Stepwise):
 
     Its prediction has ``verdict`` (``None`` if no draw could be read) and ``reasoning``: the draws, then the passages.
     """
+
+    instead = "fact-check, which retrieves nothing"
 
     def __init__(self, search: Callable[[str], list[str]] | None = None) -> None:
         super().__init__()
@@ -189,39 +186,25 @@ class MapAndScore(Stepwise):
     line for each constraint with its priority, mark and evidence, then the band.
     """
 
+    instead = "constraint-score-model, whose marks are all the model's"
+
     def __init__(self, weights: Weights = DEFAULT_WEIGHTS, by_code: bool = True) -> None:
         super().__init__()
         self.map = dspy.Predict(MapConstraints)
         self.satisfaction = Satisfaction(by_code)
-        self._weights = weights
+        settings: dict[str, Any] = {"weights": asdict(weights), "labels": MARKS}
+        self.plan = (
+            None if by_code else Plan(_SCORED, {**settings, "steps": ("map", "satisfaction.judge")}, _CARRIED)
+        )
+        self._settings = settings
 
     def steps(self, **inputs: Any) -> Steps:
-        """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
-        query = inputs["query"]
-        items, rejected = items_of((yield self.map, {"query": query}), query)
-        constraints = constraints_of(items or ())
-        if not constraints:
-            return dspy.Prediction(score=None, reasoning="no constraint that the query supports")
-        # What a model wrote goes into the next prompt: it must not look like a field of it.
-        lines = defuse(lines_of(constraints))
-        marked = yield self.satisfaction, {**inputs, "constraints": lines}
-        marks = by_number(marked.get("marks"), MARKS)
-        if set(marks) != set(range(1, len(constraints) + 1)):
-            return dspy.Prediction(score=None, reasoning="not every constraint was marked")
-        satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
-        for number, one in enumerate(constraints, 1):
-            label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
-            satisfied.append(label == "satisfied")
-            shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
-        # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
-        categories: list[Category] = [one.category for one in constraints] + ["other"] * rejected
-        score = constraint_score(categories, satisfied + [False] * rejected, self._weights)
-        shown += (
-            [f"{rejected} constraints rejected, each counted as an optional one that is not met"]
-            if rejected
-            else []
-        )
-        return dspy.Prediction(score=score, reasoning="\n".join([*shown, f"{score:.2f}: {band(score)}"]))
+        """Ask for the constraints, then for the marks."""
+        if self.plan is not None:
+            return (yield from super().steps(**inputs))
+        steps = ("map", "satisfaction")
+        scored = yield from score_of_marks(inputs, steps, **self._settings, marking=once)
+        return dspy.Prediction(**scored)
 
 
 class AgreeingRating(Stepwise):

@@ -27,7 +27,7 @@ from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise
-from .constraints import MISSING, Item, items_of
+from .scoring import MISSING, Part, items_of
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
@@ -109,7 +109,7 @@ class WriteQuery(Stepwise):
         if task in OMISSION:
             items, dropped = items_of((yield self.map, {"query": query}), query)
         else:
-            items, dropped = [Item(category=MISSING, text=plan["removed"])], 0
+            items, dropped = [Part(category=MISSING, text=plan["removed"])], 0
         found = items or []
         number = sum(item.category != MISSING for item in found)
         checks = {
@@ -117,7 +117,7 @@ class WriteQuery(Stepwise):
             "answerable": _answerable(verified, wanted=task in OMISSION),
             "conditions": _conditions(plan, query, number, dropped),
         }
-        item = {"query": query, "constraints": [one.model_dump() for one in found], "number": number}
+        item = {"query": query, "constraints": [vars(one) for one in found], "number": number}
         return dspy.Prediction(written=[item], checks=[checks])
 
     def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any]]:

@@ -112,6 +112,8 @@ Language = Literal["en", "zh"]
 class HaluAgent(Stepwise):
     """Writes and verifies the items of one passage; the prompt of every step begins with an example (section 3.1)."""
 
+    instead = "its verifiers answer-check, hallucination-check and label-check"
+
     def __init__(self, language: Language = "en") -> None:
         super().__init__()
 

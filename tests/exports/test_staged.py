@@ -3,7 +3,8 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
@@ -24,43 +25,48 @@ from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
-STAGED = ("tier", "cognibench-staged", "intent-baseline", "fact-check")
+STAGED = (
+    *("tier", "cognibench-staged", "intent-baseline", "fact-check"),
+    *("satisfaction-model", "constraint-score-model"),
+)
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
 
 def row_of(judge: Judge, text: str) -> dict[str, Any]:
     """Return inputs that hold a text."""
-    return {
-        name: [*SENTENCES, text] if name == "sentences" else f"{name} {text}" for name in judge.input_fields
+    lists = {
+        "sentences": [*SENTENCES, text],
+        "constraints": [f"time: it says {text} [rivers]", "other: x [y]"],
     }
+    return {name: lists.get(name, f"{name} rivers {text}") for name in judge.input_fields}
 
 
-def value_of(annotation: Any, rng: random.Random) -> Any:
-    """Return what a model may say in a field of a type, now and then nothing of use."""
+def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], size: int) -> Any:
+    """Return what a model may say in a field of a type, now and then nothing of use; lists are of some size."""
     if annotation is bool:
         return rng.choice([True, True, False, "maybe"])
     if get_origin(annotation) is Literal:
-        return rng.choice([*get_args(annotation) * 4, "none of them"])
+        return rng.choice([*get_args(annotation) * 8, "none of them"])
     if annotation in (int, float):
         return rng.choice([3, 7, 7, 8.5, "8", 99])
-    if get_origin(annotation) is list:
-        (item,) = get_args(annotation)
-        if not hasattr(item, "model_fields"):
-            return [value_of(item, rng) for _ in range(rng.choice([0, 1, 1, 2]))]
-        said = [
-            {name: value_of(info.annotation, rng) for name, info in item.model_fields.items()}
-            for _ in range(5)
-        ]
-        if "n" in item.model_fields:
-            sensible = [one for one in said if one["label"] != "none of them"] or said
-            said = [{**one, "n": rng.choice([*[n] * 9, 1, str(n)])} for n, one in enumerate(sensible, 1)]
-        return said
-    return rng.choice(["because", "", *NASTY[:-1]])
+    if get_origin(annotation) is not list:
+        return rng.choice(["because", "", *texts])
+    (item,) = get_args(annotation)
+    if not hasattr(item, "model_fields"):
+        return [value_of(item, rng, texts, size) for _ in range(rng.choice([0, 0, 0, 2]))]
+    said = [
+        {name: value_of(info.annotation, rng, texts, size) for name, info in item.model_fields.items()}
+        for _ in range(size)
+    ]
+    if "anchor" in item.model_fields:
+        return [{**one, "anchor": rng.choice(["rivers", "query", "nowhere"])} for one in said]
+    return [{**one, "n": rng.choice([*[n] * 20, 1, str(n)])} for n, one in enumerate(said, 1)]
 
 
 def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> Callable[[Any], str]:
     """Return a model whose n-th reply to a step is always the same."""
     count = iter(range(1_000))
+    texts = [text for text in NASTY[:-1] if strange or "think" not in text]
     asked = {
         adapter_named(adapter).format(
             one.signature, one.demos, dict.fromkeys(one.signature.input_fields, "")
@@ -70,7 +76,11 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
 
     def answers(messages: Any) -> str:
         signature, rng = asked[messages[0]["content"]], random.Random(f"{seed} {next(count)}")
-        fields = {name: value_of(info.annotation, rng) for name, info in signature.output_fields.items()}
+        size = len(re.findall(r"^\d+\. .*", messages[-1]["content"], re.MULTILINE)) or 3
+        fields = {
+            name: value_of(info.annotation, rng, texts, size)
+            for name, info in signature.output_fields.items()
+        }
         if rng.random() < 0.05:
             return rng.choice(["I cannot say.", "<think>", "{"]) if strange else "I cannot say."
         if rng.random() < 0.05 and strange:
@@ -138,7 +148,7 @@ def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, targe
     subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
     found = parity(EXPORTERS[target], subject)
     assert (found.equal, found.different) == (found.rows, ())
-    assert max(len(row.replies) for row in subject.rows) > 1
+    assert max(len(row.replies) for row in subject.rows) > (name != "satisfaction-model")
 
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:

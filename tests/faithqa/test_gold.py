@@ -9,7 +9,8 @@ import pytest
 
 import jurist
 from jurist.programs.faithqa.checks import marked
-from jurist.programs.faithqa.constraints import MARKS, PRIORITY
+from jurist.programs.faithqa.constraints import MARKS
+from jurist.programs.faithqa.scoring import PRIORITY
 
 FOLDER = Path(jurist.__file__).parent / "datasets" / "faithqa-mini"
 

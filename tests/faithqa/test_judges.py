@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.programs.faithqa.constraints import (
-    Item,
-    MapBySteps,
-    Weights,
-    anchored,
-    lines_of,
-    parse_lines,
-    similarity,
-)
+from jurist.programs.faithqa.constraints import Item, MapBySteps, Weights, similarity
 from jurist.programs.faithqa.judges import (
-    BY_CODE,
     CONSTRAINT_SCORE,
     CONSTRAINTS,
     COUNTED,
@@ -34,6 +25,7 @@ from jurist.programs.faithqa.judges import (
     Satisfaction,
     constraint_score_judge,
 )
+from jurist.programs.faithqa.scoring import BY_CODE, anchored, lines_of, parse_lines
 from jurist.signatures.faithqa import Category, Constraint
 from jurist.text.measures import letters
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.faithqa.constraints import MARKS, PRIORITY, Band, Weights, band, constraint_score
+from jurist.programs.faithqa.constraints import MARKS, Weights, constraint_score
+from jurist.programs.faithqa.scoring import PRIORITY, band
 from jurist.signatures.faithqa import Category, Mark
 
 
@@ -51,7 +52,7 @@ def test_priorities_follow_the_category() -> None:
     ("score", "said"),
     [(10, "strong"), (9, "strong"), (8.99, "partial"), (7.01, "partial"), (7, "major"), (0, "major")],
 )
-def test_bands_of_section_4_2(score: float, said: Band) -> None:
+def test_bands_of_section_4_2(score: float, said: str) -> None:
     assert band(score) == said
 
 

@@ -1,0 +1,189 @@
+"""From a query to its constraints, from those to lines and marks, and from marks to a score (FAITHQA section 4).
+
+Constraints are anchored in the query's words and written as lines. A query that lacks what it speaks of has no
+constraints of its own: it is refused, and the missing parts are named. What a response to it should do is always the
+same (section 5.2), see :func:`constraints_of`. Only the standard library: exports carry this source along.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...text.escaping import defuse, one_line
+from ...text.ranking import CJK
+from ..answers.base import by_number, member
+from ..flows import FLOWS, Flow
+
+PRIORITY: Final[Mapping[str, str]] = {
+    "location": "mandatory",
+    "time": "mandatory",
+    "subject": "mandatory",
+    "action": "mandatory",
+    "qualifier": "important",
+    "quantity": "important",
+    "other": "optional",
+}
+"""Category -> the set that a constraint belongs to: C_m, C_i or C_o (section 4.1)."""
+TOP: Final = 10.0
+"""The score of a response that satisfies every constraint: Perfect."""
+MISSING: Final = "missing"
+"""The category of an item that is no constraint: its text names what the query lacks."""
+BY_CODE: Final = "counted by a program: "
+"""How the evidence of a mark begins that code gave."""
+_LINE: Final = re.compile(r"^(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*) \[(?P<anchor>[^\[\]]*)\]$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One condition of a query, or what it lacks."""
+
+    category: str
+    anchor: str = ""
+    text: str
+
+
+def anchored(constraints: Iterable[Any], query: str) -> list[Any]:
+    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
+    # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
+    # widths, capitals and spaces do not matter.
+    words = _words(query)
+
+    def stands(anchor: list[str]) -> bool:
+        left = iter(words)
+        return "".join(anchor) in "".join(words) or all(word in left for word in anchor)
+
+    return [one for one in constraints if (anchor := _words(one.anchor)) and stands(anchor)]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text (of Chinese, the characters) without accents, widths and marks."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    bare = "".join(one for one in plain if not unicodedata.combining(one))
+    return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
+
+
+def items_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
+    """Return what a reply maps a query to, and how many of its constraints were rejected."""
+    # Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without a
+    # list of constraints.
+    missing = reply.get("missing")
+    named = [str(part).strip().lower() for part in missing] if isinstance(missing, list | tuple) else []
+    if any(named):
+        return [Part(category=MISSING, text=part) for part in dict.fromkeys(named) if part], 0
+    listed = reply.get("constraints")
+    if not isinstance(listed, list | tuple):
+        return None, 0
+    fields = [{name: member(one, name) for name in ("category", "anchor", "text")} for one in listed]
+    if not all(one["category"] in PRIORITY and isinstance(one["anchor"], str) for one in fields):
+        return None, 0
+    if not all(isinstance(one["text"], str) for one in fields):
+        return None, 0
+    kept = anchored([Part(**one) for one in fields], query)
+    return kept, len(listed) - len(kept)
+
+
+def missing_of(items: Iterable[Any]) -> list[str]:
+    """Return what is missing."""
+    return [item.text for item in items if item.category == MISSING]
+
+
+def constraints_of(items: Sequence[Any]) -> tuple[Part, ...]:
+    """Return what a response has to meet: the constraints, or, of a query that lacks parts, what section 5.2 asks."""
+    # Such a response says what is missing, asks for it or declines, and makes nothing up.
+    parts = " and the ".join(missing_of(items))
+    if not parts:
+        return tuple(Part(category=one.category, anchor=one.anchor, text=one.text) for one in items)
+    return (
+        Part(category="subject", text=f"the response says that the {parts} is missing"),
+        Part(category="action", text=f"it asks for the {parts}, or declines to go on without it"),
+        Part(category="other", text=f"it does not make up the {parts}"),
+    )
+
+
+def line_of(constraint: Any) -> str:
+    """Return a constraint on one line: ``time: it was published after 1980 [after 1980]``."""
+    anchor = one_line(constraint.anchor).replace("[", "(").replace("]", ")")
+    return f"{constraint.category}: {one_line(constraint.text)} [{anchor}]"
+
+
+def lines_of(constraints: Iterable[Any]) -> str:
+    """Return constraints as numbered lines."""
+    return "\n".join(f"{number}. {line_of(one)}" for number, one in enumerate(constraints, 1))
+
+
+def parse_lines(text: str) -> dict[int, Part]:
+    """Return the constraints of numbered lines by their numbers; other lines, as users may write, are left out."""
+    found: dict[int, Part] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line.strip())
+        if match and match["category"] in PRIORITY:
+            found[int(match["n"])] = Part(**{name: match[name] for name in ("category", "anchor", "text")})
+    return found
+
+
+def weighted_score(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
+    """Return W_s / W_t x 10 of one response, in [0, 10]."""
+    if not weights or len(weights) != len(satisfied):
+        raise ValueError(f"{len(weights)} constraints and {len(satisfied)} marks give no score")
+    if all(satisfied):
+        return TOP  # exactly, whatever the weights: Perfect is counted by it
+    return TOP * sum(weight for weight, held in zip(weights, satisfied, strict=True) if held) / sum(weights)
+
+
+def band(score: float) -> str:
+    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major`` (section 4.2)."""
+    # The paper gives 7 to both lower bands; here it is ``major``.
+    return "strong" if score >= 9 else "partial" if score > 7 else "major"
+
+
+def all_omitted(constraints: Iterable[int], why: str) -> list[dict[str, Any]]:
+    """Return the mark of each number in a response that is not asked about."""
+    return [{"n": n, "evidence": BY_CODE + why, "label": "omitted"} for n in constraints]
+
+
+def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
+    """Ask for the mark of each constraint; an empty response omits them all."""
+    constraints = parse_lines(str(inputs["constraints"]))
+    if constraints and not str(inputs["response"]).strip():
+        return {"marks": all_omitted(constraints, "the response is empty")}
+    said = (yield step, inputs).get("marks")
+    return {"marks": list(said) if isinstance(said, list | tuple) else []}
+
+
+def score_of_marks(
+    inputs: Mapping[str, Any],
+    steps: Sequence[str],
+    weights: Mapping[str, float],
+    labels: Collection[str],
+    marking: Callable[..., Flow] = marks_of_lines,
+) -> Flow:
+    """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
+    mapping, judging = steps
+    query = inputs["query"]
+    items, rejected = items_of((yield mapping, {"query": query}), query)
+    constraints = constraints_of(items or ())
+    if not constraints:
+        return {"score": None, "reasoning": "no constraint that the query supports"}
+    # What a model wrote goes into the next prompt: it must not look like a field of it.
+    lines = defuse(lines_of(constraints))
+    said = yield from marking({**inputs, "constraints": lines}, judging)
+    marks = by_number(said.get("marks"), labels)
+    if set(marks) != set(range(1, len(constraints) + 1)):
+        return {"score": None, "reasoning": "not every constraint was marked"}
+    satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
+    for number, one in enumerate(constraints, 1):
+        label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
+        satisfied.append(label == "satisfied")
+        shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
+    # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
+    categories = [one.category for one in constraints] + ["other"] * rejected
+    heavy = [weights[PRIORITY[category]] for category in categories]
+    score = weighted_score(heavy, satisfied + [False] * rejected)
+    if rejected:
+        shown.append(f"{rejected} constraints rejected, each counted as an optional one that is not met")
+    return {"score": score, "reasoning": "\n".join([*shown, f"{score:.2f}: {band(score)}"])}
+
+
+FLOWS.update({"marks of lines": marks_of_lines, "score of marks": score_of_marks})
