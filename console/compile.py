@@ -191,7 +191,6 @@ def _body(
         f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one"
         if unread
         else "",
-        *artifact.about.cheaper_words,
         _kept_line(artifact, latest=compiled.latest),
         f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",
         "" if shown else fewer,

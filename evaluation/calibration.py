@@ -1,11 +1,10 @@
 """How far probabilities can be trusted: whether they are right (calibration), and whether they rank (AUC)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from ..errors import UsageError
 
@@ -73,14 +72,3 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> Calib
         average_precision=float(average_precision_score(gold, said)) if both else None,
         bins=bins,
     )
-
-
-def ece_by_luck(bins: Iterable[Mapping[str, float]]) -> float:
-    """Return the expected calibration error that exact probabilities would have on average, with so many units a bin.
-
-    By the mean absolute deviation of a binomial count (De Moivre), each unit as probable as the mean of its bin.
-    """
-    sizes, said = np.array([(int(one["units"]), one["said"]) for one in bins], dtype=np.float64).T
-    above = np.floor(sizes * said) + 1
-    deviations = 2 * above * (1 - said) * binom.pmf(above, sizes, said)
-    return float(deviations.sum() / sizes.sum())

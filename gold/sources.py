@@ -32,8 +32,6 @@ Placed: TypeAlias = tuple[str, Kind, int, Row | GoldError]
 
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
 _BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
-_SAVED = "state.json"  # what save_to_disk writes beside the rows of one split
-_SAVED_SPLITS = "dataset_dict.json"
 
 
 def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
@@ -206,12 +204,11 @@ def _is_data(entry: Path) -> bool:
 
 
 def hub_name(source: str) -> tuple[str, str] | None:
-    """Return name and split of a source that ``datasets`` reads: ``hf:NAME:SPLIT``, or what ``save_to_disk`` wrote."""
-    if source.startswith("hf:"):
-        name, _, split = source.removeprefix("hf:").partition(":")
-        return name, split
-    saved = any(_is(Path(source, file), Path.is_file) for file in (_SAVED, _SAVED_SPLITS))
-    return (source, "") if source and saved else None
+    """Return name and split of a source that ``datasets`` reads: ``hf:NAME:SPLIT``."""
+    if not source.startswith("hf:"):
+        return None
+    name, _, split = source.removeprefix("hf:").partition(":")
+    return name, split
 
 
 def _stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
@@ -227,12 +224,7 @@ def _stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
     # a local folder is read afresh each time: a shared cache would answer with what it held yesterday
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
-            if Path(name, _SAVED).is_file():
-                if split:
-                    raise GoldError("the dataset has no splits", path=path, hint=f"write hf:{name}")
-                found = datasets.load_from_disk(name)
-            else:
-                found = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
+            found = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
         except (*broken, pyarrow.ArrowException, datasets.exceptions.DatasetsError) as error:
             said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
             hint = (

@@ -18,7 +18,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
-from ..optimizers.pareto import bounded, cheaper, front
+from ..optimizers.pareto import bounded, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
@@ -124,7 +124,6 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         **_card(plan, result),
         "parent": next(parents, None),
         "pareto": front(job, board, leaking),
-        "cheaper": cheaper(job, board, result.best, leaking),
         "matrix": {"rows": len(matrix), "left_out": left_out},
     }
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)

@@ -118,14 +118,6 @@ class _Optimizer(_Part):
     candidate: str | None = None
 
 
-class _Cheaper(_Part):
-    candidate: str
-    name: str
-    price: float
-    less: float
-    error: float
-
-
 class _JobCard(_Part):
     """How the compilation asked, where its search chose otherwise."""
 
@@ -201,7 +193,6 @@ class Card(_Part):
     optimizer: Whole[_Optimizer] = _Optimizer()
     tokens_per_row: Whole[dict[str, dict[str, float]]] = {}
     dollars_per_1000_rows: dict[str, float] | None = None
-    cheaper: Listed[_Cheaper] = []
     test_rows: dict[str, int] | None = None
     test_openings: Annotated[int, BeforeValidator(lambda value: 1 if value is None else value)] = 1
     spend: dict[str, Any] | None = None
@@ -265,16 +256,6 @@ class Card(_Part):
         words = f"tokens a row: {tokens}, of these output {' -> '.join(output)}"
         dollars = self.dollars_per_1000_rows
         return f"{words}; dollars per 1,000 rows: {_changed(**dollars, form='.3g')}" if dollars else words
-
-    @property
-    def cheaper_words(self) -> list[str]:
-        """A line for each candidate that is within one error of the chosen one and costs at most half."""
-        return [
-            f"cheaper: {one.name} takes {one.price:.0%} of the price a row; its gain on train and dev is less by "
-            f"{one.less:.3f}, within one error ({one.error:.3f}): "
-            f"jurist artifacts choose {self.judge}@{self.version} {one.name}"
-            for one in self.cheaper
-        ]
 
 
 def _changed(basic: float, compiled: float, form: str) -> str:

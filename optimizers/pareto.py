@@ -6,43 +6,10 @@ from typing import Any
 
 from .base import Job
 from .board import Board
-from .candidate import Candidate, prices
+from .candidate import Candidate
 
-HALF = 0.5
-"""Of the price of the chosen candidate, the most that another one is named for as cheaper."""
-SEEN = 0.5
-"""Of the cases of dev that the chosen candidate has met, the share that a cheaper one must have met."""
-MOST = 3
-"""Cheaper candidates that are named."""
 MOST_CELLS = 200_000
 """Rows that an artifact keeps, about 30 MB; a search this large keeps the candidates with the most rows."""
-
-
-def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return those that cost at most half of the chosen one and are within one error of it, the best first."""
-    standings = {one.id: one for one in board.standings(chosen)}
-    own = board.spent(chosen, job.dev)
-    if own is None or not standings:
-        return []
-    best, seen = standings[chosen.id], SEEN * board.met(chosen, job.dev)
-    near: list[tuple[float, dict[str, Any]]] = []
-    for one in board.candidates.values():
-        gain, taken = standings[one.id].gain, board.spent(one, job.dev)
-        able = board.met(one, job.dev) >= seen and one.id not in (*without, chosen.id) and gain > 0
-        if taken is None or not able or best.gain - gain > best.doubt:
-            continue
-        price, full = prices([taken, own])
-        if full and price <= HALF * full:
-            about = {
-                "candidate": one.id,
-                "name": board.name(one),
-                "less": round(best.gain - gain, 6),
-                "error": round(best.doubt, 6),
-                "price": round(price / full, 4),
-                "tokens_per_row": taken.per_row(),
-            }
-            near.append((gain, about))
-    return [about for _, about in sorted(near, key=lambda each: -each[0])[:MOST]]
 
 
 def front(job: Job, board: Board, without: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -254,7 +254,6 @@ class ArtifactReport:
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
                 "to tell. Few labels can, on new rows where the two differ (jurist prove)."
             )
-        yield from (f"{line[0].upper()}{line[1:]}." for line in self.artifact.about.cheaper_words)
         for shown in self.artifact.disagreements:
             yield from (f"{line[0].upper()}{line[1:]}." for line in disagreement_words(shown))
         warnings = (*(decision.get("warnings") or ()), *(self._card.get("warnings") or ()))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
-from ..evaluation.calibration import ece_by_luck
 from ..evaluation.measured import objective_score
 from ..evaluation.votes import Sampling
 from ..keeping.artifact_card import rows_of
@@ -158,13 +157,12 @@ def reliability_parts(kept: Mapping[str, Mapping[str, Any]]) -> list[Part]:
     parts = _drawn(
         ("reliability", title, "probability of being positive", "share positive"),
         {system: [(one["said"], one["found"]) for one in about["bins"]] for system, about in kept.items()},
-        ["program", "units", "ECE", "ECE by luck", "Brier", "AUC", "average precision"],
+        ["program", "units", "ECE", "Brier", "AUC", "average precision"],
         [
             [
                 system,
                 about["units"],
                 number_cell(about["ece"]),
-                number_cell(ece_by_luck(about["bins"])),
                 *(number_cell(about[name]) for name in ("brier", "auc", "average_precision")),
             ]
             for system, about in kept.items()

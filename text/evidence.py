@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from .lexicons import AGENT_WORDS, CUSTOMER_WORDS, by_length
+from .lexicons import AGENT_WORDS, CUSTOMER_WORDS
 from .terms import content_terms, number_words, numbers, sentences, terms
 
 Side = Literal["customer", "agent", ""]
@@ -98,7 +98,7 @@ def _speakers(text: str) -> Iterable[_Spoken]:
                 yield side, said, terms(said)
 
 
-@by_length(limit=100_000, keep=256)
+@lru_cache(maxsize=128)
 def index_evidence(text: str) -> Evidence:
     """Index a text (cached)."""
     spoken = list(_speakers(text))
@@ -127,7 +127,7 @@ def _index(spoken: list[_Spoken]) -> Evidence:
     )
 
 
-@by_length(limit=4000, keep=8192)
+@lru_cache(maxsize=4096)
 def term_set(text: str) -> frozenset[str]:
     """Return the distinct content terms of a text (cached)."""
     return frozenset(content_terms(text))

@@ -2,14 +2,12 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping
-from functools import lru_cache, wraps
-from typing import Final, TypeAlias, TypeVar
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from .tables import table
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -26,21 +24,6 @@ AGENT_WORDS: Final = frozenset(_DATA["agent"].split())
 REPORTING: Final[str] = _DATA["reporting"]
 LEXICONS: Final[dict[str, str]] = _DATA["kinds"]
 ANTONYMS: Final = tuple(tuple(pair.split("/")) for pair in _DATA["opposites"].split())
-
-
-def by_length(*, limit: int, keep: int) -> Callable[[Callable[[K], V]], Callable[[K], V]]:
-    """Cache a function of one argument: many of those up to ``limit`` long, and only a few longer ones."""
-
-    def decorate(function: Callable[[K], V]) -> Callable[[K], V]:
-        short, long = lru_cache(maxsize=keep)(function), lru_cache(maxsize=4)(function)
-
-        @wraps(function)
-        def cached(key: K) -> V:
-            return short(key) if len(key) <= limit else long(key)  # type: ignore[arg-type]
-
-        return cached
-
-    return decorate
 
 
 _Names: TypeAlias = defaultdict[str, set[str]]
@@ -74,7 +57,7 @@ def lexicons_of(word: str) -> frozenset[str]:
     return frozenset(exact.get(word, ())).union(*starts)
 
 
-@by_length(limit=4000, keep=8192)
+@lru_cache(maxsize=4096)
 def profile(lowered: str) -> Mapping[str, int]:
     """Count the matches of every lexicon in a text already in lower case (cached)."""
     _, _, phrases, wide = _entries()

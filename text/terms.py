@@ -10,7 +10,7 @@ import math
 import re
 from functools import lru_cache
 
-from .lexicons import NUMBER_WORDS, STOP_WORDS, by_length
+from .lexicons import NUMBER_WORDS, STOP_WORDS
 from .ranking import CJK
 
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
@@ -88,7 +88,7 @@ def terms(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in _term(token)]
 
 
-@by_length(limit=4000, keep=8192)
+@lru_cache(maxsize=4096)
 def content_terms(text: str) -> tuple[str, ...]:
     """Return ``terms`` as a cached tuple, for short texts that come back often."""
     return tuple(terms(text))

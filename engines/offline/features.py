@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.evidence import Evidence, Side, index_evidence, side_of, term_set
-from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, by_length, hits, lexicons_of
+from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
 from ...text.terms import content_terms, is_cjk, latin_names, number_words, numbers, sentences, terms
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
@@ -64,7 +65,7 @@ class Reading:
     quotes: tuple[str, ...]
 
 
-@by_length(limit=50_000, keep=2048)
+@lru_cache(maxsize=1024)
 def read_units(scene: Scene) -> Reading:
     """Measure all units of a case (cached by its texts)."""
     evidence = index_evidence(scene.evidence)

@@ -1,13 +1,12 @@
 """Calibration and ranking of probabilities, against scikit-learn."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 from jurist.errors import UsageError
-from jurist.evaluation.calibration import BINS, calibrate, ece_by_luck
+from jurist.evaluation.calibration import BINS, calibrate
 
 UNITS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=2, max_size=60).filter(
     lambda units: len({gold for _, gold in units}) == 2
@@ -31,16 +30,6 @@ def test_what_it_says_of_extremes() -> None:
     assert (wrong.ece, wrong.brier, wrong.auc, wrong.average_precision) == (1.0, 1.0, 0.0, 0.5)
     alone = calibrate([0.25, 0.25], [True, True])
     assert (alone.ece, alone.auc, alone.average_precision) == (0.75, None, None)
-
-
-@pytest.mark.parametrize("units", [40, 400])
-def test_exact_probabilities_err_by_luck(units: int) -> None:
-    rng = np.random.default_rng(0)
-    drawn = [rng.random(units) for _ in range(200)]
-    found = [calibrate(said.tolist(), (rng.random(units) < said).tolist()) for said in drawn]
-    luck = [ece_by_luck(one.to_card()["bins"]) for one in found]
-    assert np.mean(luck) == pytest.approx(np.mean([one.ece for one in found]), rel=0.05)
-    assert ece_by_luck(calibrate([0.0, 1.0], [False, True]).to_card()["bins"]) == 0.0
 
 
 @pytest.mark.parametrize(("said", "gold"), [([], []), ([0.5], [True, False]), ([1.5], [True])])

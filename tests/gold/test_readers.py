@@ -17,7 +17,7 @@ from small import claims, cli, write_jsonl
 from jurist.errors import GoldError
 from jurist.gold import files, sources
 from jurist.gold.files import parse
-from jurist.gold.sources import bundled_names, read, stream
+from jurist.gold.sources import bundled_names, read
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
 
@@ -266,25 +266,6 @@ def test_a_folder_of_several_files_goes_the_same_way(hub_folder: Path) -> None:
     (hub_folder / "test.csv").unlink()
     (hub_folder / "train-2.csv").write_text("a,b\nw,2\n", encoding="utf-8")
     assert sorted(row["a"] for _, row in read(hub_folder).rows) == ["w", "x"]
-
-
-def test_what_the_datasets_library_has_saved(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
-    made = datasets.Dataset.from_list([{"a": "x"}, {"a": "y"}])
-    one, several = tmp_path / "one", tmp_path / "several"
-    made.save_to_disk(one)
-    datasets.DatasetDict({"train": made.select([0]), "test": made}).save_to_disk(several)
-    for name, wanted in (
-        (one, "xy"),
-        (f"hf:{one}", "xy"),
-        (f"hf:{several}:test", "xy"),
-        (f"hf:{several}:train", "x"),
-    ):
-        assert "".join(row["a"] for _, row in read(name).rows) == wanted
-        assert [found[3] for found in stream(name)] == [row for _, row in read(name).rows]
-    for name, said in ((several, "has the splits train, test"), (f"hf:{one}:test", "has no splits")):
-        with pytest.raises(GoldError, match=said):
-            read(name)
 
 
 def test_class_labels_become_their_names() -> None:

@@ -15,7 +15,6 @@ from jurist.evaluation.rows import Row
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.candidate import Spent, prices
 from jurist.optimizers.objective import Objective, Outcome
-from jurist.optimizers.pareto import cheaper
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings
 from jurist.programs.verdicts import Verdict
 
@@ -252,24 +251,6 @@ def test_of_prompts_that_are_as_good_the_cheapest_a_row_is_chosen(
     best = board.best(dev)
     assert best is not None
     assert best.state.predictors["self"].instructions == chosen
-
-
-def test_a_cheaper_prompt_within_one_error_is_named() -> None:
-    job = job_of(simulator.World(seed=4))
-    board, cases = board_of(job), (*job.dev, *job.train)
-    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(cases)], took(100))
-    long = put(board, "Long.", [(case, n % 10 > 0) for n, case in enumerate(cases)], usage=took(900))
-    near = [(case, n % 10 > 0 and n > 4) for n, case in enumerate(cases)]
-    short = put(board, "Short.", near, usage=took(300))
-    put(board, "Hardly cheaper.", near, usage=took(600))
-    put(board, "Worse.", [(case, n % 4 > 0) for n, case in enumerate(cases)], usage=took(200))
-    (named,) = cheaper(job, board, long)
-    assert (named["candidate"], named["name"]) == (short.id, board.name(short))
-    assert named["price"] == pytest.approx((300 + 4 * 10) / (900 + 4 * 10), abs=1e-4)
-    assert 0 < named["less"] < named["error"]
-    assert named["tokens_per_row"] == {"input": 300.0, "output": 10.0}
-    assert cheaper(job, board, long, {short.id}) == []
-    assert cheaper(job, board, board.basic) == []
 
 
 def test_prices_are_dollars_where_all_are_known_else_tokens() -> None:
