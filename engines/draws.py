@@ -41,6 +41,8 @@ class Draw:
     spend: Spend | None = None  # where the calls of the case are counted too, if someone wants them apart
 
 
+LABELS: Final = "label_probabilities"
+"""Where a response of the offline engine, which has no tokens, holds them by output field."""
 _NOBODY: Final = Draw()
 current_draw: ContextVar[Draw] = ContextVar("jurist_draw", default=_NOBODY)
 """The draw of the calls made in this context."""
@@ -67,9 +69,15 @@ def drawn_for(request: Request) -> Request:
 
 def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
     """Return output field -> the probabilities of its labels in a reply, where it has them."""
-    typed, tokens = typed_request.get(), response.logprobs
-    fields = current_draw.get().labels if typed and tokens else ()
-    each = {field: label_probabilities(typed.signature, field, tokens) for field in fields if typed}
+    typed, tokens, known = typed_request.get(), response.logprobs, (response.provider_data or {}).get(LABELS)
+    if typed is None or not (tokens or known):
+        return {}
+    signature: Any = typed.signature
+    each = {
+        field: known.get(field) if known else label_probabilities(signature, field, tokens)
+        for field in current_draw.get().labels
+        if closed_labels(signature, field)
+    }
     return {field: shares for field, shares in each.items() if shares}
 
 

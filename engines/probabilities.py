@@ -17,7 +17,6 @@ from dspy.lm15 import TokenLogprob, TopLogprob
 
 ALTERNATIVES: Final = 20
 """Alternatives that are asked for with each token; an endpoint that refuses so many is asked for what it takes."""
-_LEAST: Final = 1e-9
 _BEFORE: Final = " \t\r\n\"'`*:([{>"  # what a token may hold before its label
 
 
@@ -153,28 +152,3 @@ def _shares(closed: _ClosedLabels, steps: Iterator[_Step]) -> dict[str, float]:
     if not alternatives or not total > 0:
         return {}
     return {label: round(share / total, 6) for label, share in found.items()}
-
-
-def label_tokens(
-    signature: Any, text: str, decided: Mapping[str, Sequence[Mapping[str, float]]]
-) -> tuple[TokenLogprob, ...]:
-    """Return a reply as tokens from which :func:`label_probabilities` reads what was decided."""
-    places: dict[tuple[int, int], Mapping[str, float]] = {}
-    for field, made in decided.items():
-        closed = closed_labels(signature, field)
-        found = closed.places(text) if closed else []
-        if len(found) == len(made):
-            places.update(zip(found, made, strict=True))
-    tokens, end = [], 0
-    for (start, stop), shares in sorted(places.items()):
-        tokens.append(TokenLogprob(token=text[end:start], logprob=0.0))
-        logs = {label: math.log(max(share, _LEAST)) for label, share in shares.items()}
-        said, end = text[start:stop], stop
-        chosen = next(log for label, log in logs.items() if label.casefold() == said.casefold())
-        top = tuple(
-            TopLogprob(token=label, logprob=log)
-            for label, log in logs.items()
-            if label.casefold() != said.casefold()
-        )
-        tokens.append(TokenLogprob(token=said, logprob=chosen, top=top))
-    return (*tokens, TokenLogprob(token=text[end:], logprob=0.0))

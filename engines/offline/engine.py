@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ...errors import ModelError
 from ...text.terms import count_tokens, neutralise, shorten
 from ..adapters import ADAPTERS
-from ..draws import typed_request
-from ..probabilities import label_tokens
+from ..draws import LABELS, typed_request
 from .decisions import Decision, Manner, Task, decide, explain, text_value
 from .filler import filled, filler_of
 from .objects import decide_objects, write_objects
@@ -58,7 +57,7 @@ class OfflineEngine:
         values, decided = answer(read_request(typed), Manner(temperature=heat, rng=rng))
         text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
         wanted = request.config.logprobs is not None
-        shares = {name: [decision.probabilities for decision in made] for name, made in decided.items()}
+        shares = {name: [_shares(decision) for decision in made] for name, made in decided.items()}
         return Response(
             id=None,
             model=MODEL,
@@ -67,8 +66,13 @@ class OfflineEngine:
             usage=Usage(
                 input_tokens=sum(count_tokens(body) for _, body in messages), output_tokens=count_tokens(text)
             ),
-            logprobs=label_tokens(typed.signature, text, shares) if wanted else None,
+            provider_data={LABELS: shares} if wanted else None,
         )
+
+
+def _shares(decision: Decision) -> dict[str, float]:
+    total = sum(decision.probabilities.values())
+    return {label: round(share / total, 6) for label, share in decision.probabilities.items()}
 
 
 def answer(ask: Ask, manner: Manner) -> tuple[dict[str, Any], Mapping[str, Decisions]]:

@@ -11,18 +11,16 @@ import dspy
 import pytest
 from asking import CASES, FECT
 from dspy.lm15 import TokenLogprob, TopLogprob
-from hypothesis import given
-from hypothesis import strategies as st
 from loopback import Loopback
 from small import ok
 
-from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.adapters import ADAPTERS
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
 from jurist.engines.models import Model, connect
-from jurist.engines.probabilities import label_probabilities, label_tokens
+from jurist.engines.probabilities import label_probabilities
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
@@ -93,21 +91,6 @@ def test_the_last_section_counts_and_not_a_draft() -> None:
         token("False", 0.7, {"True": 0.3}),
     ]
     assert label_probabilities(Yes, "factual", reply) == [{"True": 0.3, "False": 0.7}]
-
-
-@given(
-    shares=st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4),
-    chosen=st.sampled_from(TIERS),
-    form=st.sampled_from(ADAPTERS),
-)
-def test_what_is_written_is_read(shares: list[float], chosen: str, form: str) -> None:
-    wanted = {label: share / sum(shares) for label, share in zip(TIERS, shares, strict=True)}
-    values = {"reasoning": 'not reliable: "tier"', "tier": chosen}
-    text = adapter(form).format_assistant_message_content(One, values)
-    tokens = label_tokens(One, text, {"tier": [wanted]})
-    assert "".join(one.token for one in tokens) == text
-    (read,) = label_probabilities(One, "tier", tokens)
-    assert read == pytest.approx(wanted, abs=1e-5)
 
 
 @pytest.mark.parametrize("form", ADAPTERS)
