@@ -71,7 +71,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
 
 def inputs_of(judge: Judge) -> list[dict[str, Any]]:
     """Return what is known of each of the judge's inputs, as JSON values."""
-    shown = {"numbered", "tagged"}  # lists that a prompt shows as one text
+    shown = {"numbered", "tagged", "lines"}  # lists that a prompt shows as one text
     rules = {name: judge.answer.render_rule(name) for name in judge.input_fields}
     columns = {name: judge.row_model.model_fields.get(name) for name in rules}
     return [

@@ -38,6 +38,10 @@ _JUDGE = PortableJudge(_SPEC)
 $code'''
 
 
+_READ_BY = {"tagged": ("programs.answers.echo",), "listed": ("programs.answers.listed",)}
+"""Reader -> the modules that only it needs."""
+
+
 class PortableFile(Target):
     """A file of Python source."""
 
@@ -56,11 +60,12 @@ class PortableFile(Target):
         words, names = self.words(subject, spec), [one["name"] for one in spec["inputs"]]
         words |= {"inputs": ", ".join(names), "call": ", ".join(f"{name}=..." for name in names)}
         words["settings"] = spec["settings"]
+        carried = planned(subject)[0].carries + _READ_BY.get(spec["parser"]["answer"]["reader"], ())
         return Template(_FILE).substitute(
             ref=subject.ref,
             proof="\n".join(textwrap.wrap(subject.proof, 110)),
             about=Template(self.about).substitute(words),
-            source=portable_source(self.imports, planned(subject)[0].carries),
+            source=portable_source(self.imports, carried),
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(words),
         )
@@ -108,7 +113,11 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     reader = spec["parser"]["answer"].get("reader")
     steps = {name: _step(prompt) for name, prompt in prompts.items()}
     schemas = [one for step in steps.values() for one in step["outputs"].values()]
-    if reader is None or not rules <= {"as-is", "numbered"} or not all(map(_can_be_typed, schemas)):
+    if (
+        reader is None
+        or not rules <= {"as-is", "numbered", "tagged", "lines"}
+        or not all(map(_can_be_typed, schemas))
+    ):
         raise _unreadable(subject)
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
     judged = judge.answer.unit_fields
@@ -179,7 +188,7 @@ def _unreadable(subject: Subject) -> UsageError:
 def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports.
 
-    ``imports`` are those of a target's own code; ``carried`` are the modules of a flow.
+    ``imports`` are those of a target's own code; ``carried`` are modules that only some judges need.
     """
     from ..evaluation import votes
     from ..programs import flows

@@ -11,8 +11,7 @@ from functools import cached_property
 from statistics import mean
 from typing import Any, TypeAlias
 
-from ..programs.answers.portable import COMBINERS, READERS, SCORES, is_number, typed
-from ..programs.answers.sentences import numbered
+from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, is_number, typed
 from ..programs.flows import FLOWS, Flow
 from ..text.escaping import defuse
 from ..text.ranking import Ranking
@@ -58,8 +57,19 @@ class PortableJudge:
         """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
         self._complete(inputs)
         safe = {one["name"]: defuse(inputs[one["name"]]) for one in self.spec["inputs"]}
-        listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
-        return {name: numbered(value, places) if name in listed else value for name, value in safe.items()}
+        for name, rule in self._lists.items():
+            chosen = range(len(safe[name])) if places is None else places
+            safe[name] = RENDERERS[rule](safe[name], chosen, self.spec["labels"])
+        return safe
+
+    @cached_property
+    def _lists(self) -> Mapping[str, str]:
+        """How each input that is a list is shown."""
+        return {one["name"]: one["render"] for one in self.spec["inputs"] if one["render"] in RENDERERS}
+
+    def texts(self, inputs: Mapping[str, Any]) -> list[str]:
+        """Return the units of a row: the texts of its list, or one without a text."""
+        return next((defuse(inputs[name]) for name in self._lists), [""])
 
     def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
@@ -79,14 +89,14 @@ class PortableJudge:
             raise ValueError(f"no {', '.join(missing)} in the reply")
         return found
 
-    def values_of(self, given: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[Any]:
-        """Return a value for each unit of the row from the fields that answer, ``None`` where none is usable."""
-        return [
-            value
-            for name, one in self.answers.items()
-            for rule in [one["parser"]["answer"]]
-            for value in READERS[rule["reader"]](rule, given.get(name), self.units(inputs))
-        ]
+    def values_of(
+        self, said: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+    ) -> list[Any]:
+        """Return a value for each unit of the row from the output fields, ``None`` where none is usable."""
+        texts = self.texts(inputs)
+        asked = range(len(texts)) if places is None else places
+        rules = [one["parser"]["answer"] for one in self.answers.values()]
+        return [value for rule in rules for value in READERS[rule["reader"]](rule, said, texts, asked)]
 
     @cached_property
     def answers(self) -> Mapping[str, Mapping[str, Any]]:
@@ -100,11 +110,6 @@ class PortableJudge:
             own = {label: weight for of, label, weight in kept if of == name} if kept else None
             found[name] = {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": own}
         return found
-
-    def units(self, inputs: Mapping[str, Any]) -> int:
-        """Return how many values an answering field gives to a row."""
-        listed = [one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"]
-        return len(inputs[listed[0]]) if listed else 1
 
     def inputs_of(self, given: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
         """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
@@ -120,7 +125,7 @@ class PortableJudge:
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
         for one in self.spec["inputs"]:
-            given, listed = inputs[one["name"]], one["render"] == "numbered"
+            given, listed = inputs[one["name"]], one["name"] in self._lists
             texts = given if listed else [given] if one["type"] == "text" else ()
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"the row's {one['name']} is no {'list of texts' if listed else 'text'}")
@@ -192,7 +197,7 @@ class PortableJudge:
                 bad = ["the replies in the two orders contradict each other"] if None in read[0] else []
             samples += [] if bad else read
             errors += bad[:1]
-        return self.verdict(samples, errors, self.units(inputs))
+        return self.verdict(samples, errors, len(self.texts(inputs)))
 
     def _read(self, values: Mapping[str, Any], inputs: Mapping[str, Any]) -> Flow:
         """Return the units' values of one sample; units without one are asked for again, if others have one."""
@@ -202,7 +207,7 @@ class PortableJudge:
         if self.spec["repeatable"] and 0 < len(missing) < len(read):
             try:
                 said = yield from flow(self.values(inputs, missing), **settings)
-                again = self.values_of(said, inputs)
+                again = self.values_of(said, inputs, missing)
             except (RecursionError, ValueError):
                 return read
             read = [again[place] if place in missing else value for place, value in enumerate(read)]

@@ -9,11 +9,11 @@ one of the ``cognibench`` judge: one of seven labels for each sentence.
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import dspy
 
-from ..cases import Case, Label
+from ..cases import Case
 from ..signatures.cognibench import (
     ECHO_LABELS,
     TIERS,
@@ -24,9 +24,9 @@ from ..signatures.cognibench import (
 )
 from .answers.tags import Tagged
 from .cognibench import COGNIBENCH, verdict_word
-from .flows import labels_of, lines_of_numbers, numbered_labels
+from .flows import lines_of_numbers, numbered_labels
 from .state import Demo
-from .stepwise import Plan, Steps, Stepwise
+from .stepwise import Plan, Stepwise
 
 _COGNITIVE = "cognitive"
 
@@ -93,27 +93,22 @@ class EchoThenTier(Stepwise):
     The second stage decides what a cognitive sentence is; of a fact the tag counts.
     """
 
+    plan = Plan(
+        "echo, then labels",
+        {
+            "steps": ("tag", "tier"),
+            "unit": "sentences",
+            "field": "labels",
+            "tags": ECHO_LABELS,
+            "facts": _FACTS,
+        },
+        ("programs.answers.echo",),
+    )
+
     def __init__(self) -> None:
         super().__init__()
         self.tag = dspy.Predict(EchoTags)
         self.tier = dspy.Predict(TierOrFact)
-
-    def steps(self, **inputs: Any) -> Steps:
-        """Tag all, then ask for the tiers of those that say something."""
-        lines = str(inputs["sentences"]).split("\n")
-        texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
-        shown = _ECHO.render({"sentences": list(texts.values())})
-        said = dict((yield self.tag, {**inputs, **shown}).items())
-        tags = dict(zip(texts, _ECHO.read(said, {"sentences": list(texts.values())}).values, strict=True))
-        left = lines_of_numbers(inputs["sentences"], [n for n, tag in tags.items() if tag in _FACTS])
-        tiers = labels_of((yield self.tier, {**inputs, "sentences": left}), "labels") if left else {}
-
-        def label(n: int, tag: Label | None) -> Label | None:
-            # a sentence that the second stage leaves out has no label
-            tier = tiers.get(n) if tag in _FACTS else tag
-            return _FACTS[str(tag)] if tier == "fact" else tier
-
-        return dspy.Prediction(labels=numbered_labels((n, label(n, tag)) for n, tag in tags.items()))
 
 
 COGNIBENCH_TAGS_STAGED = replace(

@@ -200,7 +200,7 @@ class Verified(OneLabel):
             "policies": POLICIES,
             "rule": _RULE,
         }
-        return {**super().parser_rule(), "check": check}
+        return {**super().parser_rule(), "check": check, "reader": "verified"}
 
 
 def _part_line(part: Any) -> str:

@@ -9,14 +9,26 @@ from typing import Any, Final
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
 from ...text.replies import choice, data, same
+from .sentences import numbered
 
+_OF_LABELS: Final = ("label", "verified", "numbered", "tagged", "listed")
 _LISTED = 20  # values of a scale that are tried one by one
 
 
-def _label(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
-    values = rule["label_of_value"]
-    said = _truth(given) if True in values.values() else choice(given, tuple(values.values()))
-    return [next(label for label, value in values.items() if value is said)]
+def _label(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    values, given = rule["label_of_value"], said.get(rule["field"])
+    meant = _truth(given) if True in values.values() else choice(given, tuple(values.values()))
+    return [next(label for label, value in values.items() if value is meant)]
+
+
+def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    check, (label,) = rule["check"], _label(rule, said, texts, places)
+    items = said.get(check["items"])
+    verdicts = [one.get("verified") for one in items] if isinstance(items, list) else [None]
+    if not all(isinstance(one, bool) for one in verdicts):
+        raise ValueError(f"{check['items']} cannot be read")
+    shown = check["all_verified"] if verdicts and all(verdicts) else check["otherwise"]
+    return [label if label == shown else {"abstain": None, "units": shown, "label": label}[check["policy"]]]
 
 
 def _truth(given: Any) -> bool:
@@ -27,8 +39,9 @@ def _truth(given: Any) -> bool:
     return word == "true"
 
 
-def _score(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+def _score(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     low, high, whole = (rule["score"][key] for key in ("low", "high", "whole"))
+    given = said.get(rule["field"])
     if whole and high - low < _LISTED:
         return [choice(given, tuple(range(int(low), int(high) + 1)))]
     number = number_within(low, high, whole, data(given) if isinstance(given, str) else given)
@@ -37,22 +50,23 @@ def _score(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
     return [number]
 
 
-def _label_set(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
-    items = _items(given)
+def _label_set(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    items = _items(said.get(rule["field"]))
     unknown = [item for item in items if item not in rule["set"]]
     if unknown:
         raise ValueError(f"there is no label {str(unknown[0])[:100]!r}")
     return [tuple(sorted(set(items)))]
 
 
-def _numbered(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+def _numbered(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     found: dict[int, set[str]] = {}
-    for item in _items(given):
+    for item in _items(said.get(rule["field"])):
         number = item.get("n") if isinstance(item, Mapping) else None
         if not isinstance(number, int) or isinstance(number, bool) or item.get("label") not in rule["set"]:
             raise ValueError(f"{str(item)[:100]} is no number with a label")
         found.setdefault(number, set()).add(item["label"])
-    return [next(iter(found[n])) if len(found.get(n, ())) == 1 else None for n in range(1, count + 1)]
+    sure = {n: next(iter(labels)) for n, labels in found.items() if len(labels) == 1 and n - 1 in places}
+    return [sure.get(n) for n in range(1, len(texts) + 1)]
 
 
 def _items(given: Any) -> Collection[Any]:
@@ -140,14 +154,22 @@ TYPED: Final = {
 """What a JSON Schema may hold for :func:`typed`."""
 
 
-READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]] = {
+READERS: Final[dict[str, Callable[[Mapping[str, Any], Any, Sequence[str], Sequence[int]], list[Any]]]] = {
     "label": _label,
+    "verified": _verified,
     "preference": _label,
     "score": _score,
     "label set": _label_set,
     "numbered": _numbered,
 }
-"""Reader -> (the parser's rule, the field of a reply, units) -> a value a unit; ValueError if it is unusable."""
+"""Reader -> (the parser's rule, output fields, the row's units, those that were asked for, from 0) -> a value a unit.
+
+ValueError if the reply is unusable. Modules with readers of their own add them.
+"""
+RENDERERS: Final[dict[str, Callable[[Sequence[str], Sequence[int], Sequence[str]], str]]] = {
+    "numbered": lambda texts, places, labels: numbered(texts, places)
+}
+"""How a list is shown -> (its texts, which of them, from 0, the labels) -> what stands in the prompt."""
 
 
 def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, threshold: float) -> Any:
@@ -156,8 +178,7 @@ def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, t
 
 
 COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
-    "label": _by_sides,
-    "numbered": _by_sides,
+    **dict.fromkeys(_OF_LABELS, _by_sides),
     "preference": lambda votes, spec, samples, threshold: most_preferred(
         votes, spec["labels"], samples, spec["parser"]["answer"]["undecided"]
     ),
@@ -179,8 +200,7 @@ def _place(value: Any, spec: Mapping[str, Any]) -> float:
 
 
 SCORES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], float]]] = {
-    "label": _kept_off,
-    "numbered": _kept_off,
+    **dict.fromkeys(_OF_LABELS, _kept_off),
     "preference": lambda value, spec: {"first": 1.0, "tie": 0.5, "second": 0.0}[value],
     "score": _place,
 }

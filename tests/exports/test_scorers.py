@@ -210,7 +210,7 @@ def test_inputs_may_have_the_names_that_frameworks_use(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", sorted(FRAMEWORKS))
-@pytest.mark.parametrize("name", ["detector", "haluagent", "constraints"])
+@pytest.mark.parametrize("name", ["haluagent", "constraints"])
 def test_what_is_no_number_is_refused(name: str, target: str) -> None:
     judge = find(name)
     with pytest.raises(UsageError, match="no one number"):

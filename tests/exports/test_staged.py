@@ -27,8 +27,10 @@ from jurist.programs.state import PromptState
 
 STAGED = (
     *("tier", "cognibench-staged", "intent-baseline", "fact-check"),
-    *("satisfaction-model", "constraint-score-model"),
+    *("satisfaction-model", "constraint-score-model", "cognibench-tags-staged"),
 )
+READ = ("cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
+ONE_REPLY = ("satisfaction-model", "cognibench-tags-staged")  # the reply of a check is no echo
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
 
@@ -41,8 +43,8 @@ def row_of(judge: Judge, text: str) -> dict[str, Any]:
     return {name: lists.get(name, f"{name} rivers {text}") for name in judge.input_fields}
 
 
-def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], size: int) -> Any:
-    """Return what a model may say in a field of a type, now and then nothing of use; lists are of some size."""
+def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Return what a model may say in a field of a type, now and then nothing of use; items have these numbers."""
     if annotation is bool:
         return rng.choice([True, True, False, "maybe"])
     if get_origin(annotation) is Literal:
@@ -53,14 +55,16 @@ def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], size: in
         return rng.choice(["because", "", *texts])
     (item,) = get_args(annotation)
     if not hasattr(item, "model_fields"):
-        return [value_of(item, rng, texts, size) for _ in range(rng.choice([0, 0, 0, 2]))]
+        return [value_of(item, rng, texts, numbers) for _ in range(rng.choice([0, 0, 0, 2]))]
     said = [
-        {name: value_of(info.annotation, rng, texts, size) for name, info in item.model_fields.items()}
-        for _ in range(size)
+        {name: value_of(info.annotation, rng, texts, numbers) for name, info in item.model_fields.items()}
+        for _ in numbers
     ]
     if "anchor" in item.model_fields:
         return [{**one, "anchor": rng.choice(["rivers", "query", "nowhere"])} for one in said]
-    return [{**one, "n": rng.choice([*[n] * 20, 1, str(n)])} for n, one in enumerate(said, 1)]
+    if "n" not in item.model_fields:
+        return said[: rng.choice([0, 1, 1])]
+    return [{**one, "n": rng.choice([*[n] * 20, 1, str(n)])} for n, one in zip(numbers, said, strict=True)]
 
 
 def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> Callable[[Any], str]:
@@ -76,11 +80,22 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
 
     def answers(messages: Any) -> str:
         signature, rng = asked[messages[0]["content"]], random.Random(f"{seed} {next(count)}")
-        size = len(re.findall(r"^\d+\. .*", messages[-1]["content"], re.MULTILINE)) or 3
+        numbers = [int(n) for n in re.findall(r"^(\d+)\. .*", messages[-1]["content"], re.MULTILINE)] or [
+            1,
+            2,
+        ]
         fields = {
-            name: value_of(info.annotation, rng, texts, size)
+            name: value_of(info.annotation, rng, texts, numbers)
             for name, info in signature.output_fields.items()
         }
+        if lines := re.findall(r"<>(.*)</>", messages[-1]["content"]):  # the sentences are to be echoed
+            labels = [rng.choice(["faithful", "irrelevant", "invented", "hallucinated"]) for _ in lines]
+            lines = [f"<{label}>{line}</{label}>" for label, line in zip(labels, lines, strict=True)]
+            fields["labels"] = "\n".join(lines[: rng.choice([99, 99, 99, 2])])
+        if "hallucinated" in fields:
+            fields["hallucinated"] = rng.choice(
+                [["It rains."], ["So it must be cold"], [], ["rain"], ["elsewhere"]]
+            )
         if rng.random() < 0.05:
             return rng.choice(["I cannot say.", "<think>", "{"]) if strange else "I cannot say."
         if rng.random() < 0.05 and strange:
@@ -111,7 +126,7 @@ FILES = {"python": judged_by_python, "dspy": judged_by_dspy}
 
 
 @pytest.mark.parametrize(("target", "adapter"), [("python", "chat"), ("python", "json"), ("dspy", "chat")])
-@pytest.mark.parametrize("name", STAGED)
+@pytest.mark.parametrize("name", [*STAGED, *READ])
 def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter: str) -> None:
     judge = find(name)
     subject, files, seen = subject_of(PromptState.of(judge.basic()), judge), {}, set()
@@ -148,7 +163,7 @@ def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, targe
     subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
     found = parity(EXPORTERS[target], subject)
     assert (found.equal, found.different) == (found.rows, ())
-    assert max(len(row.replies) for row in subject.rows) > (name != "satisfaction-model")
+    assert max(len(row.replies) for row in subject.rows) > (name not in ONE_REPLY)
 
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.gold.goldset import Gold
-from jurist.programs.answers.spans import folded, lines_of
+from jurist.programs.answers.listed import as_compared, distinct_lines
 from jurist.programs.catalogue import find
 from jurist.programs.verdicts import Verdict
 
@@ -122,8 +122,8 @@ def test_a_reply_never_raises_and_is_never_guessed(sentences: list[str], items: 
 
 @given(words)
 def test_lines_are_one_line_each_and_all_different(sentences: list[str]) -> None:
-    lines = lines_of(sentences)
-    assert len({folded(line) for line in lines}) == len(sentences)
+    lines = distinct_lines(sentences)
+    assert len({as_compared(line) for line in lines}) == len(sentences)
     assert all(len(line.splitlines()) == 1 for line in lines)
 
 

@@ -15,7 +15,8 @@ from jurist.engines.detectors import Named
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
-from jurist.programs.answers.spans import folded, joined
+from jurist.programs.answers.listed import as_compared
+from jurist.programs.answers.spans import joined
 from jurist.programs.named import TAGS, listed, named_judge, tagged
 
 H, F = "hallucinated", "faithful"
@@ -124,8 +125,8 @@ def test_a_span_names_what_it_overlaps(text: list[str], data: st.DataObject) -> 
     spans = data.draw(
         st.lists(st.tuples(*[st.integers(0, len(whole))] * 2).map(sorted).map(tuple), max_size=3)
     )
-    touched = [folded(whole[start:end]) != "" for start, end in spans]
-    assume("".join(map(folded, map(joined, ([one] for one in text)))) == folded(whole))
+    touched = [as_compared(whole[start:end]) != "" for start, end in spans]
+    assume("".join(map(as_compared, map(joined, ([one] for one in text)))) == as_compared(whole))
     said = read({"hallucinated": spans, "text": whole}, text)
     each = [read({"hallucinated": [one], "text": whole}, text) for one in spans]
     # several spans name what each of them names, in whatever order
@@ -141,7 +142,7 @@ def test_a_whole_sentence_is_named_and_no_other(text: list[str], data: st.DataOb
     place = data.draw(st.integers(0, len(text) - 1))
     start = len(joined([*text[:place], "x"])) - 1
     end = len(joined(text[: place + 1]))
-    assume(folded(joined([text[place]])))
+    assume(as_compared(joined([text[place]])))
     said = read({"hallucinated": [(start, end)], "text": joined(text)}, text)
     assert said == tuple(H if n == place else F for n in range(len(text)))
 

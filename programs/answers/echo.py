@@ -1,0 +1,145 @@
+"""Sentences in tags, and which label an echo of them gives to each: :class:`~jurist.programs.answers.tags.Tagged`.
+
+Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`).
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..flows import FLOWS, Flow, labels_of, lines_of_numbers, numbered_labels
+from .portable import READERS, RENDERERS
+from .sentences import shown
+
+_SPACES = re.compile(r"\s+")
+_AMPERSANDS = re.compile(
+    r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+"
+)  # escaped, however often
+
+
+def in_tags(texts: Sequence[str], places: Sequence[int], labels: Sequence[str]) -> str:
+    """Return the texts at these places one to a line, in empty tags."""
+    return "\n".join(f"<>{harmless(texts[place], labels)}</>" for place in places)
+
+
+def echoed(
+    text: Any, labels: Sequence[str], texts: Sequence[str], asked: Sequence[int]
+) -> tuple[tuple[str | None, ...], int, int, str]:
+    """Return the labels that an echo gives to the texts that were asked for, by text and order.
+
+    Besides: how many echoes are of no text, how many texts got two labels, and why none has a label.
+    """
+    spans, wanted = _spans(text, tuple(labels)), [_plain(shown(texts[place])) for place in asked]
+    tag, _ = _patterns(tuple(labels))
+    if any(map(tag.search, wanted)) and [said for _, said in spans] != wanted:
+        problem = "the judged text holds tags, and the reply is not an exact echo of it"
+        return (None,) * len(texts), 0, 0, problem
+    aligned, extra, duplicated = _aligned(spans, wanted)
+    found = dict(zip(asked, aligned, strict=True))
+    return tuple(map(found.get, range(len(texts)))), extra, duplicated, ""
+
+
+@lru_cache(maxsize=64)
+def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a tag of these labels, wherever it stands (``<>``, ``</>``, ``<faithful>``), and one that ends an echo."""
+    names = "|".join(map(re.escape, labels))
+    tag = rf"<(?=\s*(?:/\s*)?(?:(?:{names})\s*)?>)"
+    mark = rf"<\s*(?:({names})\s*|(/)\s*(?:({names})\s*)?)>"
+    return re.compile(tag, re.IGNORECASE), re.compile(mark, re.IGNORECASE)
+
+
+def harmless(sentence: str, labels: Sequence[str]) -> str:
+    """Return a sentence on one line, without a tag of these labels."""
+    return _patterns(tuple(labels))[0].sub("‹", shown(sentence))
+
+
+def _spans(text: Any, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return (label, plain text) of each echo in a reply, in its order."""
+    if not isinstance(text, str):
+        return []
+    # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
+    known, marks = {label.lower(): label for label in labels}, list(_patterns(labels)[1].finditer(text))
+    return [(known[name.lower()], _plain(body)) for name, body in _between(marks) if name.lower() in known]
+
+
+def _between(marks: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each opening tag and the text up to the first tag that closes it, whatever lies between."""
+    closing: dict[str, int] = {}  # name -> place of the next tag that closes it
+    ends = list[int | None]()
+    for place in reversed(range(len(marks))):
+        mark = marks[place]
+        if mark[2]:
+            closing[(mark[3] or "").lower()] = place
+        nearest = [closing[name] for name in ("", (mark[1] or "").lower()) if name in closing]
+        ends.append(min(nearest) if mark[1] and nearest else None)
+    ends.reverse()
+    after = 0
+    for place, mark in enumerate(marks):
+        end = ends[place]
+        if end is not None and place >= after:
+            yield mark[1], mark.string[mark.end() : marks[end].start()]
+            after = end + 1
+
+
+def _plain(text: str) -> str:
+    """Return a text as it is compared: escapes, however often, our own defusing and runs of white space undone."""
+    while (once := html.unescape(_AMPERSANDS.sub("&", text))) != text:
+        text = once
+    return _SPACES.sub(" ", text.replace("‹", "<")).strip()
+
+
+def _aligned(spans: Sequence[tuple[str, str]], wanted: Sequence[str]) -> tuple[list[str | None], int, int]:
+    """Give each span to the next sentence of the same text."""
+    labels: list[str | None] = [None] * len(wanted)
+    torn: set[int] = set()
+    extra = start = 0
+    for label, text in spans:
+        place = next((n for n in range(start, len(wanted)) if wanted[n] == text), None)
+        if place is not None:
+            labels[place], start = label, place + 1
+            continue
+        before = [n for n in range(start) if wanted[n] == text and labels[n] is not None]
+        if before:
+            torn.update(n for n in before if labels[n] != label)
+        else:
+            extra += 1
+    for n in torn:
+        labels[n] = None
+    return labels, extra, len(torn)
+
+
+def echo_then_labels(
+    inputs: Mapping[str, Any],
+    steps: Sequence[str],
+    unit: str,
+    field: str,
+    tags: Sequence[str],
+    facts: Mapping[str, str],
+) -> Flow:
+    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``facts``.
+
+    Of a line that is labelled a ``fact`` the tag counts; one that the second step leaves out has no label.
+    """
+    first, second = steps
+    lines = str(inputs[unit]).split("\n")
+    texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
+    asked = list(texts.values())
+    said = yield first, {**inputs, unit: in_tags(asked, range(len(asked)), tags)}
+    tagged = dict(zip(texts, echoed(said.get(field), tags, asked, range(len(asked)))[0], strict=True))
+    left = lines_of_numbers(inputs[unit], [n for n, tag in tagged.items() if tag in facts])
+    labels = labels_of((yield second, {**inputs, unit: left}), field) if left else {}
+    sure = ((n, labels.get(n) if tag in facts else tag) for n, tag in tagged.items())
+    return {
+        field: numbered_labels((n, facts[str(tagged[n])] if label == "fact" else label) for n, label in sure)
+    }
+
+
+def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    return list(echoed(said.get(rule["field"]), rule["set"], texts, places)[0])
+
+
+FLOWS["echo, then labels"] = echo_then_labels
+READERS["tagged"] = _read
+RENDERERS["tagged"] = in_tags

@@ -1,0 +1,141 @@
+"""Which sentences of a response a list of strings names: :class:`~jurist.programs.answers.spans.Listed`.
+
+Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`).
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from .portable import READERS, RENDERERS
+from .sentences import shown
+
+_QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
+_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
+_LIST_MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
+_LEAST: Final = 4  # letters or digits of a part of a sentence
+
+
+def listed(
+    items: Sequence[Any], sentences: Sequence[str], clear: str, found: str, echo: str | None = None
+) -> tuple[tuple[str | None, ...], list[str]]:
+    """Return the label of each sentence, and the strings that name none: then only the named ones have a label."""
+    response = _Response(sentences)
+    named, lost = response.find(items, echo)
+    heard = response.echoed(echo) if not lost else frozenset()
+    rest = (clear if place in heard else None for place in range(len(sentences)))
+    return tuple(found if place in named else label for place, label in enumerate(rest)), lost
+
+
+def as_compared(text: str) -> str:
+    """Return ``text`` as it is compared: NFKC, lower case, plain dashes, no white space, no quotation marks."""
+    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
+    return "".join(char for char in plain if char not in _QUOTES and not char.isspace())
+
+
+def distinct_lines(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentences on one line each, no two alike: one that occurs again gets its number."""
+    lines: list[str] = []
+    plain = [shown(text) for text in sentences]
+    taken, times = {as_compared(line) for line in plain}, Counter[str]()
+    for line in plain:
+        key = as_compared(line)
+        times[key] += 1
+        if times[key] > 1:
+            number = times[key]
+            while as_compared(f"{line} ({number})") in taken:
+                number += 1
+            line = f"{line} ({number})"
+            taken.add(as_compared(line))
+        lines.append(line)
+    return tuple(lines)
+
+
+class _Response:
+    """A response in which returned strings are looked up."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.keys = [as_compared(shown(text)) for text in sentences]
+        self.bare = [as_compared(_LIST_MARKER.sub("", shown(text))) for text in sentences]
+        self.marked = {as_compared(line): place for place, line in enumerate(distinct_lines(sentences))}
+        self.whole = "".join(self.keys)
+
+    def find(self, items: Sequence[Any], echo: str | None = None) -> tuple[set[int], list[str]]:
+        """Return the places of the named sentences, and the strings that name none."""
+        named: set[int] = set()
+        lost: list[str] = []
+        mentions: Counter[str] = Counter()
+        for item in items:
+            places, text = self._placed(item, echo) if isinstance(item, tuple) else (set[int](), item)
+            places = places or self._named(text, mentions)
+            named |= places
+            if not places:
+                lost.append(str(text))
+        return named, lost
+
+    def echoed(self, echo: str | None) -> Collection[int]:
+        """Return the places of the sentences that an echo holds as often as the response; all where there is none."""
+        heard = self.whole if echo is None else as_compared(echo)
+        return {place for place, key in enumerate(self.keys) if heard.count(key) == self.whole.count(key)}
+
+    def _placed(self, span: tuple[int, int], echo: str | None) -> tuple[set[int], str]:
+        """Return the places that a span of an exact echo covers, and its text, by which it is looked up elsewhere."""
+        start, end = span
+        if echo is None or not 0 <= start < end <= len(echo):
+            return set(), ""
+        if as_compared(echo) != self.whole:
+            return set(), echo[start:end]
+        # From behind: a span that begins inside of a letter, at its accent, covers the letter.
+        return self._covered(
+            len(self.whole) - len(as_compared(echo[start:])), len(as_compared(echo[:end]))
+        ), ""
+
+    def _named(self, item: Any, mentions: Counter[str]) -> set[int]:
+        text = item.strip() if isinstance(item, str) else ""
+        key = as_compared(text)
+        # without any text nothing is named, not even a line of nothing but quotation marks
+        return (self._line(key, mentions) or self._part(key) or self._run(key)) if text else set()
+
+    def _line(self, key: str, mentions: Counter[str]) -> set[int]:
+        same = [place for place, other in enumerate(self.keys) if other == key]
+        if not same:
+            return {self.marked[key]} if key in self.marked else set()
+        mentions[key] += 1
+        return {same[min(mentions[key], len(same)) - 1]}
+
+    def _part(self, key: str) -> set[int]:
+        places = {place for place, other in enumerate(self.bare) if key == other}
+        if not places and sum(map(str.isalnum, key)) >= _LEAST:
+            places = {place for place, other in enumerate(self.keys) if key in other}
+        return places if len(places) == 1 else set()
+
+    def _run(self, key: str) -> set[int]:
+        start = self.whole.find(key) if key else -1
+        if start < 0 or self.whole.find(key, start + 1) >= 0 or any(key in other for other in self.keys):
+            return set()
+        return self._covered(start, start + len(key))
+
+    def _covered(self, start: int, end: int) -> set[int]:
+        """Return the sentences of which a run of folded letters covers half, or else the one it covers most of."""
+        covered: dict[int, float] = {}
+        at = 0
+        for place, other in enumerate(self.keys):
+            both = min(at + len(other), end) - max(at, start)
+            if both > 0:
+                covered[place] = both / len(other)
+            at += len(other)
+        most = max(covered, key=lambda place: covered[place], default=None)
+        return {place for place, share in covered.items() if share >= 0.5 or place == most}
+
+
+def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    items = said.get(rule["field"])
+    if not isinstance(items, list | tuple):
+        raise ValueError(f"{rule['field']} is no list")
+    return list(listed(items, texts, rule["not_listed"], rule["listed"])[0])
+
+
+READERS["listed"] = _read
+RENDERERS["lines"] = lambda texts, places, labels: "\n".join(distinct_lines(texts))
