@@ -24,6 +24,7 @@ from ..signatures.cognibench import (
 )
 from .answers.tags import Tagged
 from .cognibench import COGNIBENCH, verdict_word
+from .echo_flow import ECHO_THEN_LABELS
 from .flows import lines_of_numbers, numbered_labels
 from .state import Demo
 from .stepwise import Plan, Stepwise
@@ -94,7 +95,7 @@ class EchoThenTier(Stepwise):
     """
 
     plan = Plan(
-        "echo, then labels",
+        ECHO_THEN_LABELS,
         {
             "steps": ("tag", "tier"),
             "unit": "sentences",
@@ -102,7 +103,7 @@ class EchoThenTier(Stepwise):
             "tags": ECHO_LABELS,
             "facts": _FACTS,
         },
-        ("programs.answers.echo",),
+        ("programs.answers.echo", "programs.echo_flow"),
     )
 
     def __init__(self) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..flows import FLOWS, Flow, labels_of, lines_of_numbers, numbered_labels
 from .portable import READERS, RENDERERS
 from .sentences import shown
 
@@ -110,36 +109,9 @@ def _aligned(spans: Sequence[tuple[str, str]], wanted: Sequence[str]) -> tuple[l
     return labels, extra, len(torn)
 
 
-def echo_then_labels(
-    inputs: Mapping[str, Any],
-    steps: Sequence[str],
-    unit: str,
-    field: str,
-    tags: Sequence[str],
-    facts: Mapping[str, str],
-) -> Flow:
-    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``facts``.
-
-    Of a line that is labelled a ``fact`` the tag counts; one that the second step leaves out has no label.
-    """
-    first, second = steps
-    lines = str(inputs[unit]).split("\n")
-    texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
-    asked = list(texts.values())
-    said = yield first, {**inputs, unit: in_tags(asked, range(len(asked)), tags)}
-    tagged = dict(zip(texts, echoed(said.get(field), tags, asked, range(len(asked)))[0], strict=True))
-    left = lines_of_numbers(inputs[unit], [n for n, tag in tagged.items() if tag in facts])
-    labels = labels_of((yield second, {**inputs, unit: left}), field) if left else {}
-    sure = ((n, labels.get(n) if tag in facts else tag) for n, tag in tagged.items())
-    return {
-        field: numbered_labels((n, facts[str(tagged[n])] if label == "fact" else label) for n, label in sure)
-    }
-
-
 def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     return list(echoed(said.get(rule["field"]), rule["set"], texts, places)[0])
 
 
-FLOWS["echo, then labels"] = echo_then_labels
 READERS["tagged"] = _read
 RENDERERS["tagged"] = in_tags

@@ -82,7 +82,7 @@ def typed(schema: Mapping[str, Any], given: Any) -> Any:
         return str(given)
     if "enum" in schema or "const" in schema:
         return choice(given, schema.get("enum") or [schema["const"]])
-    texts = any(one.get("type") == "string" for one in schema.get("anyOf", ()))
+    texts = {"type": "string"} in schema.get("anyOf", ())
     return _typed(
         schema, data(given) if isinstance(given, str) and not texts else given, schema.get("$defs", {})
     )

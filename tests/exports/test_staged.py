@@ -6,7 +6,8 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import dspy
 import openai
@@ -45,6 +46,8 @@ def row_of(judge: Judge, text: str) -> dict[str, Any]:
 
 def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], numbers: Sequence[int]) -> Any:
     """Return what a model may say in a field of a type, now and then nothing of use; items have these numbers."""
+    if get_origin(annotation) in (Union, UnionType):
+        return value_of(rng.choice(get_args(annotation)), rng, texts, numbers)
     if annotation is bool:
         return rng.choice([True, True, False, "maybe"])
     if get_origin(annotation) is Literal:
@@ -89,7 +92,9 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
             for name, info in signature.output_fields.items()
         }
         if lines := re.findall(r"<>(.*)</>", messages[-1]["content"]):  # the sentences are to be echoed
-            labels = [rng.choice(["faithful", "irrelevant", "invented", "hallucinated"]) for _ in lines]
+            labels = [
+                rng.choice([*["faithful", "irrelevant"] * 4, "invented", "hallucinated"]) for _ in lines
+            ]
             lines = [f"<{label}>{line}</{label}>" for label, line in zip(labels, lines, strict=True)]
             fields["labels"] = "\n".join(lines[: rng.choice([99, 99, 99, 2])])
         if "hallucinated" in fields:
