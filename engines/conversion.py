@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, Usage
 
+from ..text.escaping import well_formed
 from ..text.replies import is_whole
-from .journal import Answer, writable
+from .journal import Answer
 from .kept import Kept
 
 _MOST: Final = 2**53  # tokens: an endpoint may say anything, and a journal holds no larger number
@@ -46,13 +47,13 @@ def answer_of(
     """Return what was answered, without what the model thought before, which is no part of it."""
     usage = response.usage
     return Answer(
-        text=writable(text_of(response)),
+        text=well_formed(text_of(response)),
         finish_reason=response.finish_reason,
         input_tokens=min(usage.input_tokens or 0, _MOST),
         output_tokens=min(usage.output_tokens or 0, _MOST),
         cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
         cost=cost,
-        model=writable(response.model),
+        model=well_formed(response.model),
         probabilities=probabilities,
     )
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from ..text.escaping import well_formed
 from .database import Database
 from .meter import Amount
 
@@ -95,11 +96,6 @@ def request_key(request: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def writable(text: str) -> str:
-    """Return a text with a sign in the place of half a surrogate pair, which no file can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 class Journal:
     """The attempts of one asker or more. ``path=None`` keeps nothing and replays nothing."""
 
@@ -173,7 +169,9 @@ class Journal:
 
     def fail(self, attempt: int, failed: Failed, error: str = "") -> None:
         """Note how an attempt failed."""
-        self._write("UPDATE attempts SET state = ?, error = ? WHERE id = ?", failed, writable(error), attempt)
+        self._write(
+            "UPDATE attempts SET state = ?, error = ? WHERE id = ?", failed, well_formed(error), attempt
+        )
 
     def _write(self, asked: str, *values: Any) -> None:
         if self._data is not None:

@@ -110,15 +110,21 @@ class LettuceEngine(LocalEngine):
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
-        self._finder = load_finder(model)
+        self._detector = load_detector(model)
 
     def answer(self, asked: Mapping[str, Any]) -> Any:
-        """Mark one response."""
+        """Return (start, end) of each span in the response, or ``None`` if it is too long to be read."""
+        detector, text = self._detector, asked["response"]
+        size = len(detector.tokenizer(text, add_special_tokens=False)["input_ids"])
+        if size > detector.max_length // _ROOM:
+            return None
+        detector.lang = "cn" if is_chinese(text) else "en"
         context = list(passages(asked["reference"])) or [""]
-        return self._finder.find(context, asked["dialogue"], asked["response"])
+        found = detector.predict(context, text, asked["dialogue"] or None, output_format="spans")
+        return [(int(span["start"]), int(span["end"])) for span in found]
 
 
-def load_finder(model: str) -> Any:
+def load_detector(model: str) -> Any:
     """Load what marks the spans of a response: a model of the hub or of a folder."""
     hint = "name a LettuceDetect model of the Hugging Face hub, or a folder that holds one"
     with loading("lettuce", model, hint):
@@ -128,23 +134,7 @@ def load_finder(model: str) -> Any:
     if detector.model.config.num_labels != 2:
         raise ModelError(f"lettuce:{model} does not tell supported tokens from others", hint=hint)
     detector.max_length = min(_LETTUCE_READS, window(detector.model.config, detector.tokenizer))
-    return _Lettuce(detector)
-
-
-class _Lettuce:
-    """A detector of the package; one thread at a time."""
-
-    def __init__(self, detector: Any) -> None:
-        self._detector = detector
-
-    def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
-        """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
-        size = len(self._detector.tokenizer(answer, add_special_tokens=False)["input_ids"])
-        if size > self._detector.max_length // _ROOM:
-            return None
-        self._detector.lang = "cn" if is_chinese(answer) else "en"
-        found = self._detector.predict(list(context), answer, question or None, output_format="spans")
-        return [(int(span["start"]), int(span["end"])) for span in found]
+    return detector
 
 
 Relation = Literal["entailment", "neutral", "contradiction"]

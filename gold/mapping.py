@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -125,7 +124,7 @@ class RowMapping:
 
 def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if isinstance(value, Mapping):
-        return _voted(scale, labels, value)
+        return value
     if isinstance(value, list):
         found: list[Any] = []
         for one in value:
@@ -144,21 +143,6 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     known = scale.cell(given if label is None else label)
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known
-
-
-def _voted(scale: Scale, labels: Mapping[str, Label], votes: Mapping[Any, Any]) -> Any:
-    """Return the label with the most of counted votes, nothing where several have; what counts no labels stays."""
-    if not all(type(count) is int and count >= 0 for count in votes.values()):
-        return votes
-    named = {name: labels.get(str(name).strip().casefold(), scale.cell(str(name))) for name in votes}
-    if not votes or not scale.domain or any(label is None for label in named.values()):
-        return votes
-    counted = Counter[str]()
-    for name, count in votes.items():
-        counted[named[name]] += count
-    del counted[NO_LABEL]
-    (label, most), *others = counted.most_common()
-    return label if most and (not others or others[0][1] < most) else None
 
 
 def _at(row: Mapping[str, Any], path: str) -> Any:

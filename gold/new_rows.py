@@ -38,14 +38,8 @@ class BadRow:
     content: Row | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class OtherRow:
-    """A row in which nothing concerns the judge: its number."""
-
-    row: int
-
-
-StreamedRow: TypeAlias = NewRow | BadRow | OtherRow
+StreamedRow: TypeAlias = NewRow | BadRow | None
+"""``None`` for a row in which nothing concerns the judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +84,7 @@ class Source:
                 columns = {name: value for name, value in row.items() if name not in judged}
                 yield NewRow(row=number, part=part, case=case, id=row.get("id"), columns=columns)
             if not cases:
-                yield OtherRow(row=number)
+                yield None
 
     def _placed(self) -> Iterator[Placed]:
         if self.given is None and not self.judge.document:
@@ -117,7 +111,7 @@ def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = Non
     for row in Source(name=str(source), judge=judge, mapping=mapping or RowMapping()).rows():
         if isinstance(row, BadRow):
             raise row.error
-        if isinstance(row, OtherRow):
+        if row is None:
             beside += 1
         else:
             cases.append(row.case)

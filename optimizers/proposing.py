@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError
@@ -19,7 +19,7 @@ from ..engines.failures import fatal, model_error, our_own
 from ..programs.answers.base import Answer
 from ..programs.together import asking_of, collect, together
 from ..text.escaping import defuse
-from ..text.wording import normalised
+from ..text.wording import normalised, strings
 from .base import Job
 from .board import Candidate
 
@@ -160,7 +160,7 @@ class CopyGuard:
     """Measures instructions against training cases."""
 
     def __init__(self, cases: Sequence[Case], own: Iterable[str] = ()) -> None:
-        of_cases = (set().union(*map(shingles, _texts(list(case.inputs.values())))) for case in cases)
+        of_cases = (set().union(*map(shingles, strings(case.inputs))) for case in cases)
         counts = Counter(shingle for pieces in of_cases for shingle in pieces)
         allowed = frozenset(shingle for text in own for shingle in shingles(text))
         common = {s for s, count in counts.items() if len(cases) > 2 and count > _COMMON * len(cases)}
@@ -170,11 +170,3 @@ class CopyGuard:
         """Return the share of the text's shingles that stand in training cases, in [0, 1]."""
         own = shingles(text)
         return len(own & self._train) / len(own) if own else 0.0
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the texts in a value, however deep."""
-    if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return [text for part in parts for text in _texts(part)]

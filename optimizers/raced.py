@@ -1,7 +1,6 @@
 """The search that all racing optimizers share: arms propose prompts, one race scores them, calls go to who gains."""
 
 import random
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from ..cases import Case
 from ..errors import BudgetExhausted
 from ..programs.state import PromptState
 from ..text.sentences import without_repeats
+from ..text.wording import normalised
 from .base import Job
 from .board import Board, Candidate
 from .drawing import interleaved, stratified
@@ -115,8 +115,7 @@ class Track:
 
 def _plain(state: PromptState) -> tuple[str, ...]:
     """Return the instructions of all predictors without differences in case, spacing and form of characters."""
-    texts = (state.predictors[name].instructions for name in sorted(state.predictors))
-    return tuple(" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts)
+    return tuple(normalised(state.predictors[name].instructions) for name in sorted(state.predictors))
 
 
 class Arm(Protocol):

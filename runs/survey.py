@@ -10,7 +10,7 @@ from typing import Literal
 from ..cases import Case
 from ..errors import GoldError, UsageError, choices
 from ..gold.documents import nothing_for
-from ..gold.new_rows import BadRow, NewRow, OtherRow, Source
+from ..gold.new_rows import BadRow, NewRow, Source
 from ..gold.rejects import Rejects
 from ..gold.shared import empty_inputs
 from .shards import WHOLE, Shard
@@ -54,7 +54,7 @@ class Survey:
             if isinstance(row, BadRow):
                 self._reject(row)
                 continue
-            if isinstance(row, OtherRow):
+            if row is None:
                 self.beside += 1
                 continue
             self.columns.update(dict.fromkeys(row.columns))

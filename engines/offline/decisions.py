@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ...text.terms import neutralise, shorten
 from .features import Scene, read_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
-from .learning import design, fit, softmax, strongest
+from .learning import design, fit, strongest
 from .request import Ask, Demo, Field, Roles, Shape, Unit, split_lines, split_units
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
@@ -131,7 +132,7 @@ def decide(task: Task, field: Field) -> list[Decision]:
         return []
     reading, model = read_units(scene), _model(task.lesson(field))
     x = design(reading.matrix, scene.units, ())
-    probabilities = softmax(x @ model.weights.T)
+    probabilities = softmax(x @ model.weights.T, axis=1)
     decisions = []
     for row, (unit, quote) in enumerate(zip(units, reading.quotes, strict=True)):
         p = probabilities[row]

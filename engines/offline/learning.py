@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from ...text.evidence import term_set
 from .features import NAMES
@@ -26,12 +27,6 @@ _NEWTON_STEPS: Final = 20
 _MOST_TERMS: Final = 200
 _FARTHEST: Final = 12.0  # log odds beyond which nothing is more certain
 _SPREAD: Final = 0.15  # of what a score may be, where no demonstration tells
-
-
-def softmax(scores: Array) -> Array:
-    """Return row-wise probabilities."""
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: tuple[str, ...]) -> Array:
@@ -57,7 +52,7 @@ def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: t
     ahead = [part.copy() for part in parts]
     for turn in range(_STEPS):
         scores = base + x @ (member @ ahead[0] + ahead[1]).T
-        grad = ((softmax(scores) - target) * weight).T @ x
+        grad = ((softmax(scores, axis=1) - target) * weight).T @ x
         grads = [member.T @ grad + _SHARED * ahead[0], grad + _OWN * ahead[1]]
         new = [a - step * g for a, g in zip(ahead, grads, strict=True)]
         pace = turn / (turn + 3.0)
@@ -87,11 +82,6 @@ def strongest(gain: Array) -> tuple[str, ...]:
     """Return up to three features by what each adds to a decision, the most first; the bias is none."""
     rounded = np.round(gain[:BIAS_COLUMN], 9)
     return tuple(NAMES[i] for i in np.argsort(-rounded, kind="stable")[:3] if rounded[i] > 0.0)
-
-
-def chance(odds: Array) -> Array:
-    """Return probabilities of log odds."""
-    return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
 
 
 def vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
@@ -137,7 +127,7 @@ def _solve(kernel: Array, target: Array, base: Array, ridge: float) -> tuple[Arr
     """Return the dual weights and the log odds of each example when it is left out (to first order)."""
     odds = np.clip(base, -2.0, 2.0)
     for _ in range(_NEWTON_STEPS):
-        p = chance(odds)
+        p = expit(odds)
         curve = np.maximum(p * (1.0 - p), 1e-2)
         aim = odds + (target - p) / curve
         inverse = np.linalg.inv(kernel + np.diag(ridge / curve))
@@ -149,6 +139,6 @@ def _solve(kernel: Array, target: Array, base: Array, ridge: float) -> tuple[Arr
 
 def _loss(target: Array, odds: Array) -> tuple[float, float]:
     """Return the mean cross-entropy, and the root mean square of what is missed."""
-    p = chance(np.clip(odds, -_FARTHEST, _FARTHEST))
+    p = expit(np.clip(odds, -_FARTHEST, _FARTHEST))
     each = -(target * np.log(p) + (1.0 - target) * np.log(1.0 - p))
     return float(each.mean()), max(0.02, float(np.sqrt(np.mean((target - p) ** 2))))

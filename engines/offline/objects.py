@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import expit
 
 from ...text.evidence import term_set
 from ...text.lexicons import STOP_WORDS
@@ -14,7 +15,7 @@ from ...text.terms import neutralise
 from .decisions import NO_TEXT, Decision, Lesson, Task, scene_of, text_value
 from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_weights
-from .learning import Array, Readout, chance, learn, vocabulary
+from .learning import Array, Readout, learn, vocabulary
 from .request import Field, Part, Roles, Unit, split_lines
 from .scores import columns, prior_of, to_levels
 
@@ -53,7 +54,7 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
             quote=quotes[place],
             reasons=model.chosen.reasons(x[place], high=True),
         )
-        for place, p in enumerate(chance(model.chosen.odds(x)))
+        for place, p in enumerate(expit(model.chosen.odds(x)))
         if task.manner.holds(float(p))
     ]
 
@@ -87,7 +88,7 @@ def _text_part(field: Field) -> str | None:
 
 def _filled(task: Task, part: Part, readouts: Sequence[Readout], x: Array) -> Any:
     """Return the value of a label, a flag or a score of one span."""
-    p = [float(chance(readout.odds(x)[0])) for readout in readouts]
+    p = [float(expit(readout.odds(x)[0])) for readout in readouts]
     if part.role == "flag":
         return task.manner.holds(p[0])
     if part.role == "label":

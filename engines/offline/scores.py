@@ -8,12 +8,13 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+from scipy.special import expit
 
 from ...text.evidence import term_set
 from .decisions import Decision, Lesson, Manner, Task, decide, scene_of
 from .features import NAMES, Scene, read_units
 from .labels import definition_of, meanings, prior_weights
-from .learning import BIAS_COLUMN, Array, Readout, chance, design, learn, vocabulary
+from .learning import BIAS_COLUMN, Array, Readout, design, learn, vocabulary
 from .request import Ask, Field, Roles, Scale, Shape, Unit, assign_roles
 
 _GRID: Final = 100  # steps of a scale without levels
@@ -34,7 +35,7 @@ def decide_score(task: Task, field: Field) -> list[Decision]:
     shape, scene = field.shape, scene_of(task.ask.values, task.roles)[0]
     words, readout = _score_readout(task.lesson(field))
     x = columns(scene, words)
-    support = to_levels(float(chance(readout.odds(x))[0]), readout.spread, shape, task.manner)
+    support = to_levels(float(expit(readout.odds(x))[0]), readout.spread, shape, task.manner)
     label = f"{shape.at(support):g}"
     return [_decision(scene, x, readout, label, support, holds=support >= 0.5)]
 
@@ -90,7 +91,7 @@ def decide_several(task: Task, field: Field) -> list[Decision]:
     decisions = []
     for label, readout in zip(field.shape.labels, readouts, strict=True):
         x = _label_columns(scene, label, task.ask.instruction, words)
-        p = float(chance(readout.odds(x))[0])
+        p = float(expit(readout.odds(x))[0])
         holds = task.manner.holds(p)
         decisions.append(_decision(scene, x, readout, label if holds else f"not {label}", p, holds=holds))
     return decisions
@@ -126,8 +127,8 @@ def decide_preference(task: Task, field: Field) -> list[Decision]:
     words, better, even = _preference_readouts(lesson, pair)
     x = _difference(task.ask.values, pair, lesson.roles, words)
     odds = better.odds(x)
-    tie = float(chance(even.odds(_size(odds)))[0]) if "tie" in field.shape.labels else 0.0
-    p = float(chance(odds)[0])
+    tie = float(expit(even.odds(_size(odds)))[0]) if "tie" in field.shape.labels else 0.0
+    p = float(expit(odds)[0])
     likely = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
     label = field.shape.labels[task.manner.drawn([likely[name] for name in field.shape.labels])]
     scene = scene_of(task.ask.values, replace(lesson.roles, judged=pair[int(label == "second")]))[0]

@@ -57,16 +57,15 @@ def test_lettucedetect_marks_every_sentence_or_says_that_it_cannot_read(tmp_path
 def test_its_spans_are_those_of_the_package(tmp_path: Path) -> None:
     from lettucedetect.models.inference import HallucinationDetector
 
-    from jurist.engines.local import load_finder
+    from jurist.engines.local import LettuceEngine
 
     model = tiny(tmp_path / "m", kind="ForTokenClassification", classes=("a", "b"), room=600)
     answer = "It fell. The bridge was built."
     spans = HallucinationDetector(method="transformer", model_path=str(model)).predict(
         ["The bridge."], answer, "Why?", "spans"
     )
-    assert load_finder(str(model)).find(["The bridge."], "Why?", answer) == [
-        (s["start"], s["end"]) for s in spans
-    ]
+    asked = {"reference": "The bridge.", "dialogue": "Why?", "response": answer}
+    assert LettuceEngine(str(model)).answer(asked) == [(s["start"], s["end"]) for s in spans]
 
 
 @pytest.mark.parametrize(

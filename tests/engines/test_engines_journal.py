@@ -154,7 +154,7 @@ answers = st.builds(
     input_tokens=st.integers(0, 2**63 - 1),
     cost=st.none() | st.floats(0, 9),
     model=st.text(),
-    probabilities=st.lists(st.dictionaries(st.text(), st.floats(0, 1))),
+    probabilities=st.dictionaries(st.text(), st.lists(st.dictionaries(st.text(), st.floats(0, 1)))),
 )
 
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_paid(
 
     monkeypatch.setattr(local, "find_spec", lambda name: object())
     monkeypatch.setattr(local, "load_classifier", load)
-    monkeypatch.setattr(local, "load_finder", load)
+    monkeypatch.setattr(local, "load_detector", load)
     server = serve()
     done = cli(*asked, "--api-base", server.url)
     assert (done.code, server.count) == (1, 0)

@@ -40,14 +40,6 @@ def each(row: Any) -> list[dict[str, Any]]:
     return [row(n) for n in range(COUNT)]
 
 
-def voted(n: int) -> dict[str, Any]:
-    return {
-        "document": text(n),
-        "claim": f"Parcel {n} left.",
-        "votes": {"OK": n % 4, "bad": 3 - n % 4, "unsure": 9},
-    }
-
-
 def both(n: int) -> list[dict[str, Any]]:
     sides, winner = [f"A {n}", f"B {n}"], ["model_a", "model_b"][n % 2]
     other = {"model_a": "model_b", "model_b": "model_a"}[winner]
@@ -109,7 +101,6 @@ LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
     "sentences": (
         "claim", each(sentences), ["doc=document", "sentences[].text=claim", "sentences[].label=verdict"], 2 * COUNT
     ),
-    "votes": ("claim", each(voted), ["votes=verdict"], COUNT),
     "pairs in both orders": ("pair", [row for n in range(COUNT) for row in both(n)], [], 2 * COUNT),
     "MLflow": (
         "right", each(mlflow), ["request.question=question", "response=answer", "assessments.0.feedback.value=right",
@@ -122,7 +113,7 @@ LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
     ),
     "criteria in columns": ("three", each(columns), [], COUNT),
 }  # fmt: skip
-WORDS = {"votes": ["unsure="], "pairs in both orders": ["model_a=first", "model_b=second"]}
+WORDS = {"pairs in both orders": ["model_a=first", "model_b=second"]}
 
 
 @pytest.fixture(autouse=True)
@@ -143,14 +134,6 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
     write_jsonl(Path("rows.jsonl"), rows)
     found = read(judge, "rows.jsonl", names, WORDS.get(layout, []))
     assert (found["cases"], found["unlabelled"]) == (count, 0)
-
-
-def test_counted_votes_are_their_majority_and_a_tie_is_no_label() -> None:
-    rows = each(voted)
-    rows[0]["votes"] = {"ok": 2, "bad": 2}
-    write_jsonl(Path("rows.jsonl"), rows)
-    found = read("claim", "rows.jsonl", ["votes=verdict"], ["unsure="])
-    assert (found["cases"], found["labels"]) == (COUNT - 1, {"ok": 6, "bad": 5})
 
 
 def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
