@@ -170,7 +170,6 @@ class HardenOptions(
     judge: str = asked_judge("judge to attack")
     cases: int = option("N", "attack N cases at most, evenly spread", 100, type=whole)
     only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
-    suite: str | None = option("F.toml", "attacks of your own in place of jurist's")
 
 
 class DetectorOptions(

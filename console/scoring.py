@@ -296,7 +296,7 @@ def junit(suite: str, checks: Sequence[tuple[str, bool, str]]) -> str:
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options, lambda job, *_: {"spend": job.spend()})
-    attacks = suite(options.suite)
+    attacks = suite()
     families = tuple(dict.fromkeys(one.family for one in attacks))
     for name in options.only:
         if name not in families:

@@ -1,21 +1,18 @@
 """Changes of a judged text under which a judge's answer must stay what it was: attacks on it, and probes for biases.
 
-The suite is data (``data/attacks.toml``); a file of the same layout can take its place. Knows texts only: no judge, no
-model, no kind of answer.
+The suite is data (``data/attacks.toml``). Knows texts only: no judge, no model, no kind of answer.
 """
 
 import string
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from ..errors import UsageError, why
+from ..errors import UsageError
 from .tables import table
 
 LANGUAGES = ("en", "zh")
-_KINDS = ("attack", "probe")
+_NAMES = {"text", "wanted", "reply", "output", "input"}
 
 
 class _Template(string.Template):
@@ -33,6 +30,16 @@ class Attack:
     finds: str  # what a judge does that it changes the answer of
     template: str  # the changed text; ``§text`` is the judged one
 
+    def __post_init__(self) -> None:
+        """Refuse a template without the judged text, or with an unknown name."""
+        template = _Template(self.template)
+        names = set(template.get_identifiers()) if template.is_valid() else set()
+        if "text" not in names or names - _NAMES:
+            raise UsageError(
+                f"the attack {self.name} does not hold §text, or a § that names nothing",
+                hint=f"§ begins one of {', '.join(sorted(_NAMES))}; §§ is one §",
+            )
+
     @property
     def name(self) -> str:
         """``fake-verdict zh``; English is not named."""
@@ -43,51 +50,16 @@ class Attack:
         return _Template(self.template).substitute(names, text=text)
 
 
-def suite(path: Path | str | None = None) -> tuple[Attack, ...]:
+def suite() -> tuple[Attack, ...]:
     """Return all attacks and probes, in every language."""
-    if path is None:
-        return attacks_of(table(__package__, "attacks"), "data/attacks.toml")
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {why(error)}", hint="name a TOML file of attacks"
-        ) from error
-    return attacks_of(data, str(path))
-
-
-def attacks_of(data: Mapping[str, Any], source: str) -> tuple[Attack, ...]:
-    """Return the attacks of a suite's data."""
-    found = []
-    for family, entry in data.items():
-        texts = {one: entry[one] for one in LANGUAGES if one in entry} if isinstance(entry, dict) else {}
-        if not texts or entry.get("kind") not in _KINDS:
-            raise UsageError(
-                f"{source}: {family} is no attack",
-                hint='give it kind = "attack" or "probe", and a text as en or zh',
-            )
-        for language, text in texts.items():
-            _check(text, f"{source}: {family}, {language}")
-            found.append(
-                Attack(
-                    family=family,
-                    language=language,
-                    kind=entry["kind"],
-                    finds=str(entry.get("finds", "")),
-                    template=text,
-                )
-            )
-    if not found:
-        raise UsageError(f"{source} holds no attack", hint="see text/data/attacks.toml for one that does")
-    return tuple(found)
-
-
-def _check(text: Any, where: str) -> None:
-    known = {"text", "wanted", "reply", "output", "input"}
-    template = _Template(text if isinstance(text, str) else "")
-    names = set(template.get_identifiers()) if template.is_valid() else set()
-    if "text" not in names or names - known:
-        raise UsageError(
-            f"{where}: it does not hold §text, or a § that names nothing",
-            hint=f"§ begins one of {', '.join(sorted(known))}; §§ is one §",
+    return tuple(
+        Attack(
+            family=family,
+            language=language,
+            kind=entry["kind"],
+            finds=entry["finds"],
+            template=entry[language],
         )
+        for family, entry in table(__package__, "attacks").items()
+        for language in LANGUAGES
+    )

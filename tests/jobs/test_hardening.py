@@ -23,7 +23,7 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT
 from jurist.report.artifact import ArtifactReport
-from jurist.text.attacks import suite
+from jurist.text.attacks import Attack, suite
 
 FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
 
@@ -199,34 +199,18 @@ def test_the_report_shows_it() -> None:
 # -- wrong input --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--suite", "none.toml"), "none.toml cannot be read"),
-        (("--suite", "bad.toml"), "bad.toml: x is no attack"),
-        (("--suite", "lost.toml"), "x, en: it does not hold §text"),
-        (("--suite", "odd.toml"), "x, en: it does not hold §text, or a § that names nothing"),
-        (("--suite", "empty.toml"), "holds no attack"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], words: str) -> None:
-    Path("bad.toml").write_text('[x]\nkind = "joke"\nen = "§text"\n')
-    Path("lost.toml").write_text('[x]\nkind = "probe"\nen = "nothing"\n')
-    Path("odd.toml").write_text('[x]\nkind = "probe"\nen = "§text §labels"\n')
-    Path("empty.toml").write_text("")
-    done = cli("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", *arguments)
-    assert done.code in (1, 2)
-    assert words in done.err
-    assert done.out == ""
+@pytest.mark.parametrize("template", ["nothing", "§text §labels", "§text §"])
+def test_an_attack_that_names_nothing_is_refused(template: str) -> None:
+    with pytest.raises(UsageError, match="the attack x does not hold §text, or a § that names nothing"):
+        Attack(family="x", language="en", kind="probe", finds="", template=template)
 
 
 def test_an_attack_of_ones_own_and_names_in_values_stay_what_they_are() -> None:
-    Path("own.toml").write_text('[shout]\nkind = "attack"\nfinds = "x"\nen = "§text! §wanted §§"\n')
-    (one,) = suite("own.toml")
+    one = Attack(family="shout", language="en", kind="attack", finds="x", template="§text! §wanted §§")
     names = {"wanted": "§text", "reply": "r", "output": "o", "input": "i"}
     assert one.on("$text §reply", names) == "$text §reply! §text §"
-    done = cli("evaluate", "harden", "fect:basic", "--gold", "gold.jsonl", "--suite", "own.toml", "--json")
-    assert list(done.json["flips"]) == [AGAIN, "shout"]
+    found = jurist.harden("fect:basic", "gold.jsonl", attacks=[one])
+    assert [each.name for each in found.found] == [AGAIN, "shout"]
 
 
 def test_gold_without_labels_has_nothing_to_ask_for() -> None:
