@@ -13,7 +13,7 @@ from ..errors import GoldError, why
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
 from .files import OnBad, Place, Reading, refuse, text_of
-from .sources import bundled_names, read
+from .sources import read
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -114,17 +114,9 @@ def _documents(source: str | Path, keys: Sequence[str]) -> Iterator[Document]:
         yield _plain(path, path.parent)
         return
     reading = read(source)
-    if str(source) in bundled_names() and not (folder or file) and not _has_documents(reading):
-        suited = [other for other in bundled_names() if _has_documents(read(other))]
-        hint = f"use {' or '.join(suited)}, or documents of your own"
-        raise GoldError(f"the bundled set {source} has no references to write from", hint=hint)
     yield from _references(
         (row, _document(row, keys, Place(reading.path, line))) for line, row in reading.rows
     )
-
-
-def _has_documents(reading: Reading) -> bool:
-    return any(row.get(name) for _, row in reading.rows for name in _TEXT)
 
 
 def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iterator[Document]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
 from ..errors import BudgetExhausted
@@ -131,15 +131,6 @@ class Arm(Protocol):
         ...
 
 
-@runtime_checkable
-class Showing(Protocol):
-    """An arm whose prompts show examples."""
-
-    def added(self, job: Job) -> float:
-        """Return about how many tokens a row takes more for them."""
-        ...
-
-
 class Bandit:
     """Chooses the arm of each step: the one whose prompts gained most over what led per token, those of the race too.
 
@@ -150,7 +141,7 @@ class Bandit:
     def __init__(self, arms: Sequence[Arm], race: Race, job: Job) -> None:
         self._arms, self._race = arms, race
         row = race.price / race.block
-        added = {arm.name: arm.added(job) if isinstance(arm, Showing) else 0.0 for arm in arms}
+        added = {arm.name: getattr(arm, "added", lambda job: 0.0)(job) for arm in arms}  # tokens a row
         self._least = {name: race.price * (1 + tokens / row) for name, tokens in added.items()}
         # of each step of an arm: the prompts it made, what led before each, and the tokens it took beside the race
         self._picks: dict[str, list[tuple[Sequence[Candidate], Sequence[Candidate], int]]] = {

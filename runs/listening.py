@@ -39,12 +39,10 @@ class Server(uvicorn.Server):
         self.app.state.ending = True
         loop = asyncio.get_running_loop()
         end, before = loop.time() + _LAST_CALL, -1
-        while loop.time() < end and before != (before := self._arrived()):
+        state = self.server_state
+        while loop.time() < end and before != (before := state.total_requests + len(state.tasks)):
             await asyncio.sleep(_QUIET)
         await super().shutdown(sockets)
-
-    def _arrived(self) -> int:
-        return self.server_state.total_requests + len(self.server_state.tasks)
 
 
 def run_server(app: Any, listening: socket.socket) -> None:
