@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
+from ..programs.answers.portable import RENDERERS
 from ..text.escaping import defuse
 from .portable_judge import filled
 from .target import Messages, Prompt, Row, Subject, Target, prompt_of
@@ -71,14 +73,13 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
 
 def inputs_of(judge: Judge) -> list[dict[str, Any]]:
     """Return what is known of each of the judge's inputs, as JSON values."""
-    shown = {"numbered", "tagged", "lines"}  # lists that a prompt shows as one text
     rules = {name: judge.answer.render_rule(name) for name in judge.input_fields}
     columns = {name: judge.row_model.model_fields.get(name) for name in rules}
     return [
         {
             "name": name,
             "render": rules[name],
-            "type": "text" if info.annotation is str or rules[name] in shown else "json",
+            "type": "text" if info.annotation is str or rules[name] in RENDERERS else "json",
             "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
         }
         for name, column in columns.items()
@@ -160,10 +161,6 @@ def fill(
     from dspy.adapters.utils import format_field_value
     from pydantic.fields import FieldInfo
 
-    from ..programs.answers.sentences import PerSentence
-    from ..programs.answers.spans import Listed
-    from ..programs.answers.tags import Tagged
-
     content: Any = exported
     if isinstance(exported, str):
         try:
@@ -182,12 +179,11 @@ def fill(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
         )
     values = defuse(dict(inputs) if judge is None else judge.prompt_values(inputs), content["tags"])
-    forms, texts = {form.rendering: form for form in (PerSentence, Tagged, Listed)}, dict[str, str]()
+    texts = dict[str, str]()
     for spec in content["inputs"]:
         value = values[spec["name"]]
-        if judge is None and spec["render"] in forms:
-            form = forms[spec["render"]](labels=content["labels"])
-            value = form.show(value, range(len(value)))
+        if judge is None and spec["render"] in RENDERERS:
+            value = RENDERERS[spec["render"]](value, range(len(value)), content["labels"])
         kind = FieldInfo(annotation=str if spec["type"] == "text" else object)
         texts[spec["name"]] = str(format_field_value(kind, value))
     return filled(content, texts)

@@ -57,10 +57,9 @@ def _chat(messages: list[dict[str, str]]) -> list[Any]:
         models, solver = loader("inspect_ai.model", "inspect-ai"), loader("inspect_ai.solver", "inspect-ai")
 
         def answer(messages: Any, *rest: Any) -> Any:
-            client.chat.completions.create(
-                messages=[{"role": one.role, "content": one.content} for one in messages]
-            )
-            said = models.ModelOutput.from_content("mock", "-")
+            sent = [{"role": one.role, "content": one.content} for one in messages]
+            (reply,) = client.chat.completions.create(messages=sent).choices
+            said = models.ModelOutput.from_content("mock", reply.message.content or "-")
             said.usage = models.ModelUsage()  # else its tokens are counted with a file from the network
             return said
 
@@ -126,10 +125,9 @@ def _message(role: str, content: str) -> Any:
 
         def answer(messages: Any, info: Any) -> Any:
             parts = [part for one in messages for part in one.parts]
-            client.chat.completions.create(
-                messages=[{"role": _ROLES[one.part_kind], "content": one.content} for one in parts]
-            )
-            return types.ModelResponse(parts=[types.TextPart("")])
+            sent = [{"role": _ROLES[one.part_kind], "content": one.content} for one in parts]
+            (reply,) = client.chat.completions.create(messages=sent).choices
+            return types.ModelResponse(parts=[types.TextPart(reply.message.content or "")])
 
         evals, judge = loader(self.module, self.package), file["Judge"](models.FunctionModel(answer))
         data = evals.Dataset(name="one", cases=[evals.Case(inputs=dict(row.inputs))], evaluators=[judge])

@@ -6,7 +6,7 @@ Only the standard library, because exports carry this source along (:mod:`jurist
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from statistics import mean
 from typing import Any, TypeAlias
@@ -74,9 +74,7 @@ class PortableJudge:
     def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
         outputs = self.spec["steps"][step]["outputs"]
-        short = [
-            name for name, schema in outputs.items() if schema.get("type") != "string" or len(schema) > 1
-        ]
+        short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
         chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
         said = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
         if chat and said and said[-1][0] in short and not (is_whole(ended) or _END in text):
@@ -145,34 +143,39 @@ class PortableJudge:
 
     def ask(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Ask for replies as often as the judge does, and return the verdict."""
-        walk = self.walk(inputs)
-        go_on, said = walk.send, None
+        talk, reply = self.talk(inputs), None
         while True:
             try:
-                step, values = go_on(said)
+                request = talk.send(reply)
             except StopIteration as done:
                 return dict(done.value)
-            reply = complete(self.asked(step, values), self.spec["steps"][step]["settings"])
-            go_on, said = self._heard(walk, step, reply)
+            reply = complete(*request)
 
     async def ask_async(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Do the same with a function to be awaited."""
+        talk, reply = self.talk(inputs), None
+        while True:
+            try:
+                request = talk.send(reply)
+            except StopIteration as done:
+                return dict(done.value)
+            reply = await complete(*request)
+
+    def talk(self, inputs: Mapping[str, Any]) -> Generator[Any, Any, Any]:
+        """Yield what a request takes, is sent a reply and why it ended, and return the verdict."""
         walk = self.walk(inputs)
-        go_on, said = walk.send, None
+        go_on: Callable[[Any], Any] = walk.send
+        said: Any = None
         while True:
             try:
                 step, values = go_on(said)
             except StopIteration as done:
-                return dict(done.value)
-            reply = await complete(self.asked(step, values), self.spec["steps"][step]["settings"])
-            go_on, said = self._heard(walk, step, reply)
-
-    def _heard(self, walk: Any, step: str, reply: tuple[str, object]) -> tuple[Callable[[Any], Any], Any]:
-        """Return how to go on after a reply: with what it says, or with what is wrong with it."""
-        try:
-            return walk.send, self.read(step, *reply)
-        except (RecursionError, ValueError) as error:
-            return walk.throw, error
+                return done.value
+            reply = yield self.asked(step, values), self.spec["steps"][step]["settings"]
+            try:
+                go_on, said = walk.send, self.read(step, *reply)
+            except (RecursionError, ValueError) as error:
+                go_on, said = walk.throw, error
 
     def orders(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""

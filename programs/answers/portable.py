@@ -78,7 +78,7 @@ def _items(given: Any) -> Collection[Any]:
 
 def typed(schema: Mapping[str, Any], given: Any) -> Any:
     """Return what a reply gives in an output field, as the type that its JSON Schema says. Raises ValueError."""
-    if schema.get("type") == "string" and len(schema) == 1:
+    if schema == {"type": "string"}:
         return str(given)
     if "enum" in schema or "const" in schema:
         return choice(given, schema.get("enum") or [schema["const"]])

@@ -31,6 +31,8 @@ STAGED = (
     *("satisfaction-model", "constraint-score-model", "cognibench-tags-staged"),
 )
 READ = ("cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
+_ALL = ("faithful", "misleading", "invented", "irrelevant", "speculative")
+GOLD = {"tier": ("speculative",), "cognibench-staged": _ALL, "cognibench-tags-staged": _ALL}
 ONE_REPLY = ("satisfaction-model", "cognibench-tags-staged")  # the reply of a check is no echo
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
@@ -127,6 +129,15 @@ def judged_by_dspy(file: Mapping[str, Any], server: Loopback, row: Mapping[str, 
         return dict((module(**row) if len(row) % 2 else asyncio.run(module.acall(**row))).items())
 
 
+def shown(judge: Judge) -> PromptState:
+    """Return a prompt with a demonstration of each step, where gold makes some."""
+    state, gold = PromptState.of(judge.basic()), GOLD.get(judge.name)
+    case = Case(inputs=row_of(judge, "{{sentence}} demo"), gold=gold)
+    for step, demo in judge.demos(case).items() if gold else ():
+        state = state.with_demos(step, (demo,))
+    return state
+
+
 FILES = {"python": judged_by_python, "dspy": judged_by_dspy}
 
 
@@ -134,7 +145,7 @@ FILES = {"python": judged_by_python, "dspy": judged_by_dspy}
 @pytest.mark.parametrize("name", [*STAGED, *READ])
 def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter: str) -> None:
     judge = find(name)
-    subject, files, seen = subject_of(PromptState.of(judge.basic()), judge), {}, set()
+    subject, files, seen = subject_of(shown(judge), judge), {}, set()
     for samples in (1, 3):
         card = {"adapter": adapter, "version": 1, "thresholds": {"samples": samples}}
         files[samples] = executed(rendered(EXPORTERS[target], replace(subject, card=card)))
@@ -146,7 +157,7 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
             mine = asker(
                 server, judge=judge, sampling=Sampling(samples=samples), adapter=adapter, stopping="all"
             )
-            wanted = mine.ask(Case(inputs=row))
+            wanted = replace(mine, program=subject.program).ask(Case(inputs=row))
             sent = [hit.body["messages"] for hit in server.hits]
         with Loopback(replies_to(subject, adapter, seed, strange=strange)) as server:
             said = FILES[target](files[samples], server, row)
@@ -159,12 +170,14 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
     assert seen == {"verdict", "abstained"}
 
 
-@pytest.mark.parametrize("target", ["python", "dspy", pytest.param("opik", marks=pytest.mark.targets)])
+@pytest.mark.parametrize(
+    "target",
+    ["python", "dspy", *(pytest.param(one, marks=pytest.mark.targets) for one in ("autoevals", "inspect"))],
+)
 @pytest.mark.parametrize(("name", "adapter"), [(name, "chat") for name in STAGED] + [("tier", "json")])
 def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
     judge = find(name)
-    subject = subject_of(PromptState.of(judge.basic()), judge)
-    subject = replace(subject, card={"adapter": adapter, "version": 1})
+    subject = replace(subject_of(shown(judge), judge), card={"adapter": adapter, "version": 1})
     subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
     found = parity(EXPORTERS[target], subject)
     assert (found.equal, found.different) == (found.rows, ())
