@@ -6,6 +6,7 @@ from typing import Any
 
 from ..cases import Case
 from ..errors import ArtifactError, JuristError, UsageError
+from ..programs.answers.portable import RENDERERS
 from ..programs.flows import FLOWS
 from ..programs.judge import Judge
 from ..text.attacks import suite
@@ -57,9 +58,7 @@ def nasty_cases(judge: Judge) -> list[Case]:
             hint="give rows of your own with --input",
         )
     listed = {
-        name
-        for name, kind in kinds.items()
-        if kind is not str or judge.answer.render_rule(name) == "numbered"
+        name for name, kind in kinds.items() if kind is not str or judge.answer.render_rule(name) in RENDERERS
     }
 
     cases = []

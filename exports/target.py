@@ -104,6 +104,8 @@ class Subject:
     @property
     def limits(self) -> tuple[str, ...]:
         """What no target holds of this judge, in words."""
+        from dspy import ChainOfThought, Predict
+
         kept = self.card.get("thresholds") or {}
         threshold = kept.get("threshold") or 1
         limits = []
@@ -112,6 +114,14 @@ class Subject:
         if not self.shown:
             limits.append(
                 f"{self.ref} was not shown to be better than its basic prompt" if self.card else self.proof
+            )
+        if (
+            not isinstance(self.program, Predict | ChainOfThought)
+            and getattr(self.program, "plan", None) is None
+        ):
+            own = type(self.program).__name__
+            limits.append(
+                f"{self.judge.name} has code of its own ({own}): the export asks its prompt and does no more"
             )
         if threshold < 1 or kept.get("weights"):
             rule = "the label is the likeliest by its weight" if kept.get("weights") else ""

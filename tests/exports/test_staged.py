@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -18,10 +19,12 @@ from small import cli
 
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
+from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, rendered, subject_of
 from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
+from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -33,7 +36,7 @@ STAGED = (
 READ = ("cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
 _ALL = ("faithful", "misleading", "invented", "irrelevant", "speculative")
 GOLD = {"tier": ("speculative",), "cognibench-staged": _ALL, "cognibench-tags-staged": _ALL}
-ONE_REPLY = ("satisfaction-model", "cognibench-tags-staged")  # the reply of a check is no echo
+ONE_REPLY = (*READ, "satisfaction-model", "cognibench-tags-staged")  # the reply of a check is no echo
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
 
@@ -174,7 +177,9 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
     "target",
     ["python", "dspy", *(pytest.param(one, marks=pytest.mark.targets) for one in ("autoevals", "inspect"))],
 )
-@pytest.mark.parametrize(("name", "adapter"), [(name, "chat") for name in STAGED] + [("tier", "json")])
+@pytest.mark.parametrize(
+    ("name", "adapter"), [(name, "chat") for name in (*STAGED, *READ)] + [("tier", "json")]
+)
 def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
     judge = find(name)
     subject = replace(subject_of(shown(judge), judge), card={"adapter": adapter, "version": 1})
@@ -187,3 +192,28 @@ def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, targe
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
     done = cli("export", "tier:basic", "--to", "messages", "--check")
     assert "export it to python or dspy" in done.err
+
+
+def test_code_that_an_export_does_not_hold_is_said() -> None:
+    done = cli("export", "satisfaction:basic", "--to", "messages")
+    assert done.code == 0
+    assert "code of its own (Satisfaction)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("constraint-score", "export constraint-score-model"), ("satisfaction", "export satisfaction-model")],
+)
+def test_what_no_file_holds_names_what_works(name: str, words: str) -> None:
+    done = cli("export", f"{name}:basic", "--to", "python")
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_fact_check_with_retrieval_names_the_one_without(tmp_path: Path) -> None:
+    (tmp_path / "page.txt").write_text("Lima is the capital of Peru.", "utf-8")
+    judge = fact_check(str(tmp_path))
+    with pytest.raises(UsageError, match="fact-check-retrieval goes on by") as refused:
+        rendered(EXPORTERS["dspy"], subject_of(PromptState.of(judge.basic()), judge))
+    assert "fact-check, which retrieves nothing" in refused.value.hint
