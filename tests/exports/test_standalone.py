@@ -21,6 +21,7 @@ from loopback import Loopback
 
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
+from jurist.engines.adapters import value_of
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
@@ -28,7 +29,7 @@ from jurist.exports.dspy_module import signature_source
 from jurist.exports.portable_file import executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.keeping.artifacts import Store
-from jurist.programs.answers.portable import COMBINERS
+from jurist.programs.answers.portable import COMBINERS, typed
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -117,6 +118,49 @@ def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None
         assert found == wanted, reply
         usable += found != unusable
     assert usable > 1
+
+
+TYPES: list[Any] = [
+    *(
+        str,
+        bool,
+        int,
+        float,
+        list[str],
+        list[int],
+        list[bool],
+        list[Tag],
+        str | None,
+        Literal["a", 1],
+        int | None,
+    ),
+    *(Literal["a"] | Literal["b"], list[Literal["a", "b"] | Literal["c"]]),
+]
+_VALUES = st.sampled_from(
+    ["a", "b", "c", "x", " a", "1", "2.0", "true", "False", "null", 1, 0, 2.0, 1.5, True, None]
+)
+_JSON = st.recursive(
+    _VALUES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.fixed_dictionaries({"n": inner, "label": inner}, optional={"more": inner})
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(TYPES), st.booleans(), _JSON)
+def test_a_field_is_read_as_its_type_is(annotation: Any, as_text: bool, value: Any) -> None:
+    given = json.dumps(value) if as_text and not isinstance(value, str) else value
+    try:
+        wanted = pydantic.TypeAdapter(annotation).dump_python(value_of(given, annotation))
+    except (ValueError, RecursionError):
+        with pytest.raises(ValueError):
+            typed(pydantic.TypeAdapter(annotation).json_schema(), given)
+        return
+    found = typed(pydantic.TypeAdapter(annotation).json_schema(), given)
+    assert (found, type(found)) == (wanted, type(wanted))
 
 
 @settings(max_examples=200)
