@@ -36,8 +36,9 @@ class PortableJudge:
         }
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Return the chat messages of the first step for one row, given by the names of the judge's inputs."""
-        return self.asked(*next(self.walk(inputs)))
+        """Return the chat messages of the first step for one row, by the judge's inputs; none if nothing is asked."""
+        first = next(self.walk(inputs), None)
+        return [] if first is None else self.asked(*first)
 
     def asked(self, step: str, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the chat messages of a step."""

@@ -12,6 +12,7 @@ from ...text.replies import choice, data, same
 from .sentences import numbered
 
 _OF_LABELS: Final = ("label", "verified", "numbered", "tagged", "listed")
+_HUGE = 1e300
 _LISTED = 20  # values of a scale that are tried one by one
 
 
@@ -94,7 +95,7 @@ def _typed(schema: Mapping[str, Any], given: Any, models: Mapping[str, Any]) -> 
     if "anyOf" in schema:
         return _first_of(schema["anyOf"], given, models)
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    kind = schema["type"]
+    kind = schema.get("type")
     if allowed is not None:
         fits = any(same(one, given) for one in allowed)
     elif kind == "boolean":
@@ -124,11 +125,13 @@ def _first_of(schemas: Sequence[Mapping[str, Any]], given: Any, models: Mapping[
 def _number(schema: Mapping[str, Any], given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float | str):
         raise ValueError(f"{str(given)[:100]!r} is no number")
-    number = float(given) if isinstance(given, str) else given
+    number = given if isinstance(given, int) else float(given)
     if schema["type"] == "integer":
         if number != number or number in (float("inf"), -float("inf")) or number != int(number):
             raise ValueError(f"{str(given)[:100]!r} is no whole number")
         number = int(number)
+    else:
+        number = float(number) if abs(number) < _HUGE else float("inf")
     low, high = schema.get("minimum", -float("inf")), schema.get("maximum", float("inf"))
     if not low <= number <= high:
         raise ValueError(f"{number} is not from {low} to {high}")

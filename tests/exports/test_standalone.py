@@ -134,7 +134,7 @@ TYPES: list[Any] = [
         Literal["a", 1],
         int | None,
     ),
-    *(Literal["a"] | Literal["b"], list[Literal["a", "b"] | Literal["c"]]),
+    *(Literal["a"] | Literal["b"], list[Literal["a", "b"] | Literal["c"]], list[Literal["a", 1]]),
 ]
 _VALUES = st.sampled_from(
     ["a", "b", "c", "x", " a", "1", "2.0", "true", "False", "null", 1, 0, 2.0, 1.5, True, None]
