@@ -212,11 +212,11 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
         except dspy.utils.exceptions.AdapterParseError:
             own = None
         try:
-            theirs = judge.read(reply, INPUTS, "stop")
+            theirs = judge.values_of(judge.read("self", reply, "stop"), INPUTS)
         except ValueError:
             theirs = None
         assert theirs == own
-    verdict = judge.judged([(REPLIES[0], "stop")], INPUTS)
+    verdict = judge.ask(lambda *request: (REPLIES[0], "stop"), INPUTS)
     assert verdict["value"] == {"grounded": "true", "action": "edit", "tone": 2}
     # no label of the action is positive, so that none says how good the reply is
     assert JUDGE.answer.scale.quality(Rated("action", "edit")) is None
