@@ -38,31 +38,13 @@ VERDICTS = (
 """Columns that hold what a judge said, the surest first."""
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
 _ABOUT = (
-    "group",
-    "rater",
-    REASON,
-    "ratings",
-    "confidence",
-    "cost",
-    "latency",
-    "timestamp",
-    "model",
-    "created",
+    *("group", "rater", REASON, "ratings", "confidence"),
+    *("cost", "latency", "timestamp", "model", "created"),
 )
 _WORDS = {"true": True, "yes": True, "false": False, "no": False, "1": True, "0": False}
 _BAD = (
-    "bad",
-    "block",
-    "error",
-    "fail",
-    "hallucinat",
-    "hold",
-    "incorrect",
-    "invalid",
-    "not",
-    "reject",
-    "unsafe",
-    "wrong",
+    *("bad", "block", "error", "fail", "hallucinat", "hold", "incorrect", "invalid"),
+    *("not", "reject", "unsafe", "wrong"),
 )
 _FEW = 20  # values above which a column of texts is no column of labels
 _LONGEST = 40  # characters of a label
@@ -155,23 +137,26 @@ def _inferred(
     rows = [
         {columns.get(key, key): value for key, value in {**row, **dict(flat(row))}.items()} for row in found
     ]
-    answers = [(_verdicts(one, logs[one.name]), logs[one.name]) for one in recorded]
-    said = [_text(row.get(column)) for column, log in answers for row in log]
-    hint = "say which one it is: --column THEIRS=label"
-    label = _column(rows, "", LABELS, named or "gold", hint, {one.casefold() for one in said})
-    truths = [_text(row.get(label)) for row in rows]
-    kind, about = _kind_of(list(filter(None, truths)), list(filter(None, said)))
+    several = _criteria(recorded, logs, rows)
+    labels, said = several or {}, Counter[str]()
+    if not several:
+        answers = [(_verdicts(one, logs[one.name]), logs[one.name]) for one in recorded]
+        said.update(_text(row.get(column)) for column, log in answers for row in log)
+        hint = "say which one it is: --column THEIRS=label"
+        label = _column(rows, "", LABELS, named or "gold", hint, {one.casefold() for one in said})
+        labels = {label: said}
+    kinds = {name: _kind_of([_text(row.get(name)) for row in rows], own) for name, own in labels.items()}
     own = {one.column for one in recorded if one.file == named}
     shared = [
         name
         for name in dict.fromkeys(key for row in rows for key in row)
-        if _plain(name).isidentifier() and name not in (label, *own)
+        if _plain(name).isidentifier() and name not in (*labels, *own)
         if name.lower().rpartition(".")[2] not in (*IDS, *_ABOUT)
         if not is_rating(name) and all(isinstance(row.get(name), str) and row[name].strip() for row in rows)
     ]
     keys = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
     inputs = [name for name in shared if not _is_label(rows, name)] or shared or keys[:1]
-    if not inputs or not _plain(label).isidentifier():
+    if not inputs or not all(_plain(name).isidentifier() for name in labels):
         raise GoldError(
             "the rows hold no texts that tell them apart, or their columns have no plain names",
             path=named,
@@ -181,13 +166,41 @@ def _inferred(
     signature = dspy.make_signature(
         {
             **{_plain(name): (str, dspy.InputField()) for name in inputs},
-            _plain(label): (kind, dspy.OutputField(**{k: v for k, v in about.items() if k in ("ge", "le")})),
+            **{
+                _plain(name): (kind, dspy.OutputField(**{k: about[k] for k in ("ge", "le") if k in about}))
+                for name, (kind, about) in kinds.items()
+            },
         },
         "Say what the log says.",
         "Recorded",
     )
-    paths = {name: _plain(name) for name in (*inputs, label) if name != _plain(name)}
-    return Judge(name="recorded", signature=signature, positive=about.get("positive", ()), columns=paths)
+    paths = {name: _plain(name) for name in (*inputs, *labels) if name != _plain(name)}
+    positive = {_plain(name): about["positive"] for name, (_, about) in kinds.items() if "positive" in about}
+    return Judge(
+        name="recorded",
+        signature=signature,
+        positive=positive if several else next(iter(positive.values()), ()),
+        columns=paths,
+    )
+
+
+def _criteria(
+    recorded: Sequence[RecordedJudge], logs: Mapping[str, list[Row]], rows: Sequence[Row]
+) -> dict[str, Counter[str]]:
+    """Return the columns of labels that one log without a usual column and the gold both have, with what it says.
+
+    A column that holds the same in both tells of the row and not of a verdict.
+    """
+    log = logs[recorded[0].name]
+    lower = {key.lower() for row in log for key in row}
+    if len(recorded) > 1 or recorded[0].column or lower & {*VERDICTS}:
+        return {}
+    found = {}
+    for name in dict.fromkeys(key for row in log for key in row if key.lower() not in (*IDS, *_ABOUT)):
+        ours, theirs = (Counter(_text(row.get(name)) for row in some) for some in (rows, log))
+        if any(ours.keys() - {""}) and ours != theirs and _is_label(log, name) and _is_label(rows, name):
+            found[name] = theirs
+    return found if len(found) > 1 else {}
 
 
 def _plain(path: str) -> str:
@@ -195,8 +208,12 @@ def _plain(path: str) -> str:
     return path.replace(".", "_")
 
 
-def _kind_of(truths: Sequence[str], said: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the type of an answer whose values are these, with its range or its positive label."""
+def _kind_of(cells: Sequence[str], given: Mapping[str, int]) -> tuple[Any, dict[str, Any]]:
+    """Return the type of an answer whose values are these, with its range or its positive label.
+
+    ``given`` is what logs say, with how often.
+    """
+    truths, said = [one for one in cells if one], {one: count for one, count in given.items() if one}
     if not truths:
         raise UsageError(
             "no row of the gold has a label", hint="say which column holds it: --column THEIRS=label"
@@ -211,8 +228,8 @@ def _kind_of(truths: Sequence[str], said: Sequence[str]) -> tuple[Any, dict[str,
         return (int if whole else float), {"ge": min(known), "le": max(known)}
     counts = Counter(value.casefold() for value in truths)
     # what a log says once and people never is no label of theirs
-    again = Counter(value for value in said if _number(value) is None)
-    texts = Counter(truths) + Counter({value: count for value, count in again.items() if count > 1})
+    texts = Counter(truths)
+    texts.update({one: count for one, count in said.items() if count > 1 and _number(one) is None})
     spelled = {value.casefold(): value for value, _ in reversed(texts.most_common())}
     labels = sorted(spelled.values())
     if len(labels) > _FEW:

@@ -246,6 +246,11 @@ def test_a_log_of_all_criteria_is_held_against_the_judge_in_each_of_them() -> No
     wrong = sum(number % 3 == 0 for number in range(len(rows)))
     score = found["judges"][0]["scores"]["grounded.accuracy"]["value"]
     assert score == pytest.approx(1 - wrong / len(rows))
+    alone = ok(
+        "evaluate", "recorded:log.jsonl", "--gold", "gold.csv", "--json"
+    ).json  # of no judge: by its columns
+    assert alone["scores"]["grounded.accuracy"]["value"] == pytest.approx(score)
+    assert {"action.accuracy", "tone.quadratic_kappa"} <= alone["scores"].keys()
     gate = (
         "gate",
         "desk.py:judge:basic",
