@@ -82,7 +82,7 @@ def _rendered(
     adapter: Any, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[Any]
 ) -> _Prompt | None:
     """Let DSPy render a prompt with marks for inputs; ``None`` if it does more than to put the inputs into a text."""
-    if lm_kwargs.get("n") or lm.kwargs.get("n") or not signature.input_fields or _special(signature):
+    if lm_kwargs.get("n") or lm.kwargs.get("n") or not signature.input_fields or special(signature):
         return None
     marks = {f"mark{uuid.uuid4().hex}": name for name in signature.input_fields}
     keeper = _Keeper()
@@ -109,7 +109,7 @@ def _rendered(
     return _Prompt(request=request, pieces=tuple(pieces[::2]), names=names, fields=fields)
 
 
-def _special(signature: Any) -> bool:
+def special(signature: Any) -> bool:
     """Whether a field is of a type of DSPy's own, which may become more than text."""
     return any(
         str(getattr(part, "__module__", "")).startswith("dspy")
@@ -315,6 +315,21 @@ def _check_booleans(raw: Any, value: Any) -> None:
             )
 
 
+async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
+    """Return what ``predictor.acall(**inputs)`` does, without what is done around it for those who watch."""
+    now, signature = dspy.settings, predictor.signature
+    own = predictor.lm or predictor.config or predictor.fields or predictor.callbacks
+    watched = (
+        now.callbacks or now.trace is not None or now.track_usage or now.usage_tracker or now.send_stream
+    )
+    if own or watched or not isinstance(now.adapter, _Typed) or not _is_plain(signature):
+        return await predictor.acall(**inputs)
+    if inputs.keys() != _inputs(signature).keys():
+        return await predictor.acall(**inputs)
+    completions = await now.adapter.acall(now.lm, {}, signature, predictor.demos, inputs)
+    return dspy.Prediction(completions[0])
+
+
 def _lacks_end(text: str, fields: Mapping[str, Any]) -> bool:
     """Whether a text is a reply without its drafts, or the last of one, that was ended before it was over."""
     return any(without_drafts(answer.text, fields).endswith(text) for answer in cut())
@@ -329,7 +344,9 @@ def _words(error: Exception, name: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+_inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
 _outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
+_is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
 _BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {
     "chat": ChatAdapter,
     "json": JsonAdapter,

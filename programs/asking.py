@@ -17,6 +17,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Values
+from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own, redact
@@ -254,7 +255,8 @@ class Asker:
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
-            given = await called(self.program, inputs)
+            plain = type(self.program) is dspy.Predict
+            given = await (predicted if plain else called)(self.program, inputs)
         except _BUGS as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",

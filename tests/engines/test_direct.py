@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
 
-from jurist.engines.adapters import ADAPTERS, _Keeper, adapter
+from jurist.engines.adapters import ADAPTERS, _Keeper, adapter, predicted
 from jurist.engines.batched import BatchEndpoint, BatchReply, Written
 from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
@@ -242,7 +242,8 @@ def test_every_reply_is_read_as_on_dspy_s_path(name: str, text: str) -> None:
         inputs, predictor = dict.fromkeys(FECT.signature.input_fields, "x"), dspy.Predict(FECT.signature)
         with dspy.context(lm=model, adapter=adapter(name), trace=None, disable_history=quick):
             try:
-                said: Any = dict(asyncio.run(predictor.acall(**inputs)).items())
+                answered = predicted(predictor, inputs) if quick else predictor.acall(**inputs)
+                said: Any = dict(asyncio.run(answered).items())
             except (AdapterParseError, LMError) as error:
                 said = type(error), getattr(error, "message", "")
         return said, engine.sent
