@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,13 +20,18 @@ import orjson
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
 from dspy.lm15 import (
+    Config,
     LMRouter,
+    Message,
     Request,
     Response,
     RouterConfig,
+    TextPart,
     TransportError,
 )
 from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
+
+from .kept import Kept
 
 _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
@@ -95,14 +101,14 @@ class Transport:
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session, self._proxies = session, dict[str, str | None]()
 
-    async def answered(self, sent: Any) -> Reply:
-        """Send what DSPy has written; return the reply when all of it is there."""
+    async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
+        """Send what DSPy has written, or another body; return the reply when all of it is there."""
         try:
             async with self._session.request(
                 sent.method,
                 sent.url,
                 headers=sent.headers,
-                data=sent.body,
+                data=sent.body if body is None else body,
                 allow_redirects=False,
                 proxy=self._proxy(sent.url),
             ) as answer:
@@ -149,6 +155,7 @@ class Direct:
         # Connections are closed with the generator that has opened them.
         self._lines: dict[asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]] = {}
         self._wire, self._lock = _Wire(), threading.Lock()
+        self._forms: Final[Kept[_Form | None]] = Kept(self._form)
         if self.fits:
             self.provider, self.name = chosen.resolution.provider, chosen.resolution.model
             self._options = {
@@ -183,9 +190,19 @@ class Direct:
 
     async def complete(self, request: Request) -> Response:
         """Send a request and return the response."""
-        line = await self._line()
+        form, text = None, _last_text(request)
         with self._errors():
-            reply = await line.answered(self.written(request))
+            if text:
+                form = self._forms(request.config, request.system, *request.messages[:-1])
+            line = await self._line()
+            if form is None or text is None:
+                reply = await line.answered(self.written(request))
+            else:
+                reply = await line.answered(form.sent, form.body(text))
+            if form and reply.status == 200:
+                with suppress(LMError), self._errors():  # read again below, which says what is wrong
+                    response: Response = self._client.parse_response(form.request, reply)
+                    return response
         return self.read(request, reply)
 
     def written(self, request: Request) -> Any:
@@ -221,6 +238,21 @@ class Direct:
                 raise
             return self.read(request, bare)
 
+    def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
+        """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""
+        marks = [uuid.uuid4().hex.encode() for _ in range(2)]
+        one, two = (
+            Request(
+                model=self.name, system=system, messages=(*before, Message.user(mark.decode())), config=config
+            )
+            for mark in marks
+        )
+        sent, other = self.written(one), self.written(two)
+        parts = sent.body.split(b'"%s"' % marks[0])
+        if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != other:
+            return None
+        return _Form(request=one, sent=sent, around=(parts[0], parts[1]))
+
     def _named(self, request: Request) -> Request:
         return replace(request, model=self.name)
 
@@ -241,6 +273,19 @@ class Direct:
         return self._lines[loop][0]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    """What is sent whatever the last text is, which alone differs from case to case."""
+
+    request: Request  # for some text
+    sent: Any  # what DSPy writes for it
+    around: tuple[bytes, bytes]  # its body before and after the text
+
+    def body(self, text: str) -> bytes:
+        """Return the body for a text."""
+        return orjson.dumps(text).join(self.around)
+
+
 class _Written(BaseException):
     """Ends a call as soon as its request is written; no client that catches ``Exception`` takes it for a failure."""
 
@@ -255,6 +300,13 @@ class _Wire:
         if self.reply is None:
             raise _Written(request)
         yield self.reply
+
+
+def _last_text(request: Request) -> str | None:
+    """Return the text of the last message, where that is a user's and nothing else."""
+    last, part = request.messages[-1], request.messages[-1].parts[0]
+    alone = last.role == "user" and len(last.parts) == 1 and type(part) is TextPart and not request.tools
+    return part.text if alone and not (part.continuation or last.continuation) else None
 
 
 def _of(provider: str, value: str | None) -> dict[str, str] | None:

@@ -120,6 +120,32 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
     assert first.authorization == second.authorization
 
 
+@pytest.mark.parametrize(
+    "model", ["openai/m", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "xai/grok-3"]
+)
+@settings(max_examples=20, deadline=None)
+@given(
+    text=TEXTS.filter(bool),
+    config=st.builds(Config, temperature=st.none() | st.just(0.5), max_tokens=st.just(9)),
+)
+def test_only_the_text_is_written_anew_whoever_is_asked(model: str, text: str, config: Config) -> None:
+    direct = Direct(dspy.LM(model, api_key="k"))
+    request = replace(simple(), messages=(Message.user(text),), config=config)
+    form = direct._forms(config, request.system)
+    assert form is not None
+    assert replace(form.sent, body=form.body(text)) == direct.written(request)
+
+
+def test_every_character_is_written_as_dspy_writes_it() -> None:
+    characters = "".join(chr(code) for code in range(0x11000) if not 0xD800 <= code < 0xE000)
+    direct, config = Direct(dspy.LM("openai/m", api_key="k")), Config()
+    form = direct._forms(config, "s")
+    assert form is not None
+    assert (
+        form.body(characters) == direct.written(replace(simple(), messages=(Message.user(characters),))).body
+    )
+
+
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 def test_every_answer_and_every_failure_is_the_same(fault: Fault | None) -> None:
     with Loopback(
