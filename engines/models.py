@@ -298,6 +298,9 @@ class Endpoint:
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
+        if self._place not in context.terms and (learnt := context.learnt.get(self._place)):
+            self._terms = self._terms.as_of(learnt)
+            _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._place, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:

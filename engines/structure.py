@@ -79,6 +79,7 @@ class Terms:
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
+        self._at_first = self.known
 
     @property
     def held_by(self) -> str:
@@ -89,6 +90,17 @@ class Terms:
     def known(self) -> str:
         """What refusals and replies have shown so far, as JSON."""
         return json.dumps([self._forms, self._refused, self._both_limits, self._limited])
+
+    @property
+    def learnt(self) -> str:
+        """The same; empty if it is what every endpoint is taken for."""
+        return "" if self.known == self._at_first else self.known
+
+    @property
+    def refusals(self) -> str:
+        """In words what an earlier job has learnt."""
+        left = [*self._refused, *([] if self._limited else ["a limit on replies"])]
+        return f"refused before, and is not asked for: {', '.join(left) or _SAID['schema']}"
 
     def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""

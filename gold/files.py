@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import shutil
 import tempfile
 import zipfile
@@ -48,6 +49,12 @@ _CELL = 128 * 1024 * 1024
 """Characters of a line or a CSV cell: those of a cell that is never closed are all that follow it."""
 _BATCH = 256
 """Rows of Parquet that are in memory at once."""
+_ROW = 256
+"""Bytes that a row takes beside its values."""
+_WIDEST = 1 << 20
+"""Bytes that rows of Parquet may take on average: a small file can expand to any size."""
+_WHOLE = 1 << 30
+"""Bytes that all rows of Parquet may take where they are read at once; a stream has no such limit."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ def validated(kind: pydantic.TypeAdapter[R], row: Row, place: Place, *, hint: st
 
 def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Reading:
     """Return the rows of a file's content."""
-    kind, read = scan(io.BytesIO(data), path)
+    kind, read = scan(io.BytesIO(data), path, most=_WHOLE)
     rows: Rows = []
     for line, row in read:
         if isinstance(row, GoldError):
@@ -100,12 +107,12 @@ def parse(data: bytes, path: str, on_bad: OnBad = refuse, name: str = "") -> Rea
     return Reading(name=name, path=path, rows=rows, kind=kind)
 
 
-def scan(stream: BinaryIO, path: str) -> tuple[Kind, Iterator[ReadRow]]:
+def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[ReadRow]]:
     """Return the rows of a stream as they are asked for, or what is wrong with them; only an array is read whole."""
     source = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     head = source.peek(4)
     if head[:4] == b"PAR1":
-        return "columns", _parquet(source, path)
+        return "columns", _parquet(source, path, most)
     if head[:4] == _ZIP and PurePath(path).suffix.lower() in _BOOKS:
         return "text", _named(_workbook(source, path), path)
     _check_text(head, path)
@@ -296,13 +303,25 @@ def _cells(header: str, delimiter: str) -> int:
         return 0
 
 
-def _parquet(stream: BinaryIO, path: str) -> Iterator[ReadRow]:
+def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[ReadRow]:
     import pyarrow
     import pyarrow.parquet
+    import pyarrow.types as kinds
 
-    number = 0
+    number, taken = 0, 0
     try:
-        for batch in pyarrow.parquet.ParquetFile(_seekable(stream)).iter_batches(batch_size=_BATCH):
+        stream = _seekable(stream)
+        schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
+        texts = [one.name for one in schema if kinds.is_string(one.type) or kinds.is_binary(one.type)]
+        stream.seek(0)
+        # repeated texts are in memory once
+        file = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts)
+        for batch in file.iter_batches(batch_size=_BATCH):
+            size = _expanded(batch)
+            taken += size
+            if size > batch.num_rows * _WIDEST or taken > most:
+                what = f"it expands to {taken / 2**20:,.0f} MiB in the first {number + batch.num_rows} rows"
+                raise GoldError(what, path=path, hint="give a file of fewer or shorter rows")
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
@@ -330,7 +349,13 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[tuple[int, list[str] | Go
         hint = "pip install 'jurist[excel]', or save the sheet as CSV UTF-8"
         raise GoldError("reading Excel files needs openpyxl", path=path, hint=hint) from error
     try:
-        book = openpyxl.load_workbook(_seekable(stream), read_only=True, data_only=True)
+        stream = _seekable(stream)
+        with zipfile.ZipFile(stream) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+        if size > _WHOLE:
+            said = f"it expands to {size / 2**20:,.0f} MiB"
+            raise GoldError(said, path=path, hint="save the sheet as CSV UTF-8")
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         width = 0
         for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
             row = [_cell_text(value) for value in cells]
@@ -350,3 +375,18 @@ def _cell_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _expanded(batch: Any) -> int:
+    """Return the bytes that the rows of a batch take."""
+    import pyarrow.compute
+    import pyarrow.types as kinds
+
+    size: int = _ROW * batch.num_rows
+    for column in batch.columns:
+        if kinds.is_dictionary(column.type):
+            lengths = pyarrow.compute.binary_length(column.dictionary)
+            size += pyarrow.compute.sum(lengths.take(column.indices)).as_py() or 0
+        else:
+            size += column.nbytes
+    return size

@@ -1,23 +1,76 @@
-"""How a server ends: at a signal everything that was sent is answered.
+"""How connections are let in and let go: half-sent requests end, and at a signal everything that was sent is answered.
 
 Imported only where a server is started: uvicorn belongs to the extra ``serve``.
 """
 
 import asyncio
+import resource
 import socket
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+PATIENCE = 20.0
+"""Seconds within which a request must have arrived whole, from its first byte or from the connection on."""
 
 DRAIN = 25
 """Seconds that what is in flight may take after a signal, as for all paid work."""
 
 _QUIET = 0.25  # seconds without a new request after which nobody is thought to be on the way any more
 _LAST_CALL = 3.0  # seconds after a signal in which requests that are on the way are still let in
+_SPARE = 64  # open files that are not for connections: the journal, models, libraries
 _IN_A_ROW = (
     8  # connections that asyncio accepts before it looks at those it has; more are on the way to us meanwhile
 )
 _BACKLOG = 1024  # connections that the kernel holds until they are accepted
+
+
+class Connection(H11Protocol):
+    """A connection that ends if its request does not arrive whole in time, or when others need its place."""
+
+    _overdue: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Make room by ending the connection that has waited longest for its request."""
+        super().connection_made(transport)
+        self._watch()
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE
+        if len(self.connections) > max(most, _SPARE):
+            own = [other for other in self.connections if isinstance(other, Connection)]
+            waiting = {other._overdue.when(): other for other in own if other._overdue}
+            longest = waiting[min(waiting)]
+            longest._rest()  # it is gone only a moment later, and the next one must not choose it again
+            longest.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read, and see whether the request is whole."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop watching."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Let the time run while a request is awaited, and only then."""
+        if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
+            self._rest()
+        elif self._overdue is None:
+            self._overdue = self.loop.call_later(PATIENCE, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Leave what follows to uvicorn's own time for idle connections."""
+        self._rest()
+        super().on_response_complete()
+        if not self.cycle.response_complete:  # the next request has come with this one
+            self._watch()
+
+    def _rest(self) -> None:
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
 
 
 class Server(uvicorn.Server):
@@ -49,6 +102,7 @@ def run_server(app: Any, listening: socket.socket) -> None:
     """Serve an application at a socket until SIGINT or SIGTERM; ``KeyboardInterrupt`` says that it has ended."""
     settings = uvicorn.Config(
         _told(app),
+        http=Connection,
         ws="none",
         lifespan="off",
         log_level="warning",

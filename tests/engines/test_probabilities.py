@@ -190,6 +190,23 @@ def test_votes_stand_in_for_an_endpoint_that_tells_none(
     assert "shares of votes" in caplog.messages[0]
 
 
+def test_what_was_refused_is_known_to_the_next_job(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And to that alone: it is no failure that either of them speaks of."""
+    server = serve(yes, refuses=lambda body: "no logprobs here" if body.get("logprobs") else "")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")
+    for number in range(2):
+        output = ("--output", tmp_path / f"{number}.jsonl", "--probabilities", "tokens")
+        model = ("--model", "openai/x", "--api-base", server.url)
+        assert "the last failure" not in ok("run", "fect:basic", "--input", rows, *output, *model).err
+    assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, False, False]
+    first, second = caplog.messages
+    assert "refuses logprobs" in first
+    assert "refused before, and is not asked for: logprobs" in second
+
+
 def test_a_run_writes_them_where_it_is_asked_to(tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")

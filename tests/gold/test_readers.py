@@ -307,6 +307,11 @@ def test_a_dataset_without_a_name(name: str) -> None:
         read(name)
 
 
+def repeated(text: str, times: int) -> pyarrow.DictionaryArray:
+    """Return a column that holds a text many times, and takes its bytes once."""
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * times, pyarrow.int32()), [text])
+
+
 def nested(depth: int) -> str:
     return json.dumps({"text": "t"})[:-1] + ', "x": ' + "[" * depth + "]" * depth + "}\n"
 
@@ -316,6 +321,10 @@ TRAPS = {
     "a key twice inside": (b'[{"a": {"b": 1, "b": 1}}]', "field 'b': an object gives this key twice"),
     "a key twice, laid out": (b'{\n "a": 1,\n "a": 2\n}', "an object gives this key twice"),
     "deeper than can be read": (nested(100_000).encode(), "x:1: the JSON is nested too deeply"),
+    "a text repeated": (
+        parquet(text=repeated("a" * 2**21, 2000)),
+        "it expands to 512 MiB in the first 256 rows",
+    ),
 }
 
 
@@ -326,6 +335,16 @@ def test_a_trap_is_refused_in_one_line(trap: str) -> None:
         parse(data, "x")
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_many_rows_in_few_bytes_are_refused_where_they_are_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = parquet(number=[7] * 100_000)
+    monkeypatch.setattr(files, "_WHOLE", 2**20)
+    with pytest.raises(GoldError, match="it expands to 1 MiB"):
+        parse(data, "x")
+    assert sum(1 for _ in files.scan(io.BytesIO(data), "x")[1]) == 100_000
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

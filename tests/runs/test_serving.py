@@ -204,14 +204,17 @@ def test_it_is_not_ready_while_the_model_fails(serve: Callable[..., Any]) -> Non
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, *options: str, settings: str = "pass"
+    folder: Path, *options: str, settings: str = "pass", files: int = 0
 ) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
     """Serve fect's basic prompt in a process of its own, with settings of ``runs.listening``."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     code = "import sys; from jurist.runs import listening as l; from jurist.cli import main; "
     code += f"{settings}; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "serve", "fect:basic", "--port", str(port), *options]
+    limit = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); " if files else ""
+    )
+    command = [sys.executable, "-c", limit + code, "serve", "fect:basic", "--port", str(port), *options]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, **pipes) as process:
         try:
@@ -306,3 +309,21 @@ def test_clients_that_leave_are_not_judged_for(tmp_path: Path, serve: Callable[.
         answered = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
     assert answered.json()["status"] != "failed"
     assert model.count < 30  # of 121
+
+
+def test_half_sent_requests_end_and_take_nobodys_place(tmp_path: Path) -> None:
+    with serving(tmp_path, settings="l.PATIENCE = 2", files=128) as (port, process):
+        half = [b"", b"POST /judge HT", request("/judge", b"{", length=100)]
+        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(150)]
+        for number, connection in enumerate(held):
+            with contextlib.suppress(OSError):  # the oldest make room
+                connection.sendall(half[number % 3])
+        assert httpx.get(f"http://127.0.0.1:{port}/health", timeout=30).status_code == 200
+        ended = []
+        for connection in held:
+            with contextlib.suppress(ConnectionError):
+                ended.append(answer(connection))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert set(ended) <= {""}
+    assert "Traceback" not in err
