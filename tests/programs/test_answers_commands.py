@@ -131,4 +131,4 @@ def test_sheets_of_several_labels_come_back_as_gold() -> None:
     ok(*("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl"))
     assert {row["message"]: sorted(row["topics"]) for row in read_jsonl(Path("new.jsonl"))} == said
     refused = cli("review", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json")
-    assert (refused.code, "CSV" in refused.err) == (2, True)
+    assert (refused.code, ".csv" in refused.err) == (2, True)
