@@ -347,6 +347,9 @@ class Raced(ABC):
 
     def _search(self, track: Track, finalists: Finalists) -> None:
         job, board, race, start = track.job, track.board, track.race, track.start
+        if start.id == board.basic.id and self._flawless(board, race):
+            job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
+            return
         bandit = Bandit(self.arms(job), race, job)
         last, waited, of_dev = (start.id, start.id), 0, {case.id for case in job.dev}
         for step in range(1, self.steps + 1):
@@ -372,6 +375,12 @@ class Raced(ABC):
             job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
             if waited >= self.patience and not bandit.untried:
                 break
+
+    @staticmethod
+    def _flawless(board: Board, race: Race) -> bool:
+        """Whether the basic prompt makes no error; it meets further cases only as long as it makes none."""
+        blocks = (race.order[at : at + race.block] for at in range(0, len(race.order), race.block))
+        return not any(outcome.feedback for block in blocks for outcome in board.score(board.basic, block))
 
     def _step(self, track: Track, bandit: Bandit, late: bool) -> bool:
         """Let the best arm that has an idea propose, and its prompts run their first block; say whether one has."""

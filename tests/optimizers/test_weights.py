@@ -142,3 +142,18 @@ def test_each_criterion_has_weights_of_its_own(serve: Callable[..., Loopback]) -
     ok("export", "judge.py:judge@1", "--to", "python", "-o", "rated.py")
     spec = runpy.run_path("rated.py")
     assert spec["_JUDGE"].answers["paid"]["weights"] == {one: weights[f"paid: {one}"] for one in PAID}
+
+
+def test_a_basic_prompt_without_an_error_is_not_searched(serve: Callable[..., Loopback]) -> None:
+    server = serve(lambda messages: field_of(str(messages[-1]["content"]), "text").split()[0].join(
+        ("[[ ## topic ## ]]\n", "\n\n[[ ## completed ## ]]")
+    ))  # fmt: skip
+    Path("judge.py").write_text(JUDGE)
+    texts = [f"{LABELS[number % 3]} story {number}" for number in range(120)]
+    rows = [{"text": text, "topic": text.split()[0]} for text in texts]
+    Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = ("--model", "openai/x", "--api-base", server.url, "--yes")
+    done = ok("compile", "judge.py:judge", "--gold", "gold.jsonl", "--json", *model)
+    assert server.count == 120  # each row once, on train and dev or in the proof
+    assert "makes no error on train and dev" in done.err
+    assert done.json["decision"]["verdict"] != "better"
