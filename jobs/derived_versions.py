@@ -118,7 +118,7 @@ def remember(
     """
     artifact = surface.store.load(ref)
     artifact.check_single()
-    setting = Setting(**(artifact.card.get("setting") or {}))
+    setting = Setting(threshold=(kept := artifact.about.setting).threshold, weights=kept.weights)
     own = Candidate(state=artifact.state, setting=setting, parent=None, source=ref, step=0, calls=0)
     plan = _plan(artifact, surface.store, lambda gold: own, gold, answering, **settings)
     cases = [

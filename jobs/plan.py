@@ -204,6 +204,9 @@ def _enough(split: Split, gold: Gold, needed: int) -> str:
     return f"{more}; {hint}" if (hint := shared_hint(gold)) else more
 
 
+_SHORTER = 0.95  # train and dev together may be shorter than all cases are on average
+
+
 def foresee_compilation(plan: Plan) -> Estimate:
     """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
@@ -221,9 +224,12 @@ def foresee_compilation(plan: Plan) -> Estimate:
     asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
     basic = size_of(asker, cases)
     # Votes end when they are settled: by more than half of the samples at the earliest.
-    quickest = min(round(len(split.test) * (plan.sampling.samples // 2 + 1) * basic.calls), held // 2)
-    # A chain starts only where every part has a share, and may be done after its first part.
-    least = parts[0].minimum(job)
+    settled = (plan.sampling.samples // 2 + 1) * basic.calls
+    quickest = min(round(len(split.test) * settled), held // 2)
+    # A chain starts only where every part has a share, and may be done after its first part, or as soon as the basic
+    # prompt has made no error.
+    once = min(len(split.train), getattr(parts[0], "sample", len(split.train))) + len(split.dev)
+    least = min(parts[0].minimum(job), round(_SHORTER * once * settled))
     most = math.inf if limit is None else max(least, limit - quickest)
     if not any(getattr(part, "searches", True) for part in parts):
         most = optimizer.minimum(job)

@@ -89,6 +89,11 @@ class ModelCard(_Part):
         )
 
 
+class _Setting(_Part):
+    threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+
+
 class _Mapping(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -175,6 +180,7 @@ class Card(_Part):
     output_field: Text = ""
     types: Whole[dict[str, Any]] = {}
     thresholds: Whole[_Thresholds] = _Thresholds()
+    setting: Whole[_Setting] = _Setting()
     strictness: Text = ""
     adapter: str | None = None
     judge_ref: Text = ""

@@ -184,14 +184,6 @@ def test_what_was_paid_is_not_asked_about_again(
     assert "; 30 answers are paid already" in done.err
 
 
-def test_models_that_the_search_tries_are_asked_about_too(serve: Callable[..., Any]) -> None:
-    server = serve()
-    base = ("compile", "fect", "--gold", "fect-mini", "--optimizer", "optuna")
-    done = cli(*base, "--set", "models=openai/gpt-4.1", "--json")
-    assert (done.code, server.count) == (2, 0)
-    assert "calls to a real model" in done.lines[-1]
-
-
 def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
     judge, dear = find("haluagent"), Model(name="openai/gpt-4.1", temperature=0.0)
     gold = Gold.load("haluagent-docs", judge)

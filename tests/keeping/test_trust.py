@@ -198,7 +198,7 @@ def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: p
         {"decision": "better"},
         {"optimizer": 7},
         {"model": "gpt"},
-        {"setting": {"temperature": "hot"}},
+        {"setting": {"threshold": "high"}},
         {"gold": {"seen": 5}},
         {"pareto": {"a": 1}},
         {"versions": [1]},
