@@ -149,11 +149,11 @@ def test_a_basic_prompt_without_an_error_is_not_searched(serve: Callable[..., Lo
         ("[[ ## topic ## ]]\n", "\n\n[[ ## completed ## ]]")
     ))  # fmt: skip
     Path("judge.py").write_text(JUDGE)
-    texts = [f"{LABELS[number % 3]} story {number}" for number in range(120)]
+    texts = [f"{LABELS[number % 3]} story {number}" for number in range(180)]
     rows = [{"text": text, "topic": text.split()[0]} for text in texts]
     Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = ("--model", "openai/x", "--api-base", server.url, "--yes")
     done = ok("compile", "judge.py:judge", "--gold", "gold.jsonl", "--json", *model)
-    assert server.count == 120  # each row once, on train and dev or in the proof
+    assert server.count == 180  # each row once, on train and dev or in the proof
     assert "makes no error on train and dev" in done.err
     assert done.json["decision"]["verdict"] != "better"
