@@ -22,6 +22,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
+from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
@@ -229,7 +230,9 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # A chain starts only where every part has a share, and may be done after its first part, or as soon as the basic
     # prompt has made no error.
     once = min(len(split.train), getattr(parts[0], "sample", len(split.train))) + len(split.dev)
-    least = min(parts[0].minimum(job), round(_SHORTER * once * settled))
+    least = parts[0].minimum(job)
+    if once >= ENOUGH:
+        least = min(least, round(_SHORTER * once * settled))
     most = math.inf if limit is None else max(least, limit - quickest)
     if not any(getattr(part, "searches", True) for part in parts):
         most = optimizer.minimum(job)

@@ -24,7 +24,7 @@ from .racing import Race
 _HOPE = 0.02
 _HOPED = 2.0  # steps for which that counts
 _FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
-_ENOUGH = 60  # cases without an error, from which on an error in twenty is unlikely (the rule of three)
+ENOUGH = 60  # cases without an error, from which on an error in twenty is unlikely (the rule of three)
 
 
 @dataclass(kw_only=True)
@@ -348,7 +348,7 @@ class Raced(ABC):
 
     def _search(self, track: Track, finalists: Finalists) -> None:
         job, board, race, start = track.job, track.board, track.race, track.start
-        if start.id == board.basic.id and len(race.order) >= _ENOUGH and self._flawless(board, race):
+        if start.id == board.basic.id and len(race.order) >= ENOUGH and self._flawless(board, race):
             job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
             return
         bandit = Bandit(self.arms(job), race, job)
