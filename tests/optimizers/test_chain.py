@@ -93,7 +93,7 @@ def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() 
         seen = foresee_compilation(dataclasses.replace(plan, budget=Budget(calls=calls)))
         assert seen.payable is payable
         assert seen.needed == enough
-        assert seen.asks[0].calls.least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)
+        assert 0 < seen.asks[0].calls.least <= make("opro").minimum(job) < make("opro+fewshot").minimum(job)
 
 
 def test_the_second_part_starts_from_the_best_of_the_first() -> None:
