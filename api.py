@@ -14,6 +14,7 @@ from .jobs.compiling import Compiled, compile_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import CALLS, Plan, earlier_parts
+from .jobs.recorded import logs_beside
 from .jobs.references import NAMES
 from .jobs.surface import (
     Asking,
@@ -97,6 +98,7 @@ def compile(
     gold: GoldLike,
     *,
     holdout: GoldLike | None = None,
+    beside: Sequence[str] = (),
     optimizer: str | Optimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: ModelLike = "offline",
@@ -122,6 +124,8 @@ def compile(
         judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
         gold: labelled rows; see :data:`GoldLike`.
         holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
+        beside: ``recorded:FILE`` or ``recorded:FILE#COLUMN``, verdicts that another judge gave: what they score on
+            the sealed test stands on the card.
         optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
         options: settings of the optimizer.
         model: answers as the judge.
@@ -154,12 +158,16 @@ def compile(
     surface.note(fit.note)
     limits = settings_of(budget, Budget)
     labelled = surface.gold(gold, found)
+    sealed = None if holdout is None else holdout_of(holdout, labelled)
+    logs = logs_beside(beside, sealed or labelled)
+    surface.note(*(one.note for one in logs))
     proposer = None if prompt_model is None else model_of(prompt_model)
     plan = Plan.of(
         given,
         judge=found,
         gold=labelled,
-        holdout=None if holdout is None else holdout_of(holdout, labelled),
+        holdout=sealed,
+        beside=logs,
         earlier=earlier_parts(surface.store, found, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),

@@ -84,6 +84,11 @@ class CompileOptions(
     holdout: str | None = option(
         "PATH|NAME", "labelled rows that are the sealed test; train and dev are then all of --gold", type=name
     )
+    beside: tuple[str, ...] = repeated(
+        "--beside recorded:FILE",
+        "verdicts that your judge of today gave: scored on the same sealed test",
+        rare=True,
+    )
     settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer", rare=True)
     prompt_model: str | None = option("M", "model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(

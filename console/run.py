@@ -17,8 +17,10 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, ask_of, free
-from ..jobs.sharing import run_shares, who_judged
+from ..jobs.recorded import log_against
+from ..jobs.sharing import log_shares, run_shares, who_judged
 from ..keeping.loading import LoadedJudge
+from ..keeping.naming import locate
 from ..programs.judge import Judge
 from ..report.scores import taken_words
 from ..runs.batch_store import check_no_batches
@@ -329,9 +331,23 @@ def joined(options: JoinOptions) -> Result:
 
 
 def share(options: ShareOptions) -> Result:
-    """Print the shares of a run."""
-    output = Path(options.output)
-    judge = who_judged(output, store_of(options), options.judge or "")
-    gold = gold_of(options.gold, judge.judge, options) if options.gold else None
-    found = run_shares(output, judge, gold)
+    """Print the shares of a run, or of a log."""
+    store = store_of(options)
+    if options.output.startswith("recorded:"):
+        if not options.gold:
+            said = "what people said of rows of the log corrects its shares"
+            raise UsageError(said, hint="name labelled rows of it, drawn at random: --gold labels.csv")
+        found = log_shares(
+            *log_against(
+                options.output,
+                options.gold,
+                lambda source, judge: gold_of(source, judge, options),
+                lambda name: locate(name, store, source=True)[0],
+                dict(options.columns),
+            )
+        )
+    else:
+        judge = who_judged(output := Path(options.output), store, options.judge or "")
+        gold = gold_of(options.gold, judge.judge, options) if options.gold else None
+        found = run_shares(output, judge, gold)
     return Result(data=found.to_json(), body=[found.table], notes=found.notes)

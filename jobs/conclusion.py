@@ -19,6 +19,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.paying import PaidJob
+from ..keeping.recorded import RecordedJudge
 from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
@@ -29,7 +30,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
-from .references import References, references
+from .references import LEARNERS, References, references
 from .sealed_rows import Proving, prompt_of, proof_of
 
 
@@ -101,6 +102,7 @@ def conclude(
         seed=plan.seed,
         opened=look.opening,
         people=plan.people,
+        logs=plan.beside,
         tick=tick,
     )
     look.done(what)
@@ -144,6 +146,7 @@ def proven(
     seed: int,
     opened: int = 1,
     people: Ceiling | None = None,
+    logs: Sequence[RecordedJudge] = (),
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[Proof, dict[str, Any], list[dict[str, Any]]]:
     """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
@@ -162,7 +165,7 @@ def proven(
         name: [row_of(case, verdict) for case, verdict in zip(test, said, strict=True)]
         for name, said in systems.items()
     }
-    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people)
+    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people, logs=logs)
     proof = prove(
         rows["basic"],
         rows["compiled"],
@@ -212,14 +215,16 @@ def proven(
 
 
 def _as_good(beside: References, proof: Proof, judge: Judge) -> Iterable[str]:
-    """Yield what says that something without a language model reaches as much as the compiled judge."""
+    """Yield what says that something that costs nothing reaches as much as the compiled judge."""
     metric = resolve(judge.metric, judge.comparison)
     reached = proof.compiled[metric.name].value
-    for one in beside.learners:
-        if metric.oriented(one.score.value) >= metric.oriented(reached):
+    for name, one in beside.found.items():
+        if name != "constant" and metric.oriented(one.score.value) >= metric.oriented(reached):
+            found = f"{metric.name} {one.score.value:.3f} on the same cases, compiled {reached:.3f}"
             yield (
-                f"{one.answer}, learned from the same labels, has {metric.name} {one.score.value:.3f} on the same "
-                f"cases, compiled {reached:.3f}: these labels do not need this judge"
+                f"{one.answer}, learned from the same labels, has {found}: these labels do not need this judge"
+                if name in LEARNERS
+                else f"{name} has {found}: what you have is as good"
             )
 
 

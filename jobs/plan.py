@@ -20,6 +20,7 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card import described
+from ..keeping.recorded import RecordedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
 from ..optimizers.raced import ENOUGH
@@ -41,6 +42,7 @@ class Plan(SearchOptions):
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
+    beside: tuple[RecordedJudge, ...] = ()  # what others said of the rows, scored on the sealed test too
     # a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself
     optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings

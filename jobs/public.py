@@ -20,7 +20,7 @@ from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .label_decision import decide, settle
 from .label_plan import LabelPlan, labels_by, labels_in
-from .sharing import RunShares, run_shares, who_judged
+from .sharing import RunShares, log_shares, run_shares, who_judged
 from .surface import (
     GoldLike,
     JudgeLike,
@@ -216,7 +216,7 @@ def share(
     """Say how prevalent each label is: its share as judged, and corrected for the judge's errors.
 
     Args:
-        output: what ``jurist run`` has written.
+        output: what ``jurist run`` has written; or ``recorded:FILE``, any log of verdicts: it is corrected by ``gold``.
         gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
         judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
         store, trust: as for :func:`jurist.load`.
@@ -225,6 +225,8 @@ def share(
         UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
         be used. JudgeError, ArtifactError: as :func:`jurist.load`.
     """
-    path = Path(output)
-    loaded = who_judged(path, store_of(store, trust=trust), judge)
+    path, kept = Path(output), store_of(store, trust=trust)
+    if str(output).startswith("recorded:"):
+        return log_shares(*Surface.of({"store": kept}).log_against(str(output), gold))
+    loaded = who_judged(path, kept, judge)
     return run_shares(path, loaded, None if gold is None else gold_of(gold, loaded.judge))

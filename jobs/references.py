@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
@@ -22,14 +22,15 @@ from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of
+from ..keeping.recorded import RecordedJudge
+from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 
-ReferenceName = Literal["constant", "words", "neighbours"]
-NAMES: Final[tuple[ReferenceName, ...]] = get_args(ReferenceName)
+NAMES: Final = ("constant", "words", "neighbours")
 _PARTS: Final = 5  # in which rows are learned from that nobody split
 _EQUAL: Final = 1e-9
 _LOGISTIC: Final = "logistic regression on words and overlap"
-_LEARNED: Final[Mapping[ReferenceName, Mapping[Learned, str]]] = {
+LEARNERS: Final[Mapping[str, Mapping[Learned, str]]] = {
     "words": {"label": _LOGISTIC, "members": _LOGISTIC, "number": "ridge regression on words and overlap"},
     "neighbours": dict.fromkeys(get_args(Learned), "what the 5 nearest labelled rows say (BM25)"),
 }
@@ -49,7 +50,7 @@ class References:
     """All references on the same rows."""
 
     metric: str  # the name of the judge's own metric
-    found: Mapping[ReferenceName, Reference]  # those that there are, by name; none for generators
+    found: Mapping[str, Reference]  # those that there are, by name, logs too; no others for generators
     people: Ceiling | None = None  # each rater against the others; ``None`` unless several rated rows
 
     @property
@@ -58,16 +59,10 @@ class References:
         best = self.found.get("constant")
         return (best.answer, best.rows) if best else None
 
-    @property
-    def learners(self) -> tuple[Reference, ...]:
-        """Those that learn from labels, without a language model."""
-        return tuple(one for name, one in self.found.items() if name in _LEARNED)
-
     def named(self, name: str) -> Reference:
         """Return one by its name."""
-        for known, reference in self.found.items():
-            if known == name:
-                return reference
+        if name in self.found:
+            return self.found[name]
         raise UsageError(
             f"there is no reference {name!r} on these rows",
             hint="it takes labels in two groups or more, and a judge that answers; name a version instead",
@@ -94,20 +89,23 @@ def references(
     people: Ceiling | None = None,
     only: Collection[str] = NAMES,
     same: Mapping[str, str] = MappingProxyType({}),
+    logs: Sequence[RecordedJudge] = (),
 ) -> References:
-    """Answer labelled rows by what needs no language model."""
+    """Answer labelled rows by what needs no language model, and by what logs say of them."""
     taken = {same.get(case.group, case.group) for case in asked}
     known = [case for case in learn if case.known and same.get(case.group, case.group) not in taken]
-    said: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    said: dict[str, tuple[str, list[Values]]] = {}
     if "constant" in only:
         said |= _constant(judge, known or asked, asked)
-    learners = [name for name in _LEARNED if name in only]
+    learners = [name for name in LEARNERS if name in only]
     if learners and judge.answer.constants(()):
         said |= _learned(judge, known, asked, seed, same, learners)
     metric = resolve(judge.metric, judge.comparison)
+    rows_of = {name: (answer, tuple(map(_row, asked, values))) for name, (answer, values) in said.items()}
+    for log in logs:
+        rows_of[log.name] = ("verdicts given before", tuple(map(row_of, asked, log.asker().ask_all(asked))))
     found = {}
-    for name, (answer, values) in said.items():
-        rows = tuple(map(_row, asked, values))
+    for name, (answer, rows) in rows_of.items():
         found[name] = Reference(answer=answer, rows=rows, score=score(encode(judge.comparison, rows), metric))
     return References(metric=metric.name, found=found, people=people)
 
@@ -138,7 +136,7 @@ def references_beside(
 
 def _constant(
     judge: Judge, known: Sequence[Case], asked: Sequence[Case]
-) -> dict[ReferenceName, tuple[str, list[Values]]]:
+) -> dict[str, tuple[str, list[Values]]]:
     """Return the constant answer that is best on labelled rows, the likeliest of equals, and what it says of others."""
     given = judge.answer.constants([value for case in known for value in case.known])
     best, most = "", -math.inf
@@ -156,15 +154,15 @@ def _by_criterion(
     asked: Sequence[Case],
     seed: int,
     same: Mapping[str, str],
-    names: Sequence[ReferenceName],
-) -> dict[ReferenceName, tuple[str, list[Values]]]:
+    names: Sequence[str],
+) -> dict[str, tuple[str, list[Values]]]:
     """Return what learners say of each criterion, together; only ways that say something of every criterion."""
     scale: Any = judge.answer.scale
-    each: dict[str, dict[ReferenceName, tuple[str, list[Values]]]] = {}
+    each: dict[str, dict[str, tuple[str, list[Values]]]] = {}
     for name in judge.answer.criteria:
         learned, open_ = (scale.cases(name, cases) for cases in (known, asked))
         each[name] = _learned(judge.of_criterion(name), learned, open_, seed, same, names)
-    found: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    found: dict[str, tuple[str, list[Values]]] = {}
     for way in names:
         if all(way in one for one in each.values()):
             columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
@@ -179,8 +177,8 @@ def _learned(
     asked: Sequence[Case],
     seed: int,
     same: Mapping[str, str],
-    names: Sequence[ReferenceName],
-) -> dict[ReferenceName, tuple[str, list[Values]]]:
+    names: Sequence[str],
+) -> dict[str, tuple[str, list[Values]]]:
     """Return what learners say of rows: of those of a part, after the others of them, where nothing else is known."""
     if judge.answer.criteria:
         return _by_criterion(judge, known, asked, seed, same, names)
@@ -194,7 +192,7 @@ def _learned(
     else:
         parts = [[open_[one] for one in part] for part in learners.folds(units.groups(open_), _PARTS, seed)]
     ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
-    found: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    found: dict[str, tuple[str, list[Values]]] = {}
     for name in names:
         said: dict[int, Value] = {}
         for part in parts:
@@ -208,7 +206,7 @@ def _learned(
                 said |= zip(part, ways[name](units, labelled, part, seed), strict=True)
         if len(said) == len(open_):
             values = [tuple(said[place] for place in places) for places in units.place[first:]]
-            found[name] = (_LEARNED[name][judge.answer.scale.learned], values)
+            found[name] = (LEARNERS[name][judge.answer.scale.learned], values)
     return found
 
 

@@ -10,15 +10,19 @@ from ..cases import Value, Values
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.intervals import Share
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
+from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
+from ..keeping.recorded import RecordedJudge
+from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..report.table import Table, table
 from ..report.views import html_of
 from ..runs.lines import values_said
 from ..runs.outputs import lines_in
+from .recorded import said_of_every_row
 from .sealed_rows import unseen
 
 _GROUPS = 16_384
@@ -44,11 +48,13 @@ class RunShares:
 
     output: str  # what the run has written
     judge: str  # who judged
+    corrected_by: str  # what tells the judge's errors
     units: int  # units with an answer
     unanswered: int  # units without one; they are in no share
     shares: tuple[Shared, ...]  # of each label
     problem: str = ""  # why nothing is corrected by the proof; empty if it is, or if each share says why not
     labelled: int = 0  # rows with labels of people
+    how: str = ""  # in which column and by what the rows of a log were found
     elsewhere: int = 0  # rows with labels that the run did not answer, or that the judge was compiled on
 
     def __repr__(self) -> str:
@@ -63,7 +69,7 @@ class RunShares:
     @property
     def table(self) -> Table:
         """Each share as judged, and as corrected."""
-        columns = ["share of", "as judged", f"corrected by the proof of {self.judge} [95 % interval]"]
+        columns = ["share of", "as judged", f"corrected by {self.corrected_by} [95 % interval]"]
         if self.labelled:
             columns += [f"by {self.labelled} labelled rows alone"]
         rows = [
@@ -83,7 +89,8 @@ class RunShares:
         for one in self.shares:
             if one.proof.problem:
                 why.setdefault(one.proof.problem, []).append(one.name)
-        notes = [
+        notes = [self.how] if self.how else []
+        notes += [
             f"not corrected by the proof ({'; '.join(names)}): {problem}" for problem, names in why.items()
         ]
         if self.elsewhere:
@@ -146,12 +153,7 @@ def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJud
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
     """Return the shares of a run."""
-    domain = judge.judge.answer.scale.domain
-    if not domain:
-        raise UsageError(
-            f"the answers of judge {judge.judge.name} are no labels: they have no shares",
-            hint="use a judge of labels",
-        )
+    _check(judge.judge)
     labels = {case.id: case.gold for case in unseen(judge, gold)} if gold else {}
     found = found_in(output, judge.judge, labels)
     if gold and not found.labelled:
@@ -164,13 +166,46 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
     return RunShares(
         output=str(output),
         judge=judge.name,
+        corrected_by=f"the proof of {judge.name}",
         units=found.units,
         unanswered=found.unanswered,
-        shares=_shares(judge, found, problem),
+        shares=_shares(judge.judge, found, [] if problem else proven_rows(judge), problem),
         problem=problem,
         labelled=len(found.rows),
         elsewhere=len(gold.cases) - len(found.rows) if gold else 0,
     )
+
+
+def log_shares(log: RecordedJudge, gold: Gold) -> RunShares:
+    """Return the shares of all rows of a log, corrected by what people said of those that are labelled."""
+    _check(log.judge)
+    found, rows = RunCounts(), list[Row]()
+    for group, values in said_of_every_row(log, gold):
+        found.add(group, values, None)
+    asked = [case for case in gold.cases if case.id in (log.said or {})]
+    for case, verdict in zip(asked, log.asker().ask_all(asked), strict=True):
+        row = row_of(case, verdict)
+        rows.append(row)
+        found.labelled += [(case.group, truth) for truth in row.gold if truth is not None]
+    return RunShares(
+        output=log.file,
+        judge=log.name,
+        corrected_by=plural(len(rows), "labelled row"),
+        units=found.units,
+        unanswered=found.unanswered,
+        shares=_shares(log.judge, found, rows),
+        labelled=len(rows),
+        how=log.note,
+        elsewhere=len(gold.cases) - len(rows),
+    )
+
+
+def _check(judge: Judge) -> None:
+    if not judge.answer.scale.domain:
+        raise UsageError(
+            f"the answers of judge {judge.name} are no labels: they have no shares",
+            hint="use a judge of labels",
+        )
 
 
 def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
@@ -185,13 +220,13 @@ def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
     return f"its errors were measured under other conditions: the run has {other}" if other else ""
 
 
-def _shares(judge: LoadedJudge, found: RunCounts, problem: str) -> tuple[Shared, ...]:
-    answer = judge.judge.answer
+def _shares(judge: Judge, found: RunCounts, proven: Sequence[Row], problem: str = "") -> tuple[Shared, ...]:
+    answer = judge.answer
     domain = answer.scale.domain
     positive = frozenset(value for value in domain if answer.scale.probability({value: 1.0}))
     known = [
         (row.group, truth, said)
-        for row in ([] if problem else proven_rows(judge))
+        for row in proven
         for truth, said in zip(row.gold, row.predicted, strict=True)
         if truth is not None and said is not None
     ]  # of each unit of the proof that was answered
@@ -217,9 +252,7 @@ def _wide(share: Prevalence, found: RunCounts, known: Sequence[tuple[str, Value,
     if (share.low, share.high) != (0.0, 1.0):
         return ""
     proven = len({group for group, _, _ in known})
-    why = (
-        f"the {len(known)} units of the proof, in {proven} groups, do not tell the judge's errors well enough"
-    )
+    why = f"the {len(known)} labelled units, in {proven} groups, do not tell the judge's errors well enough"
     if min(len(found.said), proven) < 2:
         why = f"all units of the {'run' if proven > 1 else 'proof'} are of one group"
     return f"cannot be estimated: {why}"

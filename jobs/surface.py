@@ -35,7 +35,7 @@ from .estimate import Estimate
 from .experiment import Answers, Experiment, scoring_judge
 from .hardening import Hardening
 from .plan import Plan
-from .recorded import held_against
+from .recorded import held_against, log_against
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -293,6 +293,10 @@ class Surface:
         return held_against(
             contenders, scored, gold, self.gold, lambda name: self.judge(name)[0], self.columns
         )
+
+    def log_against(self, name: str, gold: GoldLike) -> tuple[RecordedJudge, Gold]:
+        """Return the judge of a log with what it says of the gold, and the gold."""
+        return log_against(name, gold, self.gold, lambda found: self.judge(found)[0], self.columns)
 
     @contextmanager
     def compiling(

@@ -22,6 +22,8 @@ from ..errors import OptimizerError
 from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
+from ..programs.asking import Asker
+from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
@@ -50,6 +52,16 @@ _LEAST_SHARE = 1e-4  # of a label that a reply does not show
 _LEAST = 1e-12
 _FARTHEST = 7.0  # that a weight's logarithm is from their mean
 _END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deciding:
+    """Whose kept samples are decided under another threshold, or other weights."""
+
+    judge: Judge
+    under: Callable[[Setting], Asker]
+    samples: int  # of each case
+    seed: int  # of the folds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +123,17 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     cases = [case for case in met if case.id not in candidate.demo_ids]
     if not cases:
         return {}
-    own, fold, found = candidate.setting, _folds(job, cases), dict[str, Crossed]()
+    by = Deciding(
+        judge=job.judge,
+        under=lambda setting: job.asker(job.judge.basic(), setting),
+        samples=job.sampling.samples,
+        seed=job.seed,
+    )
+    own, fold, found = candidate.setting, _folds(by, cases), dict[str, Crossed]()
     now, verdicts = job.sampling_under(own).needed, board.verdicts(candidate, cases)
     for name, best in (
-        ("threshold", _threshold(job, cases, verdicts, now)),
-        *_weights(job, cases, verdicts).items(),
+        ("threshold", _threshold(by, cases, verdicts, now)),
+        *_weights(by, cases, verdicts).items(),
     ):
         if best is None or (values := best(range(len(cases)))) in (own.weights, now):
             continue
@@ -127,6 +145,20 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
         )
         found[name] = setting, {case.id: one for case, one in zip(cases, crossed, strict=True)}
     return found
+
+
+def fitted_threshold(
+    by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float
+) -> tuple[float, list[Verdict]] | None:
+    """Return the probability that is best on labelled cases, and each verdict under that of the other folds' cases."""
+    best = _threshold(by, cases, verdicts, now) if any(one.measured for one in verdicts) else None
+    if best is None:
+        return None
+    fold = _folds(by, cases)
+    others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
+    pairs = zip(cases, verdicts, fold, strict=True)
+    crossed = [by.under(Setting(threshold=others[of])).revote(case, one) for case, one, of in pairs]
+    return best(range(len(cases))), crossed
 
 
 def _entered(job: Job, board: Board, parent: Candidate, step: int) -> list[Candidate]:
@@ -142,29 +174,29 @@ def _entered(job: Job, board: Board, parent: Candidate, step: int) -> list[Candi
     return made
 
 
-def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
+def _folds(by: Deciding, cases: Sequence[Case]) -> list[int]:
     """Return the fold of each case; groups stay whole, and each fold has about its share of every stratum."""
-    strata = job.judge.answer.scale.strata(cases)
-    order = random.Random(f"folds/{job.seed}").sample(range(len(cases)), len(cases))
+    strata = by.judge.answer.scale.strata(cases)
+    order = random.Random(f"folds/{by.seed}").sample(range(len(cases)), len(cases))
     groups = dict.fromkeys(cases[at].group for at in sorted(order, key=lambda at: strata[at]))
     folds = {group: number % _FOLDS for number, group in enumerate(groups)}
     return [folds[case.group] for case in cases]
 
 
-def _threshold(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best | None:
+def _threshold(by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best | None:
     """Return what fits a threshold; ``None`` if no labelled unit's probability is known."""
-    if not job.judge.answer.scale.uses_threshold:
+    if not by.judge.answer.scale.uses_threshold:
         return None
     if not any(one.measured for one in verdicts):
-        return _by_steps(job, cases, verdicts, range(1, job.sampling.samples + 1), now)
-    if resolve(job.judge.metric, job.judge.comparison).divisible:
-        return _by_probability(job, cases, verdicts)
-    return _by_steps(job, cases, verdicts, (now, *_between(job, verdicts)), now)
+        return _by_steps(by, cases, verdicts, range(1, by.samples + 1), now)
+    if resolve(by.judge.metric, by.judge.comparison).divisible:
+        return _by_probability(by, cases, verdicts)
+    return _by_steps(by, cases, verdicts, (now, *_between(by, verdicts)), now)
 
 
-def _weights(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Best]:
+def _weights(by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Best]:
     """Return what fits weights of several labels: to people's labels, and against what each label has on average."""
-    scale, objective = job.judge.answer.scale, Objective(judge=job.judge)
+    scale, objective = by.judge.answer.scale, Objective(judge=by.judge)
     units = [
         (at, shares, gold)
         for at, (case, one) in enumerate(zip(cases, verdicts, strict=True))
@@ -188,7 +220,7 @@ def _weights(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> di
         return dict(pair for one in tables for pair in one.against_means(at))
 
     def value(weights: Mapping[str, float], at: Sequence[int]) -> float:
-        asker = job.asker(job.judge.basic(), Setting(weights=weights))
+        asker = by.under(Setting(weights=weights))
         return objective.aggregate(
             [objective.outcome(cases[one], asker.revote(cases[one], verdicts[one])) for one in at]
         )
@@ -246,10 +278,10 @@ def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
     return np.asarray(found[1:] / np.exp(found[0]))
 
 
-def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:
+def _by_probability(by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:
     """Return what fits the probability from which on a unit is positive."""
-    judge, probability = job.judge, job.judge.answer.scale.probability
-    always, never = (job.asker(judge.basic(), Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
+    judge, probability = by.judge, by.judge.answer.scale.probability
+    always, never = (by.under(Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
     units: list[tuple[int, float, Value, list[Value | None]]] = []  # with the value on each side
     for at, (case, one) in enumerate(zip(cases, verdicts, strict=True)):
         found, clear = always.revote(case, one), never.revote(case, one)
@@ -298,9 +330,9 @@ def _deviation(odds: Floats) -> float:
     return min(float(odds.std()), middle or np.inf)
 
 
-def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
+def _between(by: Deciding, verdicts: Sequence[Verdict]) -> Sequence[float]:
     """Return the probabilities to try: between those of the units."""
-    answer = job.judge.answer
+    answer = by.judge.answer
     found = [answer.scale.probability(shares) for one in verdicts for shares in one.probabilities]
     known = np.unique([share for share in found if share is not None])
     between = (known[1:] + known[:-1]) / 2
@@ -310,13 +342,13 @@ def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
 
 
 def _by_steps(
-    job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], cuts: Sequence[float], now: float
+    by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict], cuts: Sequence[float], now: float
 ) -> Best:
     """Return what fits one of some thresholds; of equally good ones the nearest to ``now``."""
-    objective = Objective(judge=job.judge)
+    objective = Objective(judge=by.judge)
     under = {}
     for cut in cuts:
-        asker = job.asker(job.judge.basic(), Setting(threshold=cut))
+        asker = by.under(Setting(threshold=cut))
         pairs = zip(cases, verdicts, strict=True)
         under[cut] = [objective.outcome(case, asker.revote(case, one)) for case, one in pairs]
 

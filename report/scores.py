@@ -117,13 +117,12 @@ def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]
 
 def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
     """Return what answers without a language model reach, and people; nothing where there is none of them."""
-    found = card or {}
     rows = [
         [name, one["answer"], metric_cell({**one, "value": one["score"]})]
-        for name in ("constant", "words", "neighbours", "people")
-        if (one := found.get(name))
+        for name, one in (card or {}).items()
+        if one
     ]
-    title = f"references{where}: what needs no language model reaches, and people where several rated"
+    title = f"references{where}: what costs no call reaches, and people where several rated"
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 

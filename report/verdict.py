@@ -39,7 +39,7 @@ def standing_table(
     references: Mapping[str, Any] | None,
     shown: Sequence[str] = ("constant",),
 ) -> Table:
-    """Return a row for each that was scored, with its price, and after the first one for each reference ``shown``."""
+    """Return a row for each that was scored, with its price, and after the first for references ``shown`` and logs."""
     rows = []
     for name, own in scores.items():
         tokens, dollars = prices.get(name, (None, None))
@@ -47,8 +47,8 @@ def standing_table(
         rows.append([name, metric_cell(own[metric]), *price])
     rows[1:1] = [
         [f"{name}: {one['answer']}", metric_cell({**one, "value": one["score"]}), "-", "-"]
-        for name in shown
-        if (one := (references or {}).get(name))
+        for name, one in (references or {}).items()
+        if one and (name in shown or name.startswith("recorded:"))
     ]
     columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows"]
     kept = [place for place in range(4) if place < 2 or any(row[place] != "-" for row in rows)]
@@ -111,12 +111,24 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             shown if scores else "",
             missing if units["answered"] < labelled else "",
             by_words(data.get("by") or {}),
+            _threshold_words(data.get("threshold") or {}, metric),
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
             *(f"warning: {text}" for text in data.get("warnings") or ()),
             spend_line(data["spend"]),
             then,
             OFFLINE if data["model"] == "offline" else "",
         ],
+    )
+
+
+def _threshold_words(fitted: Mapping[str, float], metric: str) -> str:
+    """Return which probability is best on the rows, and what it is worth; empty if none is better."""
+    if not fitted:
+        return ""
+    reached = metric_cell({**fitted, "value": fitted["score"]})
+    return (
+        f"--threshold {fitted['threshold']:.3g} fits these rows better: {metric} {reached}, each row judged under "
+        "the threshold that the others gave"
     )
 
 
