@@ -174,11 +174,16 @@ def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
     Path("pairs.py").write_text(PAIRS, "utf-8")
     other = {"first": "second", "second": "first", "tie": "tie"}
     right = [{**row, "verdict": row["label"]} for row in pairs]
-    turned = [{"reply_a": row["reply_b"], "reply_b": row["reply_a"], "verdict": other[row["label"]]} for row in pairs]
+    turned = [
+        {"reply_a": row["reply_b"], "reply_b": row["reply_a"], "verdict": other[row["label"]]}
+        for row in pairs
+    ]
     biased = [{**row, "verdict": "first"} for row in turned]
     for rows, accuracy in ((right + turned, 1.0), (turned, 1.0), (right + biased, 8 / 12)):
         written([{key: value for key, value in row.items() if key != "label"} for row in rows])
-        found = ok("compare", "pairs.py:judge:basic", "recorded:log.jsonl", "--gold", "pairs.jsonl", "--json").json
+        found = ok(
+            "compare", "pairs.py:judge:basic", "recorded:log.jsonl", "--gold", "pairs.jsonl", "--json"
+        ).json
         assert found["judges"][1]["scores"]["accuracy"]["value"] == pytest.approx(accuracy)
 
 
@@ -199,7 +204,9 @@ judge = jurist.Judge(name="pairs", signature=Better, answer=jurist.Preference(fi
 
 def test_a_threshold_is_fitted_to_the_probabilities_of_a_log() -> None:
     """Each row is judged under the threshold of the others; one that was named is not chosen again."""
-    written([{"id": row["id"], "score": (0.1 if right(row) else 0.35) + n / 1000} for n, row in enumerate(ROWS)])
+    written(
+        [{"id": row["id"], "score": (0.1 if right(row) else 0.35) + n / 1000} for n, row in enumerate(ROWS)]
+    )
     found = evaluated()
     assert found["scores"]["balanced_accuracy"]["value"] == 0.5
     assert 0.124 < found["threshold"]["threshold"] < 0.35
@@ -207,9 +214,10 @@ def test_a_threshold_is_fitted_to_the_probabilities_of_a_log() -> None:
     named = ("--threshold", str(found["threshold"]["threshold"]))
     again = evaluated(*named)
     assert (again["scores"]["accuracy"]["value"], "threshold" in again) == (1.0, False)
-    assert " ".join(("--threshold", f"{found['threshold']['threshold']:.3g}", "fits")) in ok(
-        "evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl"
-    ).out
+    assert (
+        " ".join(("--threshold", f"{found['threshold']['threshold']:.3g}", "fits"))
+        in ok("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl").out
+    )
 
 
 def test_shares_of_a_log_are_corrected_by_its_labelled_rows() -> None:
@@ -217,7 +225,8 @@ def test_shares_of_a_log_are_corrected_by_its_labelled_rows() -> None:
     wide = [{"id": f"r{n}", "verdict": "bad" if n % 2 and n % 6 != 1 else "good"} for n in range(1200)]
     written(wide)
     rows = [
-        {"id": f"r{n}", "question": f"What is thing {n}?", "human": "bad" if n % 2 else "good"} for n in range(120)
+        {"id": f"r{n}", "question": f"What is thing {n}?", "human": "bad" if n % 2 else "good"}
+        for n in range(120)
     ]
     write_jsonl(Path("gold.jsonl"), rows)
     found = ok("run", "share", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json").json
