@@ -173,12 +173,3 @@ def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     again = cli(*argv, "--resume").json
     assert again["models"] == found["models"]
     assert (again["spend"]["total"]["calls"], again["spend"]["total"]["replayed"]) == (92 - 86, 86)
-
-
-def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
-    scripted(monkeypatch, "Say faithful. Say speculative.")
-    targets = (Model(name="openai/x", temperature=0.7), Model(name="openai/y", temperature=0.7))
-    found, spend = assess(assessment(monkeypatch, targets=targets), START)
-    assert [one.model for one in found] == ["openai/x", "openai/y"]
-    assert found[0].measures == found[1].measures  # the same answers
-    assert (spend["generator"]["calls"], spend["judge"]["calls"]) == (12, 12 + 6 + 6)

@@ -17,7 +17,6 @@ from jurist.papers.cognibench.detection import (
     KINDS,
     STATISTICS,
     by_words,
-    count_words,
     detection,
     kind_metric,
     taken,
@@ -63,15 +62,6 @@ def test_what_counts_for_which_kind() -> None:
     )
     assert found.counts.units.unlabelled == 1
     assert found.to_json()["sentence"]["macro"]["f1"]["value"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("strictness", "expected"), [("rational", 0.0), ("grounded", 1 / 2), ("irrefutable", 2 / 3)]
-)
-def test_strictness_moves_what_is_looked_for(strictness: str, expected: float) -> None:
-    rows = [row("a", ["misleading", "speculative", "reliable"], ["irrefutable", "speculative", "reliable"])]
-    found = detection(rows, texts_of(rows), ClosedLabels(LABELS, BELOW[strictness]))
-    assert found.cell("cognitive", "recall").value == pytest.approx(expected)
 
 
 labels = st.sampled_from(LABELS)
@@ -181,19 +171,3 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
         if right is not None and sum(counts):
             assert right.value == pytest.approx(counts[LABELS.index(tier)] / sum(counts))
             assert right.worst <= right.value <= right.best
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("The well-known 3.5 km - it's far.", 6),
-        ("你好，世界！", 4),
-        ("我用 Python 3.11 写代码。", 7),
-        ("...", 1),
-        ("", 1),
-        ("a\u3000b\nc", 3),
-        ("GPT4模型", 3),
-    ],
-)
-def test_words(text: str, words: int) -> None:
-    assert count_words(text) == words

@@ -15,7 +15,7 @@ from jurist.errors import GoldError
 from jurist.evaluation.intervals import Share
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
-from jurist.papers.cognibench.dataset import label_entries, write_dataset
+from jurist.papers.cognibench.dataset import write_dataset
 from jurist.papers.cognibench.statistics import describe_labelled, dynamics
 from jurist.papers.cognibench.turns import Labelled, answers_of, labelled_gold
 from jurist.programs.cognibench import COGNIBENCH
@@ -103,29 +103,6 @@ def test_the_authors_own_fields_say_the_same() -> None:
     assert (case.inputs["sentences"], case.gold) == (list(found[0].answer.sentences), found[0].labels)
 
 
-def test_a_repeated_sentence_is_in_the_list_if_not_in_the_dictionary() -> None:
-    entry = label_entries(labelled([dialogue("a", FIRST)], ["faithful", "invented", "reliable"]))["a_0"]
-    assert entry["sentence_label_dict"] == {
-        "the mill is old.": [["faithful"], 0],
-        "it is old.": [["invented"], 1],
-    }
-    assert [labels for _, labels in entry["sentences"]] == [
-        ["faithful"],
-        ["invented"],
-        ["rational", "grounded"],
-    ]
-
-
-def test_a_broken_list_is_refused_with_its_place() -> None:
-    write_dataset(Path("d"), labelled([dialogue("a", SECOND)], list(LABELS)), about=ABOUT)
-    labels = json.loads(Path("d/labels.json").read_text(encoding="utf-8"))
-    labels["a_0"]["sentences"][0] = ["Mills matter.", ["true"]]
-    Path("d/labels.json").write_text(json.dumps(labels), encoding="utf-8")
-    done = cli("gold", "dynamics", "--gold", "d")
-    assert done.code == 1
-    assert "dialogue a_0" in done.err
-
-
 def test_datasets_loads_the_folder() -> None:
     import datasets
 
@@ -188,15 +165,6 @@ def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
     groups = {group for group, _, of in items if of}
     assert found.groups == len(groups)
     assert (found.low is None) == (len(groups) < 2)
-
-
-def test_statements_per_answer_may_be_more_than_one_and_are_not_fewer_than_none() -> None:
-    rows = [dialogue(name, "Aa bb. Cc dd.") for name in ("a", "b", "c")]
-    labels: list[str | None] = ["faithful", "reliable", "reliable", "reliable", "faithful", "irrelevant"]
-    row = dynamics(labelled(rows, labels)).by_turn[0]
-    few, many = row["factual_per_answer"], row["cognitive_per_answer"]
-    assert (few.value, few.low, many.value, many.low) == (pytest.approx(2 / 3), 0.0, 1.0, 0.0)
-    assert 1 < (few.high or 0) < (many.high or 0)
 
 
 def test_the_command_labels_every_turn_and_resumes() -> None:
@@ -269,49 +237,6 @@ def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     broken = cli(*argv, "--resume", "--plots")
     said = [line for line in broken.lines if "was not compiled yet" not in line]
     assert (broken.code, len(said), "--fresh" in broken.err) == (2, 1, True)
-
-
-def turn_rows(name: str, group: str = "g", ids: bool = True, text: str = "") -> list[dict[str, Any]]:
-    """Return the two turns of a conversation that begins like every other one."""
-    first = {"role": "user", "content": "What is it?"}
-    said = {"role": "assistant", "content": f"{text or name} A. {text or name} B."}
-    both = [("What is it?", [], ["A.", "B."]), ("And?", [first, said], ["C."])]
-    rows: list[dict[str, Any]] = [
-        {
-            "id": f"{name}_{n}",
-            "history": history,
-            "question": question,
-            "sentences": [f"{name} {x}" for x in texts],
-        }
-        for n, (question, history, texts) in enumerate(both)
-    ]
-    for row in rows:
-        labels = ["faithful", "invented"][: len(row["sentences"])]
-        row |= {"group": group, "reference": "The mill.", "labels": labels}
-    return rows if ids else [{key: value for key, value in row.items() if key != "id"} for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("rows", "conversations"),
-    [
-        ([*turn_rows("a"), *turn_rows("b")], 2),
-        ([*turn_rows("a"), *turn_rows("b", group="h")], 2),
-        ([*turn_rows("a", ids=False), *turn_rows("b", ids=False)], 2),
-        ([*turn_rows("a", ids=False)[::-1], *turn_rows("b", ids=False)], 2),
-        ([{**row, "id": f"row-{n}"} for n, row in enumerate([*turn_rows("a"), *turn_rows("b")])], 2),
-        ([{**row, "id": f"r_{n}"} for n, row in enumerate([*turn_rows("a"), *turn_rows("b")])], 2),
-        (turn_rows("a"), 1),
-        (turn_rows("a", ids=False), 1),
-    ],
-)
-def test_conversations_about_one_document_are_told_apart(
-    rows: list[dict[str, Any]], conversations: int
-) -> None:
-    gold = Gold.of(rows, COGNIBENCH)
-    found = labelled_gold(gold)
-    assert len(found) == len(rows)
-    assert describe_labelled(found)["conversations"] == conversations
-    assert Counter(Counter(one.answer.dialogue for one in found).values()) == {2: conversations}
 
 
 PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "cognibench"

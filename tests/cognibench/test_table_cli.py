@@ -8,12 +8,10 @@ import pytest
 from small import FAST, cli, ok, write_jsonl
 from talks import small_gold
 
-from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.papers.cognibench.detectors import ask, planned, rows_at
-from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
 POSITIVE = COGNIBENCH.answer.positive
@@ -71,16 +69,6 @@ def test_strictness_is_the_same_for_gold_and_judge() -> None:
     assert "detector:basic cannot be set to the strictness rational" in lines["rational"]["notes"][0]
 
 
-def test_for_people_and_as_markdown() -> None:
-    done = ok("table", "cognibench-3", "--gold", "gold.jsonl", "--markdown")
-    assert "| method | overall P | overall R | overall F1 | factual P |" in done.out
-    assert "| cognibench:basic | macro |" in done.out
-    assert done.out.count("**") % 2 == 0
-    people = cli("table", "cognibench-3", "--gold", "gold.jsonl")
-    assert "by words" in people.out
-    assert "text-overlap scorer, not an LLM" in people.out
-
-
 def test_what_is_spent_lies_within_the_estimate() -> None:
     judges = ("--detector", "tier:basic", "--detector", "factual:basic", "--samples", "2")
     done = ok("table", "cognibench-3", *judges, "--gold", "gold.jsonl", "--json")
@@ -129,17 +117,3 @@ def test_votes_give_every_threshold_what_asking_under_it_gives() -> None:
         verdicts = again.ask(plan.cases)
         rows = rows_at(asked, threshold)
         assert [row.predicted for row in rows] == [verdict.values for verdict in verdicts]
-
-
-def test_a_blank_sentence_has_no_answer_from_a_judge_of_single_sentences() -> None:
-    row = {
-        "reference": "A mill.",
-        "sentences": ["A mill.", " ", "A pond."],
-        "labels": ["faithful", None, "invented"],
-    }
-    gold = Gold.of([row], COGNIBENCH)
-    plan = planned(find("factual"), gold, gold.cases)
-    assert plan.places == (((0, 0), None, (1, 0)),)
-    rows: tuple[Row, ...] = rows_at(ask(plan, load_judge("factual:basic", store=Store("none")).asker()), 1)
-    assert rows[0].predicted[1] is None
-    assert rows[0].predicted[0] in ("faithful", "invented")

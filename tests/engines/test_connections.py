@@ -127,18 +127,6 @@ def test_a_refusal_is_told_in_its_words_wherever_they_stand(body: Any) -> None:
         assert "it has no room" in asker(server.url).ask(CASES[0]).error
 
 
-def test_a_parameter_that_is_refused_in_other_words_is_left_out() -> None:
-    def strict(number: int, body: dict[str, Any]) -> bytes:
-        refusal = {
-            "detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "not permitted"}]
-        }
-        return http(refusal, "422 No") if "max_tokens" in body else http(said(body))
-
-    with raw(strict) as server:
-        assert right(asker(server.url).ask(CASES[0]), 0)
-        assert server.count == 2
-
-
 @pytest.mark.parametrize(
     "sent", [b"HTTP/1.1 ABC Odd\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]
 )

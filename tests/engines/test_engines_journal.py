@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import dspy
 import pytest
 from attempts import states
 from fakes import Scripted, context_with, lm_of, reply
@@ -18,16 +17,12 @@ from loopback import Loopback, truth_of
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
-from jurist.engines.journal import Answer, Journal, request_key
-from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Meter
+from jurist.engines.journal import Answer, Journal
 from jurist.engines.models import Model, connect
 from jurist.errors import CheckpointError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
 
@@ -80,10 +75,6 @@ def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:
         verdicts, calls, replayed = map(int, said.split())
         assert (verdicts, replayed, calls) == (60, kept, 60 - kept)
         assert server.count == at_kill + 60 - kept <= 60 + 4
-        # The third time all is known.
-        third, _ = child(server.url, journal).communicate(timeout=60)
-        assert third.split() == ["60", "0", "60"]
-        assert server.count <= 64
 
 
 def judged(
@@ -150,15 +141,16 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
 
 answers = st.builds(
     Answer,
-    text=st.text(),
+    text=st.text(max_size=40),
     input_tokens=st.integers(0, 2**63 - 1),
     cost=st.none() | st.floats(0, 9),
-    model=st.text(),
-    probabilities=st.dictionaries(st.text(), st.lists(st.dictionaries(st.text(), st.floats(0, 1)))),
+    model=st.text(max_size=9),
+    probabilities=st.just({})
+    | st.builds(lambda name, share: {name: [{name: share}]}, st.text(), st.floats(0, 1)),
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from("abc"), answers), max_size=12))
 def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPathFactory, kept: list) -> None:  # type: ignore[type-arg]
     path = tmp_path_factory.mktemp("j") / "deep" / "j.jsonl"
@@ -173,12 +165,6 @@ def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPat
     assert again.ask("a").answer is None
 
 
-def test_a_request_is_known_by_all_that_is_sent() -> None:
-    base = {"model": "m", "system": "s", "messages": [["user", "u"]], "seed": 0}
-    assert request_key(base) == request_key(dict(reversed(base.items())))
-    assert len({request_key({**base, name: "other"}) for name in base} | {request_key(base)}) == 5
-
-
 def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str) -> None:
     path = tmp_path / "j"
     with Loopback() as server:
@@ -191,27 +177,3 @@ def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str
     context.journal.close()
     for secret in (fake_key, "127.0.0.1", jurist.__name__):
         assert secret.encode() not in path.read_bytes()
-
-
-def test_equal_requests_are_other_draws_and_replay_as_such(tmp_path: Path) -> None:
-    """DSPy's ``n`` sends equal requests one after the other: they are draws, not copies."""
-
-    def texts() -> list[str]:
-        context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(tmp_path / "journal.jsonl"))
-        lm = connect(Model(temperature=2.0), context)
-        judge = find("fect")
-        values = judge.prompt_values(
-            {
-                "conversation": "Agent: Hello.\nCustomer: My bill is too high.",
-                "claim": "The customer likes the bill.",
-            }
-        )
-        with dspy.context(lm=lm, adapter=adapter("chat")):
-            many = dspy.Predict(judge.signature, n=24)(**values)
-        context.journal.close()
-        return [str(value) for value in many.completions.factual]
-
-    first = texts()
-    assert len(first) == 24
-    assert len(set(first)) == 2
-    assert texts() == first

@@ -1,7 +1,5 @@
 """The meter, the ledger and the budget: limits are exact, counts add up."""
 
-import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -9,7 +7,6 @@ import pytest
 from dspy.lm15 import Request, Response, Usage
 from fakes import Scripted, context_with, lm_of, reply, system_of
 
-from jurist.engines.ledger import Ledger, Spend
 from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker
@@ -155,34 +152,6 @@ def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     with pytest.raises(ModelError, match="price is not known"):
         asker(inner, Budget(cost=1.0), concurrency=1).ask_all(CASES)
     assert len(inner.requests) == 1
-
-
-def test_the_ledger_counts_by_purpose_from_many_threads() -> None:
-    ledger = Ledger()
-
-    def work(_: int) -> None:
-        for _ in range(200):
-            ledger.add("judge", Spend(calls=1, cost=0.5))
-            ledger.add("proposer", Spend(calls=1, retries=1))
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    data = json.loads(json.dumps(ledger.to_json()))
-    assert (data["judge"]["calls"], data["judge"]["cost"]) == (1600, 800.0)
-    assert (data["proposer"]["retries"], data["total"]["calls"]) == (1600, 3200)
-    copy = ledger.spend("judge")
-    copy.add(Spend(calls=5))
-    assert ledger.spend("judge").calls == 1600
-
-
-def test_each_verdict_knows_its_own_calls() -> None:
-    inner = Scripted(lambda request: YES)
-    verdicts = asker(inner, concurrency=8).ask_all(CASES)
-    assert [verdict.usage.calls for verdict in verdicts] == [1] * len(CASES)
-    assert sum(verdict.usage.input_tokens for verdict in verdicts) == 10 * len(CASES)
 
 
 @pytest.mark.parametrize("limit", ["cost", "tokens", "seconds"])

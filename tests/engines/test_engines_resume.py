@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attempts import attempts, forget_after, left_by_a_kill, put_back, states
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMAuthError, LMError, LMRateLimitError, LMServerError
+from dspy.utils.exceptions import LMAuthError, LMError, LMServerError
 from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ from scripted_runs import hashed
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Amount, Budget, Meter
+from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Endpoint, Model
 from jurist.errors import BudgetExhausted, StopRequested
 from jurist.evaluation.votes import Sampling
@@ -244,33 +244,6 @@ def test_a_job_whose_budget_ended_pays_nothing_more_and_has_the_same_verdicts(
     assert ends[0] == ends[1] == ends[2]
 
 
-def test_failed_attempts_are_kept_and_booked_with_their_answer(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    first = context_with(journal=Journal(path))
-    ask(Scripted([LMRateLimitError("slow"), LMServerError("down"), YES]), first, cases=1)
-    assert states(path) == ["again", "again", "answered"]
-    context = context_with(journal=Journal(path))
-    assert (len(context.journal), context.meter.calls) == (1, 0)
-    assert ask(Scripted([]), context, cases=1)[0].label == "factual"
-    spend = context.ledger.spend()
-    assert (spend.calls, spend.replayed, spend.failed_before, spend.retries) == (0, 1, 2, 0)
-    assert (context.meter.calls, first.meter.calls) == (3, 3)
-
-
-def test_a_call_goes_on_with_the_attempt_at_which_it_was_interrupted(tmp_path: Path) -> None:
-    ask(
-        Scripted([LMServerError("down"), LMServerError("down"), KeyboardInterrupt()]),
-        context_with(journal=Journal(tmp_path / "j")),
-        cases=1,
-    )
-    inner = Scripted([LMServerError("down"), LMServerError("down for good")])
-    context = context_with(journal=Journal(tmp_path / "j"))
-    assert ask(inner, context, cases=1)[0].status == "failed"
-    # Two before and two now; the request of which nobody heard is owed, and no part of what the job took itself.
-    assert (len(inner.requests), context.meter.calls) == (2, 4)
-    assert context.meter._outstanding() == Amount(calls=1)
-
-
 @pytest.mark.parametrize(("limit", "sent", "label"), [(9, 1, "factual"), (4, 0, None)])
 def test_what_failed_for_good_is_asked_again_if_there_is_room(
     tmp_path: Path, limit: int, sent: int, label: str | None
@@ -283,15 +256,6 @@ def test_what_failed_for_good_is_asked_again_if_there_is_room(
     if label is None:  # it failed as it had
         assert (verdict.status, context.meter.calls, booked(context)) == ("failed", 4, 4)
     assert context.meter.calls + context.meter._outstanding().calls == 4 + sent
-
-
-def test_what_failed_for_good_stays_booked_when_it_was_answered_later(tmp_path: Path) -> None:
-    for script in ([LMServerError("down")] * 4, [YES], []):
-        context = context_with(Budget(calls=5), Journal(tmp_path / "j"))
-        ask(Scripted(script), context, cases=1)
-    assert (context.meter.calls, context.meter._outstanding().calls) == (1, 4)
-    with pytest.raises(BudgetExhausted):
-        context.meter.reserve()
 
 
 def test_what_ends_the_work_is_not_replayed_as_a_row_that_failed(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.filler import conditions, gaps, instruction_of, kind_of, missing_parts, others
 from jurist.gold.sources import read
 from jurist.programs.haluagent.writing import problems
-from jurist.signatures.dialogue import NextTurn, Reply
-from jurist.signatures.faithqa import AnswerQuery, WriteFactQuery
+from jurist.signatures.dialogue import NextTurn
+from jurist.signatures.faithqa import AnswerQuery
 from jurist.signatures.haluagent import (
     AnswerQuestion,
     LabelHallucinations,
@@ -74,20 +74,6 @@ def test_nothing_is_asked_where_nothing_is_certain(text: str) -> None:
     assert (said.question, said.correct_answer, said.passage) == ("", "", "")
 
 
-@pytest.mark.parametrize("heat", [0.0, 1.0])
-def test_the_steps_of_an_item_fit_together(heat: float) -> None:
-    row = next(row for row in DOCUMENTS if row["title"] == "Marie Curie")
-    first = ask(WriteQuestion, heat, knowledge=row["text"], title="Marie Curie")
-    assert first.passage in row["text"]
-    assert first.correct_answer in first.passage
-    asked = {"question": first.question, "correct_answer": first.correct_answer}
-    wrong = ask(WriteHallucinations, heat, **asked, passage=first.passage).hallucinated_answers
-    assert len(wrong) == 3
-    kind = kind_of(first.question, first.correct_answer)
-    named = ask(LabelHallucinations, heat, **asked, hallucinated_answers=wrong).types
-    assert named == [{"year": "spatiotemporal", "number": "attribute"}[str(kind)]] * 3
-
-
 def test_what_is_not_certain_is_not_named_and_the_world_is_not_known() -> None:
     asked = {"question": "Who wrote it?", "correct_answer": "Ada"}
     assert ask(WriteHallucinations, **asked, passage="Ada wrote it.").hallucinated_answers == []
@@ -121,25 +107,6 @@ def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str
     assert len({question for question, _ in said}) == 3
 
 
-def test_when_all_is_told_nothing_is_said() -> None:
-    first, second = "The mill was built by two brothers.", "It ground oats for a century."
-    row = {"text": f"{first} {second}", "title": "", "language": "en"}
-    assert [answer for _, answer in talk(row, 0.0, 3, "6 to 20 words")] == [first, second, ""]
-    assert talk(row, 0.0, 1, "40 words")[0][1] == row["text"]  # shorter than it should be, which is counted
-
-
-def test_a_question_is_answered_with_the_sentence_that_shares_most_with_it() -> None:
-    said = ask(
-        Reply,
-        reference=DOCUMENTS[0]["text"],
-        dialogue="",
-        user_message="When did she receive the Nobel Prize in Chemistry?",
-        length="5 to 20 words",
-        language="English",
-    )
-    assert "Nobel Prize in Chemistry" in said.assistant_message
-
-
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -156,13 +123,6 @@ def test_a_question_is_answered_with_the_sentence_that_shares_most_with_it() -> 
 )
 def test_conditions_are_read_from_the_words(query: str, found: str) -> None:
     assert " ".join(f"{one.category} {one.anchor}" for one in conditions(query)) == found
-
-
-def test_a_query_sets_as_many_conditions_as_it_should() -> None:
-    given = {"concept": "Tides", "passage": "", "topic": "", "language": "English"}
-    for number in range(3, 8):
-        query = ask(WriteFactQuery, conditions=number, **given).query
-        assert len(conditions(query)) == number, query
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ from tiny_models import tiny
 
 from jurist.cli import main
 from jurist.engines import local, models
-from jurist.engines.detectors import Named, named
+from jurist.engines.detectors import named
 from jurist.engines.local import Chunk, NliEngine, Relation, relations
-from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.errors import BudgetExhausted, ModelError, UsageError
-from jurist.evaluation.votes import Sampling
+from jurist.errors import ModelError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.asking import Asker
@@ -126,23 +124,6 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_paid(
     assert ("contradiction" in decided) == ("selfcheck" in asked[1])
 
 
-def test_a_call_is_counted_limited_and_costs_nothing() -> None:
-    context, fake = context_with(Budget(calls=1)), Fake()
-    one = asker("nli:m", fake, context=context)
-    one.ask(one.judge.case(ROW))
-    spend = context.ledger.spend("judge")
-    assert (spend.calls, spend.input_tokens, spend.output_tokens, spend.cost, spend.unpriced) == (
-        1,
-        0,
-        0,
-        0.0,
-        0,
-    )
-    with pytest.raises(BudgetExhausted):
-        one.ask(one.judge.case({**ROW, "reference": "Other."}))
-    assert len(fake.seen) == 1
-
-
 @pytest.mark.parametrize(
     ("names", "decides", "found"),
     [
@@ -170,30 +151,6 @@ def test_classes_are_found_by_name_or_refused(
 def test_no_model_named(reference: str) -> None:
     with pytest.raises(UsageError, match="names no model"):
         load_judge(reference, store=Store(None))
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "model", "checker"),
-    [
-        ("nli:org/m", "nli", "org/m", ""),
-        ("nli-contradiction:./m:1", "nli-contradiction", "./m:1", ""),
-        ("lettuce:folder", "lettuce", "folder", ""),
-        ("fava:openai/x+nli:y", "fava", "openai/x+nli:y", ""),
-        ("selfcheck:openai/x", "selfcheck", "openai/x", ""),
-        ("selfcheck:openai/x+nli:./m", "selfcheck", "openai/x", "nli-contradiction:./m"),
-    ],
-)
-def test_references(name: str, kind: str, model: str, checker: str) -> None:
-    assert named(name) == Named(kind=kind, model=model, checker=checker)
-    assert [named(other) for other in ("offline", "detector:basic", f"openai/{name}", "fava.py:judge")] == [
-        None
-    ] * 4
-
-
-def test_it_is_asked_once_and_keeps_its_model() -> None:
-    loaded = load_judge("nli:org/m", store=Store(None), samples=5).with_model(Model(name="openai/x"))
-    assert (loaded.name, loaded.model.name, loaded.sampling) == ("nli:org/m", "nli:org/m", Sampling())
-    assert loaded.judge.answer.labels == load_judge("detector:basic", store=Store(None)).judge.answer.labels
 
 
 def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

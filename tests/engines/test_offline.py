@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.channel import CallContext
-from jurist.engines.draws import typed_request
 from jurist.engines.models import Model, connect
 from jurist.engines.offline import OfflineEngine
 from jurist.errors import ModelError
@@ -125,11 +124,6 @@ def test_sentences_come_back_typed_and_numbered_and_are_taught(form: str) -> Non
     assert (answer.tags, answer.flags) == (flipped, ["supported", "unsupported"])
 
 
-def test_every_numbered_line_gets_its_label() -> None:
-    text = "\n".join(f"{i}. sentence number {i}: 1. inner" for i in range(1, 31))
-    assert len(ask(PerSentence, "chat", reference="x", sentences=text).flags) == 30
-
-
 @pytest.mark.parametrize("form", ADAPTERS)
 def test_demonstrations_teach_labels_whose_names_say_nothing(form: str) -> None:
     colour = Check.with_updated_fields("verdict", type_=Literal["red", "blue"]).delete("reasoning")
@@ -144,49 +138,6 @@ def test_demonstrations_teach_labels_whose_names_say_nothing(form: str) -> None:
             for claim in claims * 3
         ]
         assert ask(colour, form, demos, reference=REFERENCE, claim=TRUE).verdict == one
-
-
-@pytest.mark.parametrize("form", ADAPTERS)
-def test_chinese(form: str) -> None:
-    class Checked(dspy.Signature):
-        """判断声明是否有依据。"""
-
-        document: str = dspy.InputField()
-        statement: str = dspy.InputField()
-        verdict: Literal["支持", "不支持"] = dspy.OutputField()
-
-    text = "临江博物馆于1956年建成，馆内收藏青铜器三千余件。周一闭馆，周末延长至晚上九点。"
-    assert ask(Checked, form, document=text, statement="临江博物馆1956年建成。").verdict == "支持"
-    assert ask(Checked, form, document=text, statement="游客可以免费乘坐热气球。").verdict == "不支持"
-
-
-@pytest.mark.parametrize("form", ADAPTERS)
-def test_usage_and_model_name_are_honest(form: str) -> None:
-    seen: list[Any] = []
-
-    class Watched(OfflineEngine):
-        def complete(self, request: Any) -> Any:
-            seen.append((request, super().complete(request)))
-            return seen[-1][1]
-
-    with dspy.context(lm=dspy.LM("jurist/offline", engine=Watched(), cache=False), adapter=FORMATS[form]):
-        dspy.Predict(Whole)(reference=REFERENCE, claim="It closed. 中文")
-    request, response = seen[0]
-    shown = [request.system, *(message.text for message in request.messages)]
-    assert response.model == "jurist/offline"
-    chinese = [sum(char in "中文" for char in text) for text in shown]
-    tokens = [-(-(len(text) - count) // 4) + count for text, count in zip(shown, chinese, strict=True)]
-    assert response.usage.input_tokens == sum(tokens)
-    assert response.usage.output_tokens == -(-len(response.message.text) // 4)
-    assert typed_request.get() is None  # a request is forgotten when its call is over
-
-
-@pytest.mark.parametrize("form", ADAPTERS)
-def test_the_prompt_is_the_one_that_dspy_writes(form: str) -> None:
-    theirs = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[form]()
-    demos = [{"reference": "x", "claim": "y", "factual": True}]
-    inputs = {"reference": REFERENCE, "claim": "It closed."}
-    assert FORMATS[form].format(Whole, demos, inputs) == theirs.format(Whole, demos, inputs)
 
 
 @pytest.mark.parametrize("form", ADAPTERS)

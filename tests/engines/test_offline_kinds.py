@@ -11,10 +11,9 @@ import dspy
 import pydantic
 import pytest
 
-from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 
-FORMATS = {name: adapter(name) for name in ADAPTERS}
 POLICY = "Orders are sent within two days. Returns are free for thirty days. Gift cards cannot be returned."
 THINGS = ("parcel", "lamp", "chair", "gift card", "order", "invoice", "kettle", "return")
 OPENINGS = ("The {} is on its way.", "We have looked into the {}.", "Your {} was found.", "The {} is ready.")
@@ -35,13 +34,11 @@ def reply(rng: random.Random) -> tuple[str, tuple[bool, bool, bool]]:
     return " ".join(parts), (marks[0], marks[1], marks[2])
 
 
-def ask(
-    signature: Any, demos: Sequence[Any], rows: Sequence[dict[str, Any]], name: str = "chat"
-) -> list[Any]:
+def ask(signature: Any, demos: Sequence[Any], rows: Sequence[dict[str, Any]]) -> list[Any]:
     program = dspy.Predict(signature)
     program.demos = list(demos)
     lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=0.0)
-    with dspy.context(lm=lm, adapter=FORMATS[name]):
+    with dspy.context(lm=lm, adapter=adapter("chat")):
         return [program(**row) for row in rows]
 
 
@@ -68,13 +65,12 @@ def inputs_of(rows: Sequence[Any], *names: str) -> list[dict[str, Any]]:
     return [{name: row[name] for name in names} for row in rows]
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_scores_are_in_range_and_learned(name: str) -> None:
+def test_scores_are_in_range_and_learned() -> None:
     held_out = graded(1, 24)
     rows = inputs_of(held_out, "policy", "reply")
 
     def miss(demos: list[dspy.Example]) -> float:
-        answers = ask(Tone, demos, rows, name)
+        answers = ask(Tone, demos, rows)
         for answer in answers:
             assert answer.grade in (1, 2, 3, 4, 5)
             assert 0 <= answer.share <= 1
@@ -102,22 +98,16 @@ def topical(seed: int, count: int) -> list[dspy.Example]:
     return found
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_several_labels_are_learned_one_by_one(name: str) -> None:
+def test_several_labels_are_learned_one_by_one() -> None:
     held_out = topical(1, 24)
 
     def wrong(demos: list[dspy.Example]) -> float:
-        answers = ask(Topics, demos, inputs_of(held_out, "message"), name)
+        answers = ask(Topics, demos, inputs_of(held_out, "message"))
         return sum(
             len(set(answer.topics) ^ set(row.topics)) for answer, row in zip(answers, held_out, strict=True)
         ) / len(held_out)
 
     assert wrong(topical(0, 24)) < 0.25 < wrong([])
-
-
-def test_a_list_of_labels_is_one_per_line_where_there_are_lines() -> None:
-    answers = ask(Topics, [], [{"message": "1. It costs 14 euros.\n2. Hello.\n3. Goodbye."}])
-    assert len(answers[0].topics) == 3
 
 
 class Better(dspy.Signature):
@@ -143,8 +133,7 @@ def paired(seed: int, count: int, *, taste: Callable[[tuple[bool, bool, bool]], 
 OTHER = {"first": "second", "second": "first", "tie": "tie"}
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_preferences_are_learned_and_have_no_place(name: str) -> None:
+def test_preferences_are_learned_and_have_no_place() -> None:
     def taste(marks: tuple[bool, bool, bool]) -> int:
         return 2 * (not marks[1]) + marks[0]
 
@@ -153,16 +142,11 @@ def test_preferences_are_learned_and_have_no_place(name: str) -> None:
     turned = [{**row, "reply_a": row["reply_b"], "reply_b": row["reply_a"]} for row in rows]
 
     def right(demos: list[dspy.Example]) -> float:
-        said = [answer.verdict for answer in ask(Better, demos, rows, name)]
-        assert [answer.verdict for answer in ask(Better, demos, turned, name)] == [OTHER[one] for one in said]
+        said = [answer.verdict for answer in ask(Better, demos, rows)]
+        assert [answer.verdict for answer in ask(Better, demos, turned)] == [OTHER[one] for one in said]
         return sum(one == row.verdict for one, row in zip(said, held_out, strict=True)) / 32
 
     assert right([]) < 0.6 < 0.75 < right(paired(0, 32, taste=taste))
-
-
-def test_the_same_text_twice_is_a_tie() -> None:
-    row = {"policy": POLICY, "reply_a": "The lamp is ready.", "reply_b": "The lamp is ready."}
-    assert ask(Better, [], [row])[0].verdict == "tie"
 
 
 class Wish(pydantic.BaseModel):
@@ -197,51 +181,6 @@ def wished(seed: int, count: int) -> list[dspy.Example]:
         ]
         found.append(dspy.Example(query="Write a poem, " + ", ".join(clauses) + ".", wishes=wishes))
     return found
-
-
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_objects_are_spans_that_demonstrations_choose(name: str) -> None:
-    held_out = wished(1, 16)
-
-    def f1(demos: list[dspy.Example]) -> tuple[float, float]:
-        answers = ask(Wishes, demos, inputs_of(held_out, "query"), name)
-        hits = said = gold = whole = 0
-        for answer, row in zip(answers, held_out, strict=True):
-            assert all(wish.text in row.query for wish in answer.wishes)
-            texts = {wish.text: wish for wish in answer.wishes}
-            wanted = {wish.text: wish for wish in row.wishes}
-            hits += len(texts.keys() & wanted.keys())
-            whole += sum(texts[text] == wanted[text] for text in texts.keys() & wanted.keys())
-            said, gold = said + len(texts), gold + len(wanted)
-        return 2 * hits / (said + gold), whole / max(1, hits)
-
-    basic, taught = f1([]), f1(wished(0, 12))
-    assert basic[0] < 0.8 < 0.9 < taught[0]
-    assert basic[1] < 0.8 < 0.9 < taught[1]
-
-
-@pytest.mark.parametrize("signature", [Tone, Topics, Better, Wishes])
-def test_draws_vary_with_the_seed_and_repeat_with_it(signature: Any) -> None:
-    row = {
-        "policy": POLICY,
-        "reply": "Perhaps the lamp is sent within two days.",
-        "reply_a": "The lamp is ready.",
-    }
-    row |= {
-        "reply_b": "The chair is found.",
-        "message": "The lamp costs 3 euros",
-        "query": "Tell me a, b, c and d",
-    }
-    values = {name: row[name] for name in signature.input_fields}
-    program = dspy.Predict(signature)
-
-    def draw(seed: int) -> str:
-        lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=1.5)
-        with dspy.context(lm=lm, adapter=FORMATS["json"]):
-            return str(dict(program(**values, config={"seed": seed})))
-
-    assert [draw(seed) for seed in range(8)] == [draw(seed) for seed in range(8)]
-    assert len({draw(seed) for seed in range(8)}) > 1
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "。", "1.", "x" * 20_000], ids=range(6))

@@ -1,13 +1,11 @@
 """Instructions the offline engine proposes: new, safe, in the right language, addressing the errors."""
 
-from typing import Any
-
 import dspy
 import pytest
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.offline.proposer import BANK, instruction_sentences, normal
+from jurist.engines.offline.proposer import BANK, normal
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
@@ -87,51 +85,3 @@ def test_language_follows_the_instruction() -> None:
     added = text.replace("判断每句话是否有依据。", "")
     assert added
     assert not any(ch.isascii() and ch.isalpha() for ch in added)
-
-
-def test_copro_and_mipro_signatures_get_instructions() -> None:
-    from dspy.propose.grounded_proposer import generate_instruction_class
-    from dspy.teleprompt.copro_optimizer import BasicGenerateInstruction
-
-    with dspy.context(lm=MODEL.copy(temperature=1.0), adapter=adapter("chat")):
-        copro = dspy.Predict(BasicGenerateInstruction)(basic_instruction=BASIC)
-        fields: dict[str, Any] = dict.fromkeys(
-            ("dataset_description", "program_code", "program_description", "module", "module_description"),
-            "x",
-        )
-        mipro = generate_instruction_class()(
-            **fields,
-            task_demos=SECRET,
-            previous_instructions=f"{BASIC} | Score: 50",
-            basic_instruction=BASIC,
-            tip="Be brief.",
-        )
-    for text in (copro.proposed_instruction, mipro.proposed_instruction):
-        assert text.startswith(BASIC)
-        assert len(text) > len(BASIC)
-        assert "quagga" not in text
-
-
-def test_gepa_gets_an_instruction() -> None:
-    from dspy.teleprompt.gepa import InstructionProposer
-
-    with dspy.context(lm=MODEL):
-        found = InstructionProposer(adapter=adapter("chat"))(
-            {"judge": BASIC},
-            {"judge": [{"Inputs": {"claim": SECRET}, "Feedback": "expected unsupported, got supported"}]},
-            ["judge"],
-        )
-    assert found["judge"].startswith(BASIC)
-    assert "quagga" not in found["judge"]
-    assert len(found["judge"]) > len(BASIC)
-
-
-def test_a_sentence_does_not_end_where_its_line_ends() -> None:
-    text = "Write the replies\nonly, without explanations. Be short.\n- one rule\n- another\n\nThe end"
-    assert instruction_sentences(text) == [
-        "Write the replies\nonly, without explanations.",
-        "Be short.",
-        "- one rule",
-        "- another",
-        "The end",
-    ]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from jurist.engines.adapters import adapter
 from jurist.engines.draws import TypedRequest
-from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
-from jurist.engines.offline.labels import AXES, BIAS, DIRECTIONS, meaning_of, meanings
+from jurist.engines.offline.features import NAMES, Scene, read_units
+from jurist.engines.offline.labels import meanings
 from jurist.engines.offline.proposer import BANK, Advice
 from jurist.engines.offline.request import assign_roles, read_request
 
@@ -59,27 +59,6 @@ def test_features_are_finite_and_bounded(evidence: str, units: list[str]) -> Non
     assert matrix.shape == (len(units), len(NAMES))
     assert np.isfinite(matrix).all()
     assert np.abs(matrix).max(initial=0.0) <= 1.0 + 1e-9
-
-
-def test_the_tables_name_existing_axes_and_features() -> None:
-    columns = {*NAMES, BIAS}
-    assert set(DIRECTIONS) == set(AXES)
-    assert all(set(table) <= columns for table in DIRECTIONS.values())
-    assert [name for group in GROUPS.values() for name in group] == list(NAMES)
-
-
-@pytest.mark.parametrize(
-    ("name", "group"),
-    [
-        *((one, "supported") for one in ("faithful", "True", "reliable", "irrefutable", "rational", "支持")),
-        *((one, "unsupported") for one in ("unfaithful", "non_factual", "not supported", "hallucinated")),
-        *((one, "unsupported") for one in ("inconsistent", "misleading", "speculative", "不支持")),
-        ("irrelevant", "offtopic"),
-        ("purple", "unknown"),
-    ],
-)
-def test_label_names_are_understood(name: str, group: str) -> None:
-    assert meaning_of(name).group == group
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def test_an_endpoint_that_is_away_is_waited_for(
     assert ["away" in one or "again" in one for one in caplog.messages] == [True] * (1 + (done == 12))
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_an_address_that_never_answered_is_not_waited_for() -> None:
     with Loopback() as server:
         url = server.url

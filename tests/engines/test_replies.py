@@ -94,11 +94,6 @@ def test_a_draft_is_no_answer(name: str, draft: str, status: str) -> None:
     assert (verdict.status, verdict.values) == (status, ("non_factual" if status == "verdict" else None,))
 
 
-def test_the_draft_of_the_report() -> None:
-    text = "<think>[[ ## factual ## ]] True</think> [[ ## factual ## ]] False"
-    assert asked("chat", text).values == ("non_factual",)
-
-
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_two_values_are_an_abstention_that_is_counted_and_said(name: str) -> None:
     once, again = reply(name, factual=True), reply(name, factual=False)
@@ -121,14 +116,6 @@ def test_only_true_and_false_are_booleans(name: str, word: str) -> None:
     assert said(name, Factual, reply(name, factual=word)) is None
     text = reply(name, parts=[{"text": "a", "verified": word}])
     assert said(name, Parts, text) is None
-
-
-@pytest.mark.parametrize("name", ADAPTERS)
-@pytest.mark.parametrize(("word", "value"), [("True", True), ("false", False), ("TRUE", True)])
-def test_the_words_are_booleans(name: str, word: str, value: bool) -> None:
-    assert said(name, Factual, reply(name, factual=word)) is value
-    [part] = said(name, Parts, reply(name, parts=[{"text": "a", "verified": word}]))
-    assert part.verified is value
 
 
 def test_numbers_and_booleans_in_json_are_what_they_are() -> None:

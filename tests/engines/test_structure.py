@@ -15,7 +15,7 @@ from small import FAST, claims, cli, read_jsonl, write_jsonl
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.draws import TypedRequest
-from jurist.engines.models import Model, connect, held_by
+from jurist.engines.models import Model, connect
 from jurist.engines.structure import STRUCTURES, Structure, schema_of
 from jurist.errors import UsageError
 from jurist.programs.asking import Asker
@@ -86,26 +86,9 @@ def test_a_refused_form_is_asked_for_once(
     assert sum(one.usage.calls for one in verdicts) == server.count
 
 
-def test_what_one_connection_of_a_job_has_found_out_all_know(serve: Serve) -> None:
-    server = serve(lambda messages: YES, refuses=refusing("json_schema"))
-    model, context = Model(name="openai/x", api_base=server.url), CallContext.fresh()
-    for number, case in enumerate(CASES[:2]):
-        assert held_by(model, context) == ("object_schema" if number else "")
-        lm = connect(model, context)
-        assert Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter="json").ask(case).label == "factual"
-    assert forms(server) == [FORMS[0], FORMS[1], FORMS[1]]
-
-
 def test_a_reply_held_to_a_schema_that_contradicts_itself_is_unusable(serve: Serve) -> None:
     verdict = asker(serve(lambda messages: '{"factual": true, "factual": false}')).ask(CASES[0])
     assert (verdict.status, "'factual' is given twice" in verdict.error) == ("abstained", True)
-
-
-def test_a_form_that_was_asked_for_and_is_refused_is_said(serve: Serve) -> None:
-    server = serve(lambda messages: YES, refuses=refusing(*FORMS[:2]))
-    verdict = asker(server, "schema").ask(CASES[0])
-    assert (verdict.status, server.count) == ("failed", 2)
-    assert "json_object with schema is not supported" in verdict.error
 
 
 def test_many_that_are_refused_at_once_learn_it_once(serve: Serve) -> None:
@@ -202,12 +185,6 @@ def test_a_provider_that_keeps_what_is_marked_is_told_what_never_changes(
         body = server.hits[-1].body
         marked = ["cache_control" in json.dumps(one) for one in (body["system"], *body["messages"])]
         assert marked == ([True, False] if not demos else [True, False, False, False, True, False])
-
-
-def test_a_limit_that_was_given_stays(serve: Serve) -> None:
-    server = serve(lambda messages: YES, faults={0: "cut"}, thoughts="hm")
-    assert asker(server, max_tokens=4096).ask(CASES[0]).status == "abstained"
-    assert limits(server) == [4096]
 
 
 def test_other_prompts_are_no_json_and_other_refusals_are_none_of_a_parameter(serve: Serve) -> None:

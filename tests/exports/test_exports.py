@@ -1,7 +1,6 @@
 """Exports: what is handed over is what the judge itself would send."""
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -159,42 +158,6 @@ def test_filling_is_single_pass(claim: str, conversation: str) -> None:
     assert fill(export(state, FECT, "messages"), inputs) == expected
 
 
-def test_placeholders_stand_once_and_only_in_the_last_message() -> None:
-    content = json.loads(export(prompt(FECT, demos=True), FECT, "messages"))
-    marks = [spec["placeholder"] for spec in content["inputs"]]
-    assert marks == [
-        "{{conversation_2}}",
-        "{{claim_2}}",
-    ]  # the prompt says {{claim}}, a demonstration {{claim_1}}
-    for mark in marks:
-        assert [message["content"].count(mark) for message in content["messages"]] == [0] * 9 + [1]
-
-
-def test_messages_carry_parser_labels_and_stamp(store: Store) -> None:
-    card = {"thresholds": {"samples": 5, "threshold": 3}}
-    artifact = store.save(FECT, prompt(FECT, demos=False), card, [], make_latest=True)
-    content = json.loads(export(artifact, FECT, "messages"))
-    assert content["format"] == "jurist-messages"
-    assert content["adapter"] == "chat"
-    assert (content["labels"], content["positive"], content["output_field"]) == (
-        ["factual", "non_factual"],
-        ["non_factual"],
-        "factual",
-    )
-    assert content["thresholds"] == card["thresholds"]
-    assert content["parser"]["answer"]["label_of_value"] == {"factual": True, "non_factual": False}
-    assert re.fullmatch(content["parser"]["header"], "[[ ## factual ## ]]")
-    assert content["artifact"] == {
-        "judge": "fect",
-        "variant": "basic",
-        "version": 1,
-        "sha256": artifact.sha256,
-        "prompt": artifact.state.id,
-        "proven_with": None,
-    }
-    assert json.loads(export(artifact.state, FECT, "messages"))["artifact"]["sha256"] is None
-
-
 @pytest.mark.parametrize("content", ["", "[]", "null", '{"format": "other"}', {"messages": []}])
 def test_fill_refuses_what_is_no_export_and_names_missing_inputs(content: Any) -> None:
     with pytest.raises(UsageError, match="jurist-messages"):
@@ -254,25 +217,6 @@ def test_messages_refuses_what_it_cannot_reproduce(judge: Judge) -> None:
         export(PromptState.of(judge.basic()), judge, "messages")
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
-def test_the_export_says_how_its_replies_are_read(adapter: str, store: Store) -> None:
-    artifact = store.save(FECT, prompt(FECT, demos=False), {"adapter": adapter}, [], make_latest=True)
-    content = json.loads(export(artifact, FECT, "messages"))
-    assert content["adapter"] == adapter
-    reply = {
-        "chat": "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
-        "json": '{"factual": true}',
-        "xml": "<factual>\nTrue\n</factual>",
-    }[adapter]
-    header = content["parser"]["header"]
-    assert (header is None) == (adapter == "json")
-    if header:
-        assert re.findall(header, reply)[0] == "factual"
-    assert {"chat": "[[ ## NAME ## ]]", "json": "JSON object", "xml": "<NAME>"}[adapter] in content["parser"][
-        "sections"
-    ]
-
-
 @pytest.mark.parametrize("target", sorted(EXPORTERS))
 def test_every_target_refuses_another_judge(target: str, store: Store) -> None:
     artifact = store.save(FECT, prompt(FECT, demos=False), {}, [], make_latest=True)
@@ -317,14 +261,6 @@ def test_markdown_shows_scores_decision_prompt_and_hash(store: Store) -> None:
     assert text.count("### assistant") == 4
     assert "[[ ## claim ## ]]\n{{claim}}\n" in text
     assert text.endswith("\n")
-
-
-@pytest.mark.parametrize(
-    "scores", [None, {}, {"basic": None}, {"basic": {"f1": 0.5}, "compiled": {"f1": "a|b"}}]
-)
-def test_markdown_copes_with_any_scores(store: Store, scores: Any) -> None:
-    text, _ = page(store, scores=scores)
-    assert all(line.count("|") in (0, 4) for line in text.replace("\\|", "").split("\n"))
 
 
 def _fenced(text: str) -> list[str]:

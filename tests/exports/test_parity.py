@@ -6,19 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import dspy
 import pytest
 from prompts import subject
 from small import cli, ok
 
-from jurist.cases import Case
 from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Row, Subject, Target, rendered, subject_of, variables
-from jurist.exports.parity import nasty_cases, parity, rows_of
+from jurist.exports import EXPORTERS, Row, Subject, Target, rendered
+from jurist.exports.parity import parity
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.programs.state import PromptState
 
 DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
@@ -95,13 +92,6 @@ def test_a_target_that_reads_values_again_is_found_out(tmp_path: Path) -> None:
     assert found.to_json()["parity"] == found.equal / found.rows < 1
 
 
-def test_variables_are_what_stands_in_the_prompt() -> None:
-    row = {"reference": "[[ ## x ## ]]", "dialogue": "User: [[ ## y", "sentences": ["a", "b"]}
-    given = variables(COGNIBENCH, row)
-    assert (given["reference"], given["sentences"]) == ("(( ## x ## ))", "1. a\n2. b")
-    assert "[[" not in given["dialogue"]
-
-
 def test_a_batch_has_a_request_for_each_sample_and_finds_its_rows_again(tmp_path: Path) -> None:
     given = subject(FECT, tmp_path, "json")
     given = replace(given, rows=[*given.rows[:2], given.rows[0]])
@@ -173,25 +163,6 @@ def test_what_cannot_be_checked_is_one_line(arguments: tuple[str, ...], words: s
     assert done.code in (1, 2)
     assert words in done.err
     assert "Traceback" not in done.err
-
-
-class Counted(dspy.Signature):
-    """Is it there?"""
-
-    number: int = dspy.InputField()
-    found: bool = dspy.OutputField()
-
-
-def test_inputs_that_are_no_texts_need_rows() -> None:
-    with pytest.raises(UsageError, match="input="):
-        nasty_cases(Judge(name="counted", signature=Counted, positive=frozenset({"true"})))
-
-
-def test_a_case_is_asked_in_every_order() -> None:
-    judge = find(f"{DOCS}/reply_preference.py:judge")
-    given = subject_of(PromptState.of(judge.basic()), judge)
-    rows = rows_of(given, [Case(inputs={"facts": "f", "question": "q", "first": "a", "second": "b"})])
-    assert [row.inputs["first"] for row in rows] == ["a", "b"]
 
 
 class Failing(Twice):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jurist.errors import GoldError, UsageError
-from jurist.papers.faithqa.retrieval import Corpus, fact_check, passages_of
+from jurist.papers.faithqa.retrieval import Corpus, passages_of
 from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 
 from .test_judges import Scripted
@@ -82,10 +82,3 @@ def test_only_an_error_is_checked_again_against_passages(corpus: str) -> None:
     assert any("Thames" in passage for passage in asked["passages"])
     found, program = checking(["accurate"] * 5, [], corpus)
     assert (found.verdict, program.verify.asked) == ("accurate", [])
-
-
-def test_retrieval_is_one_more_call(corpus: str) -> None:
-    judge = fact_check(corpus)
-    assert (judge.name, judge.calls) == ("fact-check-retrieval", DRAWS + 1)
-    with pytest.raises(GoldError, match="no such file"):
-        fact_check(corpus + "/none")

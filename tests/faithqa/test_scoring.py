@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.programs.faithqa.constraints import MARKS, Weights, constraint_score
-from jurist.programs.faithqa.scoring import PRIORITY, band
+from jurist.programs.faithqa.scoring import band
 from jurist.signatures.faithqa import Category, Mark
 
 
@@ -42,12 +42,6 @@ def test_scores_by_hand(constraints: str, weights: tuple[float, float, float], s
     assert found == pytest.approx(score, abs=1e-12)
 
 
-def test_priorities_follow_the_category() -> None:
-    assert [PRIORITY[category] for category in get_args(Category)] == ["mandatory"] * 4 + [
-        "important"
-    ] * 2 + ["optional"]
-
-
 @pytest.mark.parametrize(
     ("score", "said"),
     [(10, "strong"), (9, "strong"), (8.99, "partial"), (7.01, "partial"), (7, "major"), (0, "major")],
@@ -62,13 +56,6 @@ def test_bands_of_section_4_2(score: float, said: str) -> None:
 def test_weights_that_give_no_score_are_refused(values: tuple[float, float, float]) -> None:
     with pytest.raises(UsageError, match="cannot be used"):
         Weights(mandatory=values[0], important=values[1], optional=values[2])
-
-
-def test_a_query_without_constraints_has_no_score() -> None:
-    with pytest.raises(ValueError, match="give no score"):
-        constraint_score([], [])
-    with pytest.raises(ValueError, match="give no score"):
-        constraint_score(["action"], [True, False])
 
 
 MARKED = st.lists(

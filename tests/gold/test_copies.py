@@ -13,9 +13,8 @@ from judges import CHECK
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold.copies import near_copies, near_rows, sketched_rows
+from jurist.gold.copies import near_rows, sketched_rows
 from jurist.gold.goldset import Gold
-from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
@@ -27,15 +26,6 @@ def changed(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     words[draw.randrange(len(words))] = f"word{seed}"
     talk = " ".join(words).replace(" I ", ", I\u200b ")
     return {**row, "conversation": talk, "group": f"copy-{seed}"}
-
-
-def test_a_definition_that_rows_share_makes_no_copies_and_no_leak() -> None:
-    judge = find("label-check")
-    gold = Gold.load("haluagent-label-check", judge)
-    assert gold.near_copies == ()
-    gold.split(0, (0.5, 0.2, 0.3))
-    shared = replace(judge, common=())
-    assert near_copies(shared, gold.cases)
 
 
 @pytest.mark.parametrize("grouped", [True, False])
@@ -93,14 +83,6 @@ def test_a_text_of_all_groups_is_the_task_and_one_of_most_makes_them_one() -> No
     with pytest.raises(GoldError, match=r"8 groups .* count as 1; .* common=\('policy',\)"):
         gold_of(CHECK, *rows).split(0)
     assert not gold_of(replace(CHECK, common=("policy",)), *rows).near_copies
-
-
-def test_what_most_say_alike_is_the_task_and_no_copy() -> None:
-    rows = [
-        {**row, "conversation": f"Policy: refunds take thirty days, whatever the shop says. Desk {n}."}
-        for n, row in enumerate(claims(20, 1))
-    ]
-    assert near_copies(FECT, Gold.of(rows, FECT, labelled=False).cases) == ()
 
 
 def test_sealed_rows_that_nearly_repeat_what_is_seen_are_counted() -> None:

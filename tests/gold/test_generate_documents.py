@@ -14,7 +14,7 @@ from jurist.errors import GoldError, UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.gold.sources import read
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
-from jurist.programs.dialogue import CHECKS, Range, coverage, faults, range_of
+from jurist.programs.dialogue import CHECKS, Range, faults
 
 # documents
 
@@ -77,24 +77,11 @@ def test_the_references_of_gold_are_documents_called_by_their_groups() -> None:
     assert len(three.id) == 12
 
 
-def test_a_dataset_folder_is_read_as_gold_and_not_by_its_card(tmp_path: Path) -> None:
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set" / "README.md").write_text("# A card\n\nNo document.\n", encoding="utf-8")
-    write_jsonl(tmp_path / "set" / "gold.jsonl", [{"group": "g", "reference": MILL, "question": "Q?"}])
-    assert [(one.id, one.text) for one in read_documents(tmp_path / "set")] == [("g", MILL)]
-
-
 @pytest.mark.parametrize("field", ["id", "text", "title", "ent"])
 def test_half_a_character_is_refused_with_its_place(field: str) -> None:
     Path("docs.jsonl").write_text(json.dumps({"text": MILL, field: "\ud83d"}) + "\n", encoding="utf-8")
     with pytest.raises(GoldError, match=f"docs.jsonl:1, field '{field}': it holds half a character"):
         read_documents("docs.jsonl")
-
-
-@pytest.mark.parametrize("name", ["fect-mini", "house-rule"])
-def test_a_bundled_set_without_references_is_refused(name: str) -> None:
-    with pytest.raises(GoldError, match="the document has no text"):
-        read_documents(name)
 
 
 # plans
@@ -115,18 +102,6 @@ def test_adding_a_document_changes_no_other_dialogue(
     assert len({plan["id"] for plan in every}) == len(every) == 4 * len(names)
     assert all(plan["turns"] in spec.turns for plan in every)
     assert list(plans(documents[:-1], spec, seed)) == every[:-4]
-
-
-def test_copies_are_other_draws_and_seeds_too() -> None:
-    documents = [Document(id="a", text=MILL)]
-    one, two = plans(documents, DialogueSpec(copies=2), 0)
-    assert len({plan["draw"] for plan in (one, two, plans(documents, DialogueSpec(copies=2), 1)[0])}) == 3
-
-
-@pytest.mark.parametrize("text", ["0", "5-2", "x", "", "-3", "2-"])
-def test_a_range_that_is_none(text: str) -> None:
-    with pytest.raises(UsageError, match="turns="):
-        range_of(text, "--turns")
 
 
 def test_a_dialogue_is_in_the_language_of_its_document() -> None:
@@ -176,11 +151,6 @@ def test_a_copy_of_the_reference_is_none() -> None:
     (fault,) = faults(exchange_of(words=Range(5, 300)), [], "What is the mill?", "Gladly. " + MILL)
     assert fault.check == "grounded"
     assert "copies the whole reference" in fault.complaint
-
-
-def test_coverage_tells_the_own_reference_from_another() -> None:
-    assert coverage(MILL, GOOD) > 0.8
-    assert coverage(TEA, GOOD) == 0.0
 
 
 @settings(max_examples=100)

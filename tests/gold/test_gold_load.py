@@ -2,18 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import dspy
 import pyarrow
 import pyarrow.parquet
-import pydantic
 import pytest
-from judges import CHECK, FLAG, Flag
+from judges import CHECK, FLAG
 
-from jurist.cases import Case, case_id
+from jurist.cases import case_id
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, describe, import_gold
+from jurist.gold.goldset import Gold, describe
 from jurist.gold.mapping import RowMapping
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
@@ -125,12 +123,6 @@ def test_rows_without_labels_are_left_out_and_counted_or_kept() -> None:
     assert new.skipped == 0
 
 
-@pytest.mark.parametrize("rows", [[], iter(())])
-def test_no_rows(rows: Any) -> None:
-    with pytest.raises(GoldError, match="there are no rows"):
-        Gold.of(rows, FECT)
-
-
 def test_the_hash_is_of_content_and_not_of_order_or_format(tmp_path: Path) -> None:
     gold = Gold.of(GOOD, FECT)
     assert gold.sha256 == Gold.of(GOOD[::-1], FECT, name="other").sha256
@@ -167,18 +159,6 @@ def test_csv_cells_of_lists_are_json_and_empty_cells_are_absent(tmp_path: Path) 
     assert (one.group != "", two.group, two.ratings, gold.skipped) == (True, "g", {}, 1)
 
 
-def test_absent_columns_of_parquet_are_absent(tmp_path: Path) -> None:
-    row = {"policy": "p", "reply": "r", "verdict": "hold", "group": None}
-    rows = [
-        {**row, "ratings": {"ann": "send", "bob": None}},
-        {**row, "policy": "p2", "verdict": "send", "group": "g", "ratings": None},
-    ]
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "x")
-    one, two = Gold.load(tmp_path / "x", CHECK).cases
-    assert one.ratings == {"ann": ("send",)}
-    assert (len(one.group), two.group, two.ratings) == (12, "g", {})
-
-
 def test_rows_about_one_document_share_a_group_whatever_their_spacing() -> None:
     rows = [
         {"policy": "Be kind.", "reply": "a", "verdict": "send"},
@@ -192,28 +172,6 @@ def test_rows_about_one_document_share_a_group_whatever_their_spacing() -> None:
     # a judge with nothing but the unit has a group for each case
     gold = Gold.of([{"message": "a", "rude": True}, {"message": "b", "rude": False}], FLAG)
     assert [case.group for case in gold.cases] == [case_id({"message": "a"}), case_id({"message": "b"})]
-
-
-class OwnRow(pydantic.BaseModel):
-    text: str
-    verdict_of_people: Literal["yes", "no"] | None = pydantic.Field(default=None, alias="verdict")
-    ratings: dict[str, str] = pydantic.Field(default_factory=dict)
-
-
-def _own_case(row: OwnRow) -> Case:
-    label = {"yes": "true", "no": "false", None: None}[row.verdict_of_people]
-    ratings = {rater: (value,) for rater, value in row.ratings.items()}
-    return Case(inputs={"message": row.text}, gold=label and (label,), ratings=ratings)  # type: ignore[arg-type]
-
-
-OWN = Judge(name="own", signature=Flag, positive=frozenset({"true"}), rows=OwnRow, to_case=_own_case)
-
-
-def test_a_row_model_that_hides_the_label_keeps_its_own_ratings() -> None:
-    rows = [{"text": "a", "verdict": "yes", "ratings": {"ann": "false"}}, {"text": "b", "verdict": "no"}]
-    gold = Gold.of(rows, OWN)
-    assert [case.gold for case in gold.cases] == [("true",), ("false",)]
-    assert gold.cases[0].ratings == {"ann": ("false",)}
 
 
 def folder(place: Path, second: list[Any], gold: list[Any] = GOOD) -> Path:
@@ -247,38 +205,6 @@ def test_faults_of_the_second_rater_name_the_row(second: Any, said: str, tmp_pat
     with pytest.raises(GoldError) as caught:
         Gold.load(folder(tmp_path, [second]), FECT)
     assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("gold", "judge", "field"),
-    [("fect-mini", COGNIBENCH, "reference"), ("cognibench-mini", FECT, "conversation")],
-)
-def test_gold_of_another_judge_says_so_before_its_second_rater_is_missed(
-    gold: str, judge: Judge, field: str
-) -> None:
-    with pytest.raises(GoldError, match=rf"{gold}/gold.jsonl:1, field '{field}': the field is missing"):
-        Gold.load(gold, judge)
-
-
-def test_describe_counts_everything() -> None:
-    rows = [
-        response("faithful", None, group="g"),
-        {"reference": "r", "sentences": ["c"], "labels": ["invented"], "group": "g"},
-        {"reference": "r", "sentences": ["c"], "labels": ["invented"], "group": "g"},
-        {**response("faithful"), "reference": "s", "group": "h", "ratings": {"x": ["invented"]}},
-        {"reference": "s", "sentences": ["e"], "group": "h"},
-    ]
-    facts = describe(Gold.of(rows, COGNIBENCH, name="tiny"))
-    assert json.loads(json.dumps(facts)) == facts
-    assert (facts["name"], facts["judge"]) == ("tiny", "cognibench")
-    assert (facts["cases"], facts["groups"], facts["units"], facts["unlabelled"]) == (3, 2, 4, 1)
-    used = {label: count for label, count in facts["labels"].items() if count}
-    assert used == {"faithful": 2, "invented": 1}
-    assert facts["positive"] == pytest.approx(1 / 3)
-    assert (facts["raters"], facts["skipped"], facts["merged"]) == ({"x": 1}, 1, 1)
-    new = describe(Gold.of(rows, COGNIBENCH, labelled=False))
-    assert (new["units"], new["unlabelled"]) == (5, 2)
-    assert describe(Gold.of([rows[4]], COGNIBENCH, labelled=False))["positive"] is None
 
 
 COLUMNS = (
@@ -316,18 +242,6 @@ def test_ratings_are_the_same_in_every_form(form: str, tmp_path: Path) -> None:
         assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",)]
 
 
-def test_columns_are_imported_as_the_object(tmp_path: Path) -> None:
-    gold = import_gold(write(tmp_path, COLUMNS, "gold.csv"), FECT, tmp_path / "gold.jsonl")
-    first = json.loads((tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    assert first["ratings"] == {"ann": "TRUE", "bob": "factual"}
-    assert not [key for key in first if key.startswith("rater:")]
-    again = Gold.load(tmp_path / "gold.jsonl", FECT)
-    assert ([case.ratings for case in again.cases], again.sha256) == (WANTED, gold.sha256)
-    table = 'reference,sentences,rater:ann\nr,"[""a"", ""b""]","[""faithful"", null]"\n'
-    (case,) = Gold.load(write(tmp_path, table, "of_sentences.csv"), COGNIBENCH, labelled=False).cases
-    assert (case.gold, case.ratings) == (None, {"ann": ("faithful", None)})
-
-
 HEAD = "conversation,claim,factual,"
 
 
@@ -361,24 +275,3 @@ def test_a_row_for_each_rater_under_other_names_and_with_two_labels(tmp_path: Pa
     assert [case.ratings for case in named.cases] == WANTED
     with pytest.raises(GoldError, match="rater 'ann' calls unit 1 both 'factual' and 'non_factual'"):
         Gold.load(write(tmp_path, LONG + "c1,x,false,ann\n", "long.csv"), FECT)
-
-
-def test_numbers_name_raters_too(tmp_path: Path) -> None:
-    file = write(tmp_path, [fect("c1", "x", rater=who) for who in (1.0, 2.0)])
-    (case,) = Gold.load(file, FECT, labelled=False).cases
-    assert list(case.ratings) == ["1", "2"]
-    with pytest.raises(GoldError, match="what raters said is no gold yet"):
-        Gold.load(file, FECT)
-
-
-def test_a_rater_that_a_judge_reads_is_no_name() -> None:
-    class Who(dspy.Signature):
-        """Say whether a rater may say that."""
-
-        text: str = dspy.InputField()
-        rater: str = dspy.InputField()
-        label: Literal["yes", "no"] = dspy.OutputField()
-
-    judge = Judge(name="who", signature=Who, positive=frozenset({"yes"}))
-    rows = [{"text": "a", "rater": "ann", "label": "yes"}, {"text": "b", "rater": "bob", "label": "no"}]
-    assert [case.gold for case in Gold.of(rows, judge).cases] == [("yes",), ("no",)]

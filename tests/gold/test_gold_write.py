@@ -104,23 +104,6 @@ def test_an_import_reads_back_as_the_same_gold(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_an_import_keeps_the_judges_fields_only(tmp_path: Path) -> None:
-    source = tmp_path / "x.csv"
-    source.write_text(
-        "conversation,claim,claim_is_factual,note\na,b,TRUE,hm\na,c,FALSE,\na,c,FALSE,twice\na,d,,\n",
-        encoding="utf-8",
-    )
-    target = tmp_path / "new" / "gold.jsonl"
-    gold = import_gold(source, FECT, target)
-    rows = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
-    group = gold.cases[0].group
-    assert rows == [
-        {"conversation": "a", "claim": "b", "factual": True, "group": group},
-        {"conversation": "a", "claim": "c", "factual": False, "group": group},
-    ]
-    assert [path.name for path in target.parent.iterdir()] == ["gold.jsonl"]
-
-
 class Shouted(pydantic.BaseModel):
     """A row model that does not read back what it holds: each reading adds a mark."""
 
@@ -197,8 +180,3 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="cannot write"):
         write_jsonl([{"a": 1}], tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
-
-
-def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
-    write_jsonl([{"a": "\ud800é"}], tmp_path / "x.jsonl")
-    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")) == {"a": "\ud800é"}

@@ -2,9 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -185,25 +184,6 @@ def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_p
     assert again.sha256 == Gold.of([rows[2] | {"factual": False}, rows[4]], FECT).sha256
 
 
-def test_sentences_without_a_label_name_their_category(tmp_path: Path) -> None:
-    row = {
-        "reference": "r",
-        "sentences": ["a", "b", "c"],
-        "ratings": {"ann": ["faithful", "invented", None], "bob": ["invented", "invented", None]},
-    }
-    write_jsonl([row], tmp_path / "raw.jsonl")
-    import_gold(tmp_path / "raw.jsonl", COGNIBENCH, tmp_path / "g.jsonl", merge="majority")
-    line = json.loads((tmp_path / "g.jsonl").read_text())
-    assert line["labels"] == [None, "invented", None]
-    assert line["ambiguity"] == ["unknown", None, None]
-
-
-def test_without_a_rule_ratings_alone_are_no_gold_and_the_hint_says_so(tmp_path: Path) -> None:
-    write_jsonl([{"conversation": "c", "claim": "1", "ratings": {"ann": True}}], tmp_path / "raw.jsonl")
-    with pytest.raises(GoldError, match=r"none of the 1 rows has a label.*import_gold.merge="):
-        import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl")
-
-
 def columns(place: Path, rater: str, labels: dict[str, str], reason: str = "") -> Path:
     path = place / f"{rater}.csv"
     lines = [f"c,{claim},{label},{reason}" for claim, label in labels.items()]
@@ -229,21 +209,6 @@ def test_the_files_of_several_raters_are_joined_and_the_command_says_what_it_wro
     assert cli(*command, "most").code == 2
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "both"),
-    [
-        ("relation", "", "relation"),
-        ("", "other", "other"),
-        ("relation", "relation", "relation"),
-        ("relation", "sentiment", "unknown"),
-    ],
-)
-def test_the_reasons_of_several_raters(tmp_path: Path, one: str, two: str, both: str) -> None:
-    files = [columns(tmp_path, "ann", {"1": "true"}, one), columns(tmp_path, "bob", {"1": "false"}, two)]
-    import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
-    assert json.loads((tmp_path / "g.jsonl").read_text())["ambiguity"] == both
-
-
 def halves(first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
     row = {"reference": "r", "sentences": ["a", "b"]}
     return [row | {"ratings": {"ann": first}, **more}, row | {"ratings": {"ann": second}}]
@@ -261,35 +226,3 @@ def test_two_halves_of_one_raters_work_are_one() -> None:
         GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
     ):
         Gold.of(halves(["faithful", "invented"], [None, "misleading"]), COGNIBENCH, labelled=False)
-
-
-def test_ratings_join_the_gold_row_whichever_comes_first() -> None:
-    gold = {"conversation": "c", "claim": "x", "factual": True}
-    other = {"conversation": "c", "claim": "y", "factual": False}
-    rated = {"conversation": "c", "claim": "x", "ratings": {"ann": False}}
-    for rows in ([gold, rated, other], [rated, gold, other]):
-        both = Gold.of(rows, FECT)
-        case = next(one for one in both.cases if one.inputs["claim"] == "x")
-        assert (case.gold, case.ratings) == (("factual",), {"ann": ("non_factual",)})
-        assert (both.merged, both.skipped, both.ambiguous) == (1, 0, ())
-
-
-class Strict(pydantic.BaseModel):
-    """A row model that demands a label."""
-
-    conversation: str
-    claim: str
-    factual: Literal["factual", "non_factual"]
-
-
-def test_a_row_model_that_demands_a_label_cannot_hold_an_ambiguous_row(tmp_path: Path) -> None:
-    def to_case(row: Any) -> Case:
-        return Case(inputs={"conversation": row.conversation, "claim": row.claim}, gold=(row.factual,))
-
-    judge = Judge(name="strict", signature=FECT.signature, answer=FECT.answer, rows=Strict, to_case=to_case)
-    row = {"conversation": "c", "claim": "x", "factual": "factual"}
-    ratings = {"ann": "factual", "bob": "non_factual"}
-    write_jsonl([row | {"ratings": ratings}], tmp_path / "raw.jsonl")
-    with pytest.raises(GoldError, match=r"raw\.jsonl:1, field 'factual'.*Strict demands one"):
-        import_gold(tmp_path / "raw.jsonl", judge, tmp_path / "g.jsonl", merge="unanimous")
-    assert not (tmp_path / "g.jsonl").exists()

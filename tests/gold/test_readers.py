@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from small import claims, cli, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold import files, sources
+from jurist.gold import files
 from jurist.gold.files import parse
-from jurist.gold.sources import bundled_names, read
+from jurist.gold.sources import read
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
 
@@ -132,11 +132,6 @@ def test_a_broken_file_says_where_and_what_to_do(kind: str, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_json_name_makes_other_content_broken_json() -> None:
-    with pytest.raises(GoldError, match=r"x\.jsonl:2: broken JSON"):
-        parse(b"\nhello, there\n", "x.jsonl")
-
-
 @given(st.binary(max_size=200) | st.text('{}[]":,;ab1\n\r\t \u2028', max_size=40).map(str.encode))
 @settings(max_examples=400)
 @example(b";")
@@ -185,15 +180,6 @@ def test_names_that_no_file_can_have(name: str) -> None:
     with pytest.raises(GoldError) as caught:
         read(name)
     assert caught.value.hint
-
-
-def test_bundled_names_can_be_read_by_name() -> None:
-    names = bundled_names()
-    assert names == tuple(sorted(names))
-    for name in names:
-        reading = read(name)
-        assert reading.name == name
-        assert reading.rows
 
 
 def _folder(place: Path, **files: str) -> Path:
@@ -268,15 +254,6 @@ def test_a_folder_of_several_files_goes_the_same_way(hub_folder: Path) -> None:
     assert sorted(row["a"] for _, row in read(hub_folder).rows) == ["w", "x"]
 
 
-def test_class_labels_become_their_names() -> None:
-    datasets = pytest.importorskip("datasets")
-    features = datasets.Features(
-        {"label": datasets.ClassLabel(names=["send", "hold"]), "a": datasets.Value("string")}
-    )
-    made = datasets.Dataset.from_dict({"label": [1, 0, None], "a": ["x", "y", "z"]}, features=features)
-    assert [row["label"] for row in sources._named(made)] == ["hold", "send", None]
-
-
 @pytest.mark.parametrize(
     ("raised", "said"),
     [
@@ -299,12 +276,6 @@ def test_every_failure_of_the_hub_is_one_gold_error(
         read("hf:org/name:test")
     assert said in str(caught.value)
     assert caught.value.path == "hf:org/name:test"
-
-
-@pytest.mark.parametrize("name", ["hf:", "hf:/", "hf::test"])
-def test_a_dataset_without_a_name(name: str) -> None:
-    with pytest.raises(GoldError, match="no name"):
-        read(name)
 
 
 def repeated(text: str, times: int) -> pyarrow.DictionaryArray:

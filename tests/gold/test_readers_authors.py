@@ -114,15 +114,6 @@ def test_cognibench_turns_without_labels(tmp_path: Path) -> None:
     assert describe(gold)["unlabelled"] == 4
 
 
-def test_a_letter_whose_lower_case_is_longer_leaves_the_sentence_as_labelled(tmp_path: Path) -> None:
-    turn = _turn(0, current_turn="<user> hi \n\n<assistant> İzmir Is A City. Yes.")
-    labels = {
-        "77_en_0": {"sentence_label_dict": {"i̇zmir is a city.": [["faithful"], 0], "yes.": [["invented"], 1]}}
-    }
-    gold = Gold.load(_folder(tmp_path, labels, [turn]), COGNIBENCH)
-    assert gold.cases[0].inputs["sentences"] == ["i̇zmir is a city.", "yes."]
-
-
 @pytest.mark.parametrize(
     ("labels", "said"),
     [

@@ -8,7 +8,7 @@ import pandas
 import pyarrow
 import pytest
 from judges import CHECK, FLAG
-from small import cli, ok
+from small import cli
 
 from jurist.errors import GoldError, JuristError, UsageError
 from jurist.gold.goldset import Gold
@@ -121,17 +121,6 @@ def test_a_file_of_nothing_but_broken_lines_is_one_line(lines: str) -> None:
         assert (done.code, [line[:6] for line in done.lines]) == (1, ["error:"])
 
 
-def test_empty_cells_are_reported(tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    rows = [
-        {**row, "policy": "" if n in (1, 2) else f"p{n}", "group": str(n)} for n, row in enumerate(GOOD * 12)
-    ]
-    rows = [{**row, "reply": f"{row['reply']} {n}"} for n, row in enumerate(rows)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = ok("gold", "check", OWN, "--gold", file)
-    assert "policy is empty in 2 cases" in done.out
-
-
 def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are() -> None:
     rows = [*GOOD, {**GOOD[0], "verdict": "no"}, {"policy": "p"}]
     with pytest.raises(GoldError) as caught:
@@ -141,11 +130,6 @@ def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are()
     aside = Rejects()
     assert len(Gold.of(rows, CHECK, rejects=aside).cases) == 4
     assert (aside.count, [one.rows for one in aside.problems()]) == (2, [1, 1])
-
-
-def test_nothing_but_bad_rows_is_an_error_even_where_they_are_set_aside() -> None:
-    with pytest.raises(GoldError, match="unknown label 'no'"):
-        Gold.of([{**row, "verdict": "no"} for row in GOOD], CHECK, rejects=Rejects())
 
 
 SENTENCES = {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]}
@@ -179,12 +163,6 @@ def test_a_name_that_is_not_there_is_said(kind: type[JuristError], mapping: RowM
     with pytest.raises(kind, match=r"one of|did you mean") as caught:
         Gold.of(GOOD, CHECK, mapping=mapping)
     assert said in str(caught.value)
-
-
-def test_a_column_gives_way_to_the_one_that_is_renamed_to_it() -> None:
-    rows = [{**row, "other": f"o{n}"} for n, row in enumerate(GOOD)]
-    found = Gold.of(rows, CHECK, mapping=RowMapping(columns={"other": "reply", "reply": "group"}))
-    assert [(case.inputs["reply"], case.group) for case in found.cases[:2]] == [("o0", "r0"), ("o1", "r1")]
 
 
 FRAMES = {

@@ -18,7 +18,6 @@ from jurist.gold.goldset import Gold
 from jurist.gold.review import judged_in_search, read_judged, review_lines
 from jurist.gold.writing import write_jsonl
 from jurist.programs.answers.labels import OneLabel
-from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
 TRUE, FALSE = "factual", "non_factual"
@@ -55,12 +54,6 @@ def run_file(place: Path, rows: list[dict[str, Any]] = ROWS, **more: Any) -> Pat
         )
     write_jsonl(lines, place / "run.jsonl")
     return place / "run.jsonl"
-
-
-def known_of(place: Path) -> dict[str, Case]:
-    """Return the rows without their labels."""
-    cases = Gold.load(place / "rows.jsonl", FECT).cases
-    return {case.id: Case(inputs=case.inputs) for case in cases}
 
 
 HALVES = {TRUE: 0.5, FALSE: 0.5}
@@ -104,17 +97,6 @@ def test_a_share_at_the_threshold_is_one_half_and_sides_stay(positive: float, th
     assert (moved[FALSE] >= 0.5 - 1e-9) == (positive >= threshold) or positive == pytest.approx(threshold)
 
 
-def test_the_nearer_to_the_threshold_the_more_a_label_is_worth(tmp_path: Path) -> None:
-    file = run_file(tmp_path, sampling={"samples": 5, "threshold": 4})
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    lines[0]["units"][0]["votes"] = {TRUE: 4, FALSE: 1}  # 1 of the 4 it takes
-    lines[1]["units"][0]["votes"] = {TRUE: 1, FALSE: 4}
-    lines[1]["units"][0]["label"] = FALSE
-    write_jsonl(lines, file)
-    found = review_lines(read_judged(file, FECT), FECT, known_of(tmp_path))
-    assert [line.case.inputs["claim"] for line in found] == ["open", "close", "even"]
-
-
 def spread(votes: dict[str, int], labels: str = "abcd") -> float:
     return OneLabel(labels=tuple(labels)).scale.spread(votes)
 
@@ -155,14 +137,6 @@ def test_missing_files_and_missing_cases_are_named(tmp_path: Path) -> None:
         read_judged(tmp_path / "no.jsonl", FECT)
     with pytest.raises(GoldError, match=r"3 of the cases to review .*input="):
         review_lines(read_judged(run_file(tmp_path), FECT), FECT, {})
-
-
-def test_a_case_with_other_units_than_gold_is_refused(tmp_path: Path) -> None:
-    judged = read_judged(run_file(tmp_path), FECT)
-    row = {"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", "invented"]}
-    (case,) = Gold.of([row], COGNIBENCH, labelled=False).cases
-    with pytest.raises(GoldError, match="has 1 units here and 2 in the gold set"):
-        review_lines(judged, FECT, {judged[0].id: case})
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:

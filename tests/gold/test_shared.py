@@ -79,15 +79,6 @@ def test_the_judge_says_otherwise_in_both_directions() -> None:
     assert (few.shared, len({case.group for case in few.cases}), few.near_copies) == ((), 24, ())
 
 
-def test_near_copies_of_what_is_not_shared_are_one_group() -> None:
-    given = LAYOUTS["six policies"][0]
-    copy = {**given[0], "claim": f"{given[0]['claim']}, please"}
-    gold = Gold.of([*given, copy], JUDGE)
-    assert [len(one.groups) for one in gold.near_copies] == [2]
-    split = gold.split(0)
-    assert len({case.group for case in (*split.train, *split.dev, *split.test)}) == 156
-
-
 def test_rows_that_were_seen_are_known_by_what_is_not_shared() -> None:
     gold = Gold.of(LAYOUTS["six policies"][0], JUDGE)
     split = gold.split(0)

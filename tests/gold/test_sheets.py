@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jurist.cases import Case
 from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.sheets import CATEGORIES, plain, safe
@@ -323,14 +322,3 @@ def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Pa
     nul = Gold.of([{"conversation": "c", "claim": "x", "group": "\0"}], FECT, labelled=False)
     with pytest.raises(GoldError, match="no CSV can hold this name"):
         write_sheet(open_lines(nul), nul, tmp_path / "b.csv", rater="ann")
-
-
-def test_the_notes_are_not_read_back(tmp_path: Path) -> None:
-    from jurist.gold.sheets_out import SheetLine
-
-    gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
-    line = SheetLine(case=gold.cases[0], unit=0, notes={"why": "=split"})
-    write_sheet([line], gold, tmp_path / "a.csv", rater="ann")
-    assert "'=split" in (tmp_path / "a.csv").read_text(encoding="utf-8")
-    (case,) = Gold.load(tmp_path / "a.csv", FECT, labelled=False).cases
-    assert case == Case(inputs=case.inputs, group=case.group, source=case.source)

@@ -1,6 +1,5 @@
 """The ambiguous stratum: counted beside the score, with the judge's votes, and never dropped in silence."""
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
-from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, rating_columns, strata
+from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.report.raters import ceiling_line
@@ -69,14 +68,7 @@ def test_every_unit_is_in_one_stratum_and_the_votes_are_counted() -> None:
     assert (found.contested.right, found.contested.wrong, found.contested.unanswered) == (0, 1, 0)
 
 
-def test_cases_aside_always_count_and_others_only_where_wanted() -> None:
-    gold = Gold.of(ROWS, FECT)
-    found = strata(gold, only={gold.cases[0].id})
-    assert (found.agreed, found.single, found.contested.units, len(found.ambiguous)) == (1, 0, 0, 3)
-
-
 RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem"]), st.sampled_from([True, False, None]))
-RATED = st.tuples(st.sampled_from([True, False, None]), RATINGS)
 
 
 @settings(max_examples=60)
@@ -140,13 +132,3 @@ def test_without_two_ratings_of_a_unit_there_is_no_ceiling(rows: list[dict[str, 
     gold = Gold.of(rows, FECT)
     assert ceiling_of(gold) is None
     assert ceiling_line(ceiling_of(gold)) == ""
-
-
-def test_columns_of_ratings_are_in_the_order_of_the_units() -> None:
-    columns, groups = rating_columns(Gold.of(ROWS, FECT).cases)
-    assert {rater: Counter(given) for rater, given in columns.items()} == {
-        "ann": Counter({TRUE: 2, FALSE: 2}),
-        "bob": Counter({TRUE: 1, FALSE: 2, None: 1}),
-    }
-    assert len(groups) == 4
-    assert rating_columns([]) == ({}, [])

@@ -84,17 +84,6 @@ def test_what_is_made_adds_up_and_is_assessed():
     assert set(model["formats"]) <= {"generative", "single-choice", "true-false"}
 
 
-def test_a_document_that_is_there_twice_is_written_from_once():
-    documents(1)
-    row = json.loads(Path("docs.jsonl").read_text())
-    again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
-    write_jsonl(Path("docs.jsonl"), [row, again])
-    done = ok(*MAKE, "bench", "--json")
-    assert "near-duplicates" in done.err
-    found = done.json
-    assert (found["passages"], found["duplicate_passages"]) == (1, 1)
-
-
 def test_a_chinese_document_goes_through_the_whole_chain():
     documents(4, CHINESE)
     done = ok(*MAKE, "bench", "--generator", "haluagent-zh:basic", "--json")
@@ -180,20 +169,3 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
     assert (done.code, "keeps the verifiers" in done.err) == (2, True)
     done = cli(*MAKE, "more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
     assert (done.code, "asks what qa-conflict" in done.err) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("kind", "shown", "absent"), [("true", "Figure 5", "Table 6"), ("free", "Table 6", "Figure 5")]
-)
-def test_tables_that_a_benchmark_has_no_item_for_are_left_out(kind, shown, absent):
-    row = {"id": "a", "type": "entity", "question": "Who built it?"}
-    more = {
-        "true": {"format": "true-false", "answer": "Sax", "correct": True},
-        "free": {"format": "generative", "correct_answer": "Sax"},
-    }[kind]
-    Path("b.jsonl").write_text(json.dumps({**row, **more}) + "\n")
-    done = ok("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1")
-    assert shown in done.out
-    assert absent not in done.out
-    done = cli("assess", "offline", "--benchmark", "b.jsonl", "--judge", "satisfaction:basic")
-    assert (done.code, "satisfaction does not compare a reply" in done.err) == (2, True)

@@ -303,33 +303,6 @@ def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
         assert all(two <= one for two, other in zip(scores, sides, strict=True) if upper > other)
 
 
-def test_strata_of_a_fine_scale_are_quarters_of_the_scores() -> None:
-    values = [number / 100 for number in range(100)]
-    strata = SHARE.scale.strata(cases(*values))
-    assert set(strata) == {"0", "1", "2", "3"}
-    assert all(24 <= strata.count(name) <= 26 for name in set(strata))
-    assert strata == sorted(strata)
-
-
-def test_sums_of_a_run() -> None:
-    sums: Counter[str] = Counter()
-    for values, counts in (
-        (("first",), {"first_place": 2, "places": 2, "contradictions": 0}),
-        (("tie",), {"first_place": 2, "places": 2, "contradictions": 1}),
-        ((None,), {}),
-    ):
-        sums.update(PAIR.scale.tally(values, counts))
-    assert PAIR.scale.totals(sums) == {
-        "first": 1,
-        "second": 0,
-        "tie": 1,
-        "position_bias": 1.0,
-        "contradictions": 1,
-    }
-    assert SCORE.scale.totals(Counter({"scored": 2, "score_sum": 7})) == {"mean_score": 3.5}
-    assert SCORE.scale.totals({}) == {"mean_score": None}
-
-
 class Numbered(pydantic.BaseModel):
     n: int
     label: Literal["fine", "rude"]

@@ -128,8 +128,10 @@ def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, ser
     assert server.count == 6 * 3 * calls == room_for(judge, 6, 3)
 
 
-@pytest.mark.parametrize(("judge", "rows"), [(STEPS, replies()), (PAIR, pairs())])
-@pytest.mark.parametrize("optimizer", ["fewshot", "opro", "bootstrap"])
+@pytest.mark.parametrize(
+    ("judge", "rows", "optimizer"),
+    [(STEPS, replies(), "fewshot"), (STEPS, replies(), "bootstrap"), (PAIR, pairs(), "opro")],
+)
 def test_compiling_within_a_limit(
     judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path
 ) -> None:

@@ -57,20 +57,6 @@ def test_every_command(kind: str) -> None:
     ok("artifacts", "show", kind, "--history")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_from_python(kind: str) -> None:
-    loaded = jurist.load(f"own.py:{kind}:basic")
-    row = rows(kind)[0]
-    verdict = loaded(**{name: row[name] for name in loaded.judge.input_fields})
-    assert verdict.status == "verdict"
-    assert (
-        loaded.judge.answer.scale.of_json(loaded.judge.answer.scale.to_json(verdict.value)) == verdict.value
-    )
-    measured = jurist.evaluate(loaded, f"{kind}.jsonl")
-    score = measured[loaded.judge.metric]
-    assert score.interval.low <= score.value <= score.interval.high
-
-
 @pytest.mark.parametrize("name", ["reply_score", "reply_preference"])
 def test_judges_of_the_readme_learn_the_house_style(name: str) -> None:
     judge = jurist.judge(str(Path(jurist.__file__).parent / "docs" / f"{name}.py"))

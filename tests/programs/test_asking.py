@@ -12,11 +12,10 @@ import pytest
 from asking import scripted
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMRateLimitError
-from fakes import Scripted, context_with, reply, system_of
+from fakes import Scripted, reply, system_of
 
 from jurist.cases import Case
 from jurist.engines.channel import CallContext, Channel
-from jurist.engines.models import Model, connect
 from jurist.errors import JudgeError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
@@ -85,12 +84,6 @@ def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:
             assert (again.status, again.values) == (asked.status, asked.values)
 
 
-def test_draws_are_numbered_from_the_first() -> None:
-    inner = Scripted([YES] * 3)
-    asker(inner, sampling=Sampling(samples=3), first_draw=10).ask(CASE)
-    assert [request.config.seed for request in inner.requests] == [10, 11, 12]
-
-
 class Grade(dspy.Signature):
     """Grade an essay."""
 
@@ -138,18 +131,6 @@ def test_a_users_own_program_is_asked_like_a_built_in(program: Any) -> None:
     assert all(verdict.votes == ({"pass": 2, "fail": 1},) for verdict in found)
     assert {request.config.seed for request in inner.requests} == {0, 1, 2}
     assert sum(verdict.usage.calls for verdict in found) == len(inner.requests)
-
-
-def test_a_users_forward_meets_the_offline_engine_and_the_budget() -> None:
-    from jurist.engines.meter import Budget
-    from jurist.errors import BudgetExhausted
-
-    judge = Judge(name="essays", signature=Grade, positive=frozenset({"fail"}), program=ForwardOnly)
-    context = context_with(Budget(calls=7))
-    cases = [Case(inputs={"essay": f"essay {n}"}) for n in range(9)]
-    with pytest.raises(BudgetExhausted):
-        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), context)).ask_all(cases)
-    assert context.ledger.spend().calls == 7
 
 
 def test_ctrl_c_in_a_running_loop_does_not_wait_for_the_rest() -> None:

@@ -23,7 +23,7 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.asking import Asker, room_for
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
 FECT, COGNI = find("fect"), find("cognibench")
@@ -104,13 +104,6 @@ def test_votes_that_were_not_cast_cannot_be_counted_again() -> None:
         asker(Scripted([]), sampling=Sampling(samples=3, threshold=1)).revote(CLAIM, early)
 
 
-def test_agreement_is_of_the_votes_cast() -> None:
-    assert asker(Scripted([YES, NO, YES]), sampling=Sampling(samples=3)).ask(CLAIM).agreement == (2 / 3,)
-    early = asker(Scripted([YES, YES]), sampling=Sampling(samples=3), stopping="settled").ask(CLAIM)
-    assert early.agreement == (1.0,)
-    assert asker(Scripted(["?", "?"]), sampling=Sampling(samples=2)).ask(CLAIM).agreement == (None,)
-
-
 # -- what is missing is asked again ---------------------------------------------------------------------
 
 
@@ -163,19 +156,6 @@ def test_an_unreadable_second_reply_leaves_the_first_as_it_is() -> None:
     assert verdict.error.startswith("unusable reply")
 
 
-def test_every_sample_asks_again_once_with_its_own_number() -> None:
-    def answers(request: Any) -> str:
-        return (
-            tags((1, "faithful")) if "1. One." in user_of(request) else tags((2, "invented"), (3, "invented"))
-        )
-
-    inner = Scripted(answers)
-    verdict = asker(inner, COGNI, sampling=Sampling(samples=3)).ask(THREE)
-    assert [request.config.seed for request in inner.requests] == [0, 0, 1, 1, 2, 2]
-    assert verdict.reasked == 3
-    assert verdict.votes == ({"faithful": 3}, {"invented": 3}, {"invented": 3})
-
-
 def leaving_out(messages: list[dict[str, Any]]) -> str:
     """Leave out every second sentence of those that are asked for, but a last one."""
     shown = field_of(str(messages[-1]["content"]), "sentences").split("\n")
@@ -214,10 +194,6 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     context.journal.close()
 
 
-def test_room_is_kept_for_what_may_be_asked_again() -> None:
-    assert (room_for(FECT, 30, 1), room_for(COGNI, 30, 1), room_for(COGNI, 30, 5)) == (30, 37, 187)
-
-
 # -- samples that are one -------------------------------------------------------------------------------
 
 
@@ -228,22 +204,6 @@ def test_room_is_kept_for_what_may_be_asked_again() -> None:
 def test_replies_that_are_byte_for_byte_the_same_are_noticed(script: list[str], identical: bool) -> None:
     verdict = asker(Scripted(script), sampling=Sampling(samples=len(script))).ask(CLAIM)
     assert verdict.identical is identical
-
-
-def test_a_program_of_two_steps_is_identical_if_both_are() -> None:
-    class Two(dspy.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = dspy.Predict("claim -> note"), dspy.Predict(FECT.signature)
-
-        def forward(self, conversation: str, claim: str) -> Any:
-            note = self.first(claim=claim).note
-            return self.second(conversation=conversation + note, claim=claim)
-
-    for notes, identical in ((("a", "a"), True), (("a", "b"), False)):
-        said = [part for note in notes for part in (reply("chat", note=note), YES)]
-        verdict = asker(said, program=Two(), sampling=Sampling(samples=2)).ask(CLAIM)
-        assert (verdict.identical, verdict.votes) == (identical, ({"factual": 2},))
 
 
 def test_dspys_cache_does_not_make_one_sample_of_several(

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections import Counter
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asking import CASES, FECT, asker, right, spend, wait_briefly
 from fakes import context_with
-from loopback import Loopback, field_of
+from loopback import Loopback
 
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
@@ -28,19 +28,6 @@ Serve = Callable[..., Loopback]
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return wait_briefly(monkeypatch)
-
-
-def test_a_healthy_server_is_believed(serve: Serve) -> None:
-    server = serve()
-    judge = asker(server)
-    found = judge.ask_all(CASES[:20])
-    assert all(right(verdict, n) for n, verdict in enumerate(found))
-    assert {verdict.label for verdict in found} == {"factual", "non_factual"}
-    counts = spend(judge)
-    assert (counts.calls, counts.retries, counts.failures, counts.input_tokens) == (20, 0, 0, 2000)
-    assert counts.cost > 0
-    assert counts.unpriced == 0
-    assert server.hits[0].authorization == "Bearer none"
 
 
 def test_what_a_provider_had_cached_is_counted_and_costs_less(serve: Serve) -> None:
@@ -77,15 +64,6 @@ def test_a_key_with_a_line_break_is_one_line(serve: Serve, monkeypatch: pytest.M
     with pytest.raises(UsageError, match="holds a line break") as end:
         asker(serve())
     assert "canary" not in str(end.value)
-
-
-def test_empty_replies_are_counted_with_what_they_took(serve: Serve) -> None:
-    server = serve(faults={0: "empty", 1: "null"})
-    judge = asker(server)
-    assert right(judge.ask(CASES[7]), 7)
-    counts = spend(judge)
-    assert (counts.calls, counts.input_tokens, counts.output_tokens, counts.unpriced) == (3, 300, 30, 0)
-    assert judge.lm._engine_spec.context.meter.tokens == 330
 
 
 @pytest.mark.parametrize(("ended", "calls"), [("eos", 4), ("content_filter", 1), ("error", 4)])
@@ -190,15 +168,6 @@ def test_what_every_row_would_meet_ends_the_work(serve: Serve, fault: Any, said:
     assert server.count <= 2
 
 
-def test_it_ends_the_work_also_in_the_middle(serve: Serve) -> None:
-    server, seen = serve(faults=lambda index, body: "quota" if index >= 30 else None), []
-    with pytest.raises(ModelError, match="quota"):
-        asker(server, concurrency=4).ask_all(CASES, lambda index, verdict: seen.append(verdict.status))
-    assert seen == ["verdict"] * len(seen)
-    assert 26 <= len(seen) <= 30
-    assert server.count <= 34
-
-
 def test_the_key_is_never_said(serve: Serve, fake_key: str) -> None:
     server, context = serve(faults=lambda index, body: "401"), CallContext.fresh()
     with pytest.raises(ModelError) as stop:
@@ -219,37 +188,6 @@ def test_the_key_is_not_in_a_verdict_either(serve: Serve, fake_key: str) -> None
 
 
 # -- many rows, many faults -----------------------------------------------------------------------
-
-
-def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
-    def plan(index: int, body: dict[str, Any]) -> Any:
-        number = int(field_of(body["messages"][-1]["content"], "claim").split()[1])
-        if number % 10 == 3:
-            return ("garbage", "cut")[number // 10 % 2]
-        if number % 10 == 7:  # half of them for good, half of them now and then
-            lasting = number // 10 % 2 == 0
-            return ("500", "truncated", "429", "html")[number // 20 % 4] if lasting or index % 2 else None
-        return None
-
-    server = serve(faults=plan)
-    judge = asker(server, concurrency=16)
-    seen: list[int] = []
-    found = judge.ask_all(CASES, lambda index, verdict: seen.append(index))
-    counts = Counter(verdict.status for verdict in found)
-    assert sum(counts.values()) == 200 == len(set(seen)) == len(seen)
-    assert counts["abstained"] == 20
-    assert 10 <= counts["failed"] <= 20
-    for number, verdict in enumerate(found):
-        assert verdict.id == CASES[number].id
-        if verdict.status == "verdict":
-            assert right(verdict, number)
-        else:
-            assert verdict.values == (None,)
-            assert verdict.error
-    total = spend(judge)
-    assert total.calls == server.count == sum(verdict.usage.calls for verdict in found)
-    assert total.failures == counts["failed"]
-    assert total.calls - total.retries - total.failures == counts["verdict"] + counts["abstained"]
 
 
 # -- servers that are not there, or do not answer ---------------------------------------------------
@@ -281,8 +219,6 @@ def test_a_server_that_never_answers_fails_the_row(serve: Serve, waits: list[flo
 
 
 def test_a_server_that_trickles_is_not_waited_for() -> None:
-    import threading
-
     stop = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -322,20 +258,10 @@ def test_the_sample_number_is_never_sent(serve: Serve) -> None:
     assert server.hits[0].body["model"] == "gpt-4.1-mini"
 
 
-def test_settings_are_sent(serve: Serve) -> None:
-    server = serve()
-    model = Model(name="openai/gpt-4.1-mini", api_base=server.url, temperature=0.7, max_tokens=50)
-    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, CallContext.fresh())).ask(CASES[0])
-    body = server.hits[0].body
-    assert body["temperature"] == 0.7
-    assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-
-
-@pytest.mark.parametrize("concurrency", [1, 3, 8])
-def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None:
-    server = serve(delay=0.02 * concurrency)
-    asker(server, concurrency=concurrency).ask_all(CASES[:24])
-    assert server.peak == concurrency
+def test_concurrency_is_bounded_and_used(serve: Serve) -> None:
+    server = serve(delay=0.06)
+    asker(server, concurrency=3).ask_all(CASES[:24])
+    assert server.peak == 3
 
 
 # -- budget -------------------------------------------------------------------------------------------
@@ -366,15 +292,6 @@ def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
 
 
 # -- event loops ----------------------------------------------------------------------------------------
-
-
-def test_asking_inside_a_running_loop(serve: Serve) -> None:
-    server = serve()
-
-    async def notebook() -> list[Verdict]:
-        return asker(server).ask_all(CASES[:5])
-
-    assert all(right(verdict, n) for n, verdict in enumerate(asyncio.run(notebook())))
 
 
 def test_asking_from_async_code(serve: Serve) -> None:

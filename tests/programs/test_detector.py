@@ -9,7 +9,6 @@ from fakes import Scripted, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.gold.goldset import Gold
 from jurist.programs.answers.listed import as_compared, distinct_lines
 from jurist.programs.catalogue import find
 from jurist.programs.verdicts import Verdict
@@ -125,16 +124,6 @@ def test_lines_are_one_line_each_and_all_different(sentences: list[str]) -> None
     lines = distinct_lines(sentences)
     assert len({as_compared(line) for line in lines}) == len(sentences)
     assert all(len(line.splitlines()) == 1 for line in lines)
-
-
-def test_rows_are_those_of_cognibench_with_two_labels() -> None:
-    theirs, ours = Gold.load("cognibench-mini", COGNIBENCH), Gold.load("cognibench-mini", DETECTOR)
-    assert [case.id for case in ours.cases] == [case.id for case in theirs.cases]
-    for one, other in zip(ours.cases, theirs.cases, strict=True):
-        assert one.gold is not None
-        assert other.gold is not None
-        assert one.gold == tuple(H if label in COGNIBENCH.answer.positive else F for label in other.gold)
-        assert one.ratings.keys() == other.ratings.keys()
 
 
 def ask(said: str, sentences: list[str]) -> tuple[Verdict, Scripted]:

@@ -15,7 +15,6 @@ from small import claims
 
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
-from jurist.errors import JudgeError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
@@ -26,8 +25,6 @@ from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
-from jurist.runs.lines import said_of
-from jurist.runs.summary import Counts
 
 ADAPTERS = ("chat", "json", "xml")
 VARIANTS = {
@@ -106,21 +103,6 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
     assert "1 of 3 answers contradict themselves" in again.error
 
 
-def test_a_run_counts_contradictions_and_shows_the_units() -> None:
-    judge = find("fect-3d-reasoning")
-    texts = [reply("chat", units=[unit(one)], factual=two) for one, two in ((True, True), (False, True))]
-    asker = scripted(judge, texts, concurrency=1)
-    cases = [Case(inputs={**CASE.inputs, "claim": f"claim {n}"}) for n in range(2)]
-    counts, verdicts = Counts(judge), asker.ask_all(cases)
-    for verdict in verdicts:
-        counts.add(verdict)
-    summary = counts.summary(2).to_json()
-    lines = [said_of(judge, *pair) for pair in zip(cases, verdicts, strict=True)]
-    assert (summary["verdict"], summary["abstained"], summary["inconsistent"]) == (1, 1, 1)
-    assert [line["inconsistent"] for line in lines] == [0, 1]
-    assert lines[0]["reasoning"] == 'verified: concrete "plan": it is named'
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_demonstration_carries_what_gold_has(name: str, adapter: str) -> None:
@@ -167,12 +149,6 @@ def test_the_card_counts_contradictions_on_the_sealed_test(
     assert card["scores"]["basic"]["recall"]["value"] == 1.0  # the units speak: nothing is factual
 
 
-def test_an_export_says_how_label_and_units_are_held_against_each_other() -> None:
-    check = find("fect-3d-reasoning").answer.parser_rule()["check"]
-    assert (check["items"], check["all_verified"], check["policy"]) == ("units", "factual", "abstain")
-    assert set(check["policies"]) == {"abstain", "units", "label"}
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.sampled_from(["yes", 1]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("verified"), inner),
@@ -187,9 +163,3 @@ def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> 
     if answer.values != (None,):
         assert isinstance(units, list)
         assert said in (True, False)
-
-
-@pytest.mark.parametrize("wrong", [{"policy": "guess"}, {"holds": "true"}, {"fails": "false"}])
-def test_a_shape_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(JudgeError, match=next(iter(wrong.values()))):
-        replace(BOTH, **wrong)

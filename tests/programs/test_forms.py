@@ -2,7 +2,6 @@
 
 import html
 import re
-from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -181,11 +180,6 @@ def reply_text(adapter: str, text: str) -> str:
     return f"<labels>{text}</labels>" if adapter == "xml" else reply(adapter, labels=text)
 
 
-def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
-    shape = Tagged(field="t", unit="s", labels=("misleading",))
-    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, {"s": ["A b."]}).values == (None,)
-
-
 # -- by number ------------------------------------------------------------------------------------------
 
 MANY = PerSentence(field="labels", unit="sentences", labels=("x", "y"))
@@ -273,13 +267,3 @@ def test_a_part_is_shown_under_its_own_numbers() -> None:
     inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
     assert MANY.render(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
     assert MANY.render(inputs, range(4)) == MANY.render(inputs)
-
-
-def test_a_probability_is_the_same_whatever_the_order_in_which_a_set_has_its_labels() -> None:
-    """A set has another order in every process; sums would differ in their last digits, and choices with them."""
-    answer = PerSentence(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
-    found = {
-        answer.scale.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
-        for shares in permutations((0.1, 0.2, 0.3))
-    }
-    assert found == {0.6}

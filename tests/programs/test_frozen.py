@@ -11,7 +11,6 @@ from jurist.evaluation.checked_items import Check
 from jurist.programs.frozen import (
     all_predictors,
     frozen,
-    frozen_id,
     frozen_predictors,
     frozen_steps_by,
     verifier,
@@ -76,16 +75,6 @@ def test_another_model_answers_the_frozen_steps_only() -> None:
         "generator": 1,
         "judge": 1,
     }
-
-
-def test_a_changed_verifier_is_another_program() -> None:
-    class Stricter(Checked):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first = frozen(dspy.Predict(dspy.Signature("item -> verdict", "Say yes to nothing.")))
-
-    assert frozen_id(Checked()) == frozen_id(Checked()) != frozen_id(Stricter())
-    assert frozen_id(dspy.Predict("a -> b")) == ""
 
 
 @pytest.mark.parametrize("call", ["acall", "call"])

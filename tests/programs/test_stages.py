@@ -75,16 +75,6 @@ def test_an_unusable_reply_at_any_step_is_an_abstention(place: int) -> None:
     assert set(steps) == set(STEPS[: place + 1])
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_a_demonstration_says_what_gold_implies_of_each_step(tier: str) -> None:
-    case = TIER.case({**CASE.inputs, "tier": tier})
-    demos = TIER.demos(case)
-    assert {step: demo[step] for step, demo in demos.items()} == PATHS[tier]
-    assert all(
-        {*demo} == {"reference", "dialogue", "before", "sentence", step} for step, demo in demos.items()
-    )
-
-
 EVIDENCE = "The mill was built in 1802 and closed in 1911 after a fire in the boiler house."
 
 
@@ -195,11 +185,6 @@ def test_the_second_stage_sees_the_cognitive_sentences_under_their_own_numbers(a
     assert verdict.usage.calls == 2 == STAGED.calls
     if adapter == "chat":
         assert shown == ["3. It must be loved.\n5. So it mattered."]
-
-
-def test_without_a_cognitive_sentence_there_is_no_second_call() -> None:
-    verdict, shown = staged(dict.fromkeys(range(1, 6), "faithful"))
-    assert (verdict.values, verdict.usage.calls, shown) == (("faithful",) * 5, 1, [])
 
 
 def test_a_sentence_without_one_usable_label_is_abstained() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small import ok
 
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold
 from jurist.gold.new_rows import read_rows
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import statement_type
@@ -36,7 +36,6 @@ ROW: dict[str, Any] = {
     },
     "group": "mill",
 }
-SENTENCE_JUDGES = ("statement-type", "factual", "tier")
 
 
 def test_a_dialogue_serves_where_there_are_no_turns() -> None:
@@ -74,14 +73,6 @@ def test_only_the_sentences_that_concern_a_judge_become_cases(
         place = ROW["sentences"].index(case.inputs["sentence"])
         assert case.inputs["before"] == " ".join(ROW["sentences"][:place])
         assert case.inputs["dialogue"] == "user: Hello\nassistant: Hi\nuser: What of the mill?"
-
-
-def test_a_rating_of_another_kind_is_no_rating() -> None:
-    case = gold("factual", ROW).cases[1]
-    assert (case.gold, dict(case.ratings)) == (("invented",), {"a": ("faithful",)})
-    only = {**ROW, "labels": [None] * 5, "ratings": {"a": ["faithful"] * 5}}
-    with pytest.raises(GoldError, match="none of the 1 rows holds anything that judge tier judges"):
-        gold("tier", only)
 
 
 @settings(max_examples=30)
@@ -132,38 +123,6 @@ def test_a_bad_response_is_refused_with_file_and_line(
         Gold.load(path, find("tier"))
     assert f"{path}:2" in str(caught.value)
     assert said in str(caught.value)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_responses_are_read_from_tables_too(tmp_path: Path, suffix: str) -> None:
-    import pandas
-
-    path = tmp_path / f"rows.{suffix}"
-    nested = {
-        key: json.dumps(value) if isinstance(value, list | dict) else value for key, value in ROW.items()
-    }
-    if suffix == "csv":
-        pandas.DataFrame([nested]).to_csv(path, index=False)
-    else:
-        pandas.DataFrame([{**ROW, "ratings": None}]).to_parquet(path)
-    read = Gold.load(path, find("statement-type"), labelled=False).cases
-    wanted = gold("statement-type", ROW).cases
-    assert [(case.id, case.gold, case.group) for case in read] == [(c.id, c.gold, c.group) for c in wanted]
-    if suffix == "csv":
-        assert [case.ratings for case in read] == [case.ratings for case in wanted]
-
-
-@pytest.mark.parametrize("name", SENTENCE_JUDGES)
-def test_own_rows_are_read_and_written_as_they_are(tmp_path: Path, name: str) -> None:
-    judge = find(name)
-    path = tmp_path / "own.jsonl"
-    first = import_gold("cognibench-mini", judge, path)
-    again = Gold.load(path, judge)
-    assert again.sha256 == first.sha256
-    assert len(again.cases) == len(first.cases)
-    row = json.loads(path.read_text().splitlines()[0])
-    assert set(row) >= {"reference", "sentence", judge.answer.field, "group"}
-    assert judge.expanded(row) == (row,)
 
 
 def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) -> None:

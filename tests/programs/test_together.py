@@ -59,9 +59,7 @@ def test_results_are_in_the_order_of_the_items(running: bool) -> None:
 
 
 @pytest.mark.parametrize("running", [False, True])
-@pytest.mark.parametrize(
-    "stop", [KeyboardInterrupt(), SystemExit(3), ValueError("broken"), BudgetExhausted("calls", 9)]
-)
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), ValueError("broken"), BudgetExhausted("calls", 9)])
 def test_a_stop_ends_all_and_leaves_nothing_half_done(
     stop: BaseException, running: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

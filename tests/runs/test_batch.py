@@ -121,19 +121,6 @@ def test_samples_that_can_change_nothing_are_not_sent() -> None:
     assert (done.code, done.json["saved"], len(server.bodies)) == (0, ROWS, 2 * ROWS)
 
 
-@heavy
-@pytest.mark.parametrize(
-    ("limit", "sizes"), [(("--max-requests", 4), [4, 4, 2]), (("--max-bytes", 6000), [4, 4, 2])]
-)
-def test_files_are_cut(limit: tuple[str, int], sizes: list[int]) -> None:
-    rows()
-    with BatchServer() as server:
-        submit(server, *limit)
-        assert collect().code == 0
-        files = [server.files[one["input_file_id"]] for one in server.batches.values()]
-    assert [len(file.splitlines()) for file in files] == sizes
-
-
 def test_no_more_is_sent_than_the_limits_allow(fake_key: str) -> None:
     rows()
     with BatchServer() as server:
@@ -180,18 +167,6 @@ def test_what_is_under_way_is_not_begun_again() -> None:
         assert len(server.batches) == 2
         ok(*run_at_once, "--fresh")
         assert not batches_of(Path("b.jsonl")).exists()
-
-
-@heavy
-def test_batches_belong_to_what_they_were_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows()
-    with BatchServer() as server:
-        submit(server)
-        monkeypatch.setattr(
-            "jurist.keeping.loading.LoadedJudge.fingerprint", lambda judge: {"prompt": "another"}
-        )
-        done = collect()
-    assert (done.code, "is not what the batches of b.jsonl were made with" in done.err) == (1, True)
 
 
 @settings(max_examples=40)

@@ -41,18 +41,6 @@ def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
 
 
 @heavy
-def test_what_an_endpoint_does_not_take_is_left_out_of_the_next_batch() -> None:
-    rows()
-    told = "Unsupported parameter: 'temperature'"
-    with BatchServer(refuses=lambda body: told if "temperature" in body else "") as server:
-        submit(server, "--samples", 2, "--temperature", "0.5")
-        assert collect("--json").json["pending"] == 2 * ROWS
-        assert collect().code == 0
-        assert read_jsonl(Path("b.jsonl"))[0]["drawn"] == 2
-    assert (len(server.batches), len(server.bodies)) == (2, 2 * ROWS)
-
-
-@heavy
 def test_lines_that_the_provider_refuses_are_failed_rows() -> None:
     rows()
     with BatchServer(troubles={0: "refused"}) as server:
@@ -210,24 +198,6 @@ def test_what_is_cancelled_is_kept_and_sent_again_when_it_is_submitted(breaks: t
 
 
 @heavy
-@pytest.mark.parametrize("moment", ["before", "between"])
-def test_what_has_ended_is_not_cancelled(moment: str) -> None:
-    rows()
-
-    def done(what: str) -> None:
-        if (moment, what) == ("between", "GET /batch"):
-            server.look("batch-0")
-
-    with BatchServer(polls=moment == "between", done=done) as server:
-        submit(server)
-        said = cancel()
-        assert (said.code, said.json["cancelled"]) == (0, [])
-        assert "0 of 1 batches cancelled, 1 had ended" in said.people
-        assert collect().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-
-
-@heavy
 @pytest.mark.parametrize(("moment", "sent"), [("uploaded", 0), ("validating", 1)])
 def test_what_was_not_begun_or_not_heard_of_is_cancelled_too(
     moment: str, sent: int, monkeypatch: pytest.MonkeyPatch
@@ -252,18 +222,6 @@ def test_what_was_not_begun_or_not_heard_of_is_cancelled_too(
         assert finished().code == 0
         assert read_jsonl(Path("b.jsonl")) == run(server)
     assert len(server.bodies) == ROWS
-
-
-@heavy
-def test_a_provider_that_is_gone_is_asked_again() -> None:
-    rows()
-    with BatchServer() as server:
-        submit(server)
-    said = cancel()
-    assert (said.code, said.lines[-1].endswith("nothing is lost: jurist batch cancel asks again")) == (
-        1,
-        True,
-    )
 
 
 @heavy

@@ -172,15 +172,6 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pyt
     )
 
 
-def test_a_torn_line_is_asked_again() -> None:
-    ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
-    whole = Path("o.jsonl").read_bytes()
-    Path("o.jsonl").write_bytes(whole[:-30])
-    again = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", "--resume", "--json")
-    assert (again.json["resumed"], again.json["verdict"]) == (11, 1)
-    assert Path("o.jsonl").read_bytes() == whole
-
-
 def test_an_existing_output_is_never_overwritten() -> None:
     argv = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
     ok(*argv)
@@ -233,7 +224,6 @@ def test_hostile_rows_change_neither_the_exit_code_nor_the_units(adapter: str) -
         # A sentence of nothing but a space may be abstained on.
         assert Counter(line["status"] for line in lines)["verdict"] >= len(lines) - 1
         assert "failed" not in {line["status"] for line in lines}
-        ok(*argv, "--resume")
 
 
 class TestEndpoint:
@@ -288,15 +278,6 @@ class TestEndpoint:
         assert len(lines) == done.json["verdict"] == server.count - 1, "every answer that was paid is a line"
         assert done.json["left"] == 40 - len(lines)
         assert "rows are left, --resume judges them" in done.err
-
-    def test_a_key_with_a_line_end_is_the_key(
-        self, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        write_and(2)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789\n")
-        server = serve()
-        assert cli(*self.argv(server)).code == 0
-        assert {hit.authorization for hit in server.hits} == {"Bearer sk-test-0123456789"}
 
     def test_a_server_that_goes_down_ends_the_run_in_one_line(self, serve: Callable[..., Any]) -> None:
         write_and(200)

@@ -7,21 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
-from jurist.cases import Case
-from jurist.engines.meter import Budget
-from jurist.errors import BudgetExhausted
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.programs.asking import Asker
-from jurist.programs.fect import FECT
-from jurist.programs.verdicts import Verdict
 
 ROWS = 24
 
@@ -93,19 +86,6 @@ def test_a_limit_on_cost_needs_a_price(serve: Callable[..., Any]) -> None:
         assert (done.code, server.count, len(done.lines)) == (2, 0, 1)
     assert not Path("o.jsonl").exists()
     ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1)
-
-
-def test_cost_is_a_limit_where_prices_are_known() -> None:
-    engine, context = (
-        Scripted(lambda request: reply("chat", factual=True), cost=0.01),
-        context_with(Budget(cost=0.055)),
-    )
-    cases = [Case(inputs={"conversation": "c", "claim": f"claim {n}"}) for n in range(20)]
-    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context), concurrency=3)
-    found: list[Verdict] = []
-    with pytest.raises(BudgetExhausted, match=r"the budget of 0\.055 cost is spent"):
-        asker.ask_all(cases, lambda index, verdict: found.append(verdict))
-    assert len(found) == len(engine.requests) == 5
 
 
 def test_much_is_asked_about_and_nothing_is_written_before(

@@ -7,7 +7,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from jurist.gold.new_rows import Source
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.runs.feeding import Feed
-from jurist.runs.lines import kept_name
 from jurist.runs.runner import RunSettings, run_judge
 from jurist.runs.summary import Summary
 
@@ -146,17 +145,6 @@ def test_columns_are_renamed_and_kept() -> None:
     )
     assert cli(*argv[:4], "--column", "talk", "--output", "x.jsonl").code == 2
     assert not Path("x.jsonl").exists()
-
-
-def test_different_columns_never_share_a_name() -> None:
-    names = [
-        prefix + name
-        for prefix in ("", "input_", "input_input_")
-        for name in ("label", "status", "x", "input")
-    ]
-    found = {kept_name(name) for name in names}
-    assert len(found) == len(names)
-    assert not {"label", "status"} & found
 
 
 def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> None:
@@ -320,20 +308,6 @@ def test_what_is_read_in_a_thread_comes_in_order_and_once(items: list[int]) -> N
         return found
 
     assert asyncio.run(all_of()) == items
-
-
-def test_an_error_of_the_reading_comes_after_the_items_before_it() -> None:
-    def broken() -> Iterator[int]:
-        yield 1
-        raise ValueError("torn")
-
-    async def go() -> None:
-        feed = Feed(broken())
-        assert await feed.take() == 1
-        with pytest.raises(ValueError, match="torn"):
-            await feed.take()
-
-    asyncio.run(go())
 
 
 @pytest.mark.slow
