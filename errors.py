@@ -64,6 +64,10 @@ class GoldError(JuristError):
         super().__init__(f"{place}: {message}" if place else message, hint=hint)
 
 
+class EmptyInputError(GoldError):
+    """A row gives nothing for an input of the judge."""
+
+
 class JudgeError(JuristError):
     """A judge is unknown, badly defined, or cannot be loaded from its file."""
 

@@ -21,7 +21,7 @@ from ..arguments.artifacts import AgainOptions
 from ..arguments.compile import CompileOptions, ProveOptions
 from ..arguments.groups import PaidOptions, RowOptions, ScoringOptions
 from ..engines.models import Model
-from ..errors import JuristError, UsageError
+from ..errors import JuristError, UsageError, plural
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate, free
 from ..jobs.surface import Asked, GoldLike, Surface
@@ -169,6 +169,10 @@ class Terminal(Surface):
         assert isinstance(self._options, RowOptions)
         read = gold_of(str(gold), judge, self._options)
         remark(*(f"{words}: judged as it is" for words in read.blank_words))
+        if aside := read.skipped - len(read.ambiguous):
+            remark(
+                f"{plural(aside, 'row')} set aside: without a label, without an input, or with nothing for the judge"
+            )
         return read
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
-from ..errors import GoldError
+from ..errors import EmptyInputError, GoldError
 from ..programs.records import is_table, records
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Reading, Row
@@ -190,8 +190,8 @@ def _build(
     for reading in readings:
         if not reading.rows and not bad.count:
             raise nothing_for(judge, 0, reading.path)
-        for raw, cases in _rows(reading, judge, mapping, bad):
-            used = [one for one in cases if not labelled or one[0].known or _rated(one[0])]
+        for raw, cases in _rows(reading, judge, mapping, bad, aside=labelled and strict):
+            used = [one for one in cases if not labelled or _has_both(one[0])]
             skipped += len(cases) - len(used) if cases else 1
             for one in used:
                 held[one[0].id].append((raw, one))
@@ -230,9 +230,12 @@ def _build(
 
 
 def _rows(
-    reading: Reading, judge: Judge, mapping: RowMapping, bad: Rejects
+    reading: Reading, judge: Judge, mapping: RowMapping, bad: Rejects, aside: bool
 ) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of a source, or the first of a case of a sheet, with the cases that it holds."""
+    """Yield each row of a source, or the first of a case of a sheet, with the cases that it holds.
+
+    A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
+    """
     mapping.check_columns(reading)
     originals, rows = dict(reading.rows), []
     for line, row in reading.rows:
@@ -251,7 +254,10 @@ def _rows(
                 row["ratings"] = _of_two(judge, row, mapping.row(judge, reading.second[line]), place)
             yield originals[line], normalise(judge, row, place, reading.kind)
         except GoldError as error:
-            bad.add(error, originals[line])
+            if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
+                yield originals[line], []
+            else:
+                bad.add(error, originals[line])
 
 
 def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
@@ -263,6 +269,12 @@ def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
         raise place.wrong("the second rater's labels are missing in second.jsonl", hint=hint)
     ratings = {"first": row[name], "second": second[name], **(row.get("ratings") or {})}
     return {rater: label for rater, label in ratings.items() if label is not None}
+
+
+def _has_both(case: Case) -> bool:
+    """Whether a case has something to be judged, and a label or a rating."""
+    blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
+    return not blank and (bool(case.known) or _rated(case))
 
 
 def _rated(case: Case) -> bool:

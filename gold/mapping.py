@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
+SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
+"""Words of raters who do not know, as :func:`plain` writes them: no label, but where the judge has such a one."""
 _YES = dict.fromkeys(("yes", "y", "1", "1.0"), "true") | dict.fromkeys(("no", "n", "0", "0.0"), "false")
 """Other words for yes or no of a judge that answers true or false."""
 
@@ -122,6 +125,11 @@ class RowMapping:
         return result
 
 
+def plain(name: str) -> str:
+    """Return a name without capitals and signs, by which spellings are compared."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
 def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if isinstance(value, Mapping):
         return value
@@ -141,6 +149,9 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if label is None and not isinstance(value, str):
         return value
     known = scale.cell(given if label is None else label)
+    word = plain(given)
+    if known is None and label is None and word and word in SILENT:
+        return None
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known
 

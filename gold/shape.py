@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
-from .mapping import has_column
+from .mapping import SILENT, has_column, plain
 from .sources import read
 
 _ALIKE = (
@@ -18,7 +18,6 @@ _ALIKE = (
 )  # names of inputs that mean the same in files of others
 _LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
 _GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
-_SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
 _CONTENT = {"text", "content", "value", "body"}  # what a column holds, and not of what
 _MACHINE = {"gpt", "llm", "model", "judge", "auto", "machine", "predicted", "prediction"}
 _ITEMS = 3  # of a list at most, where each is a column of its own
@@ -62,18 +61,18 @@ def shape_of(
             fits = [
                 one
                 for one in free
-                if _GROUP.fullmatch(_plain(one.rpartition(".")[2])) and len(counts[one]) < len(rows)
+                if _GROUP.fullmatch(plain(one.rpartition(".")[2])) and len(counts[one]) < len(rows)
             ]
         elif name == "label":
             few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
             people = [one for one in few if not _MACHINE & {*_words(one)}] or few
-            named = [one for usual in _LABEL for one in people if usual in _plain(one)]
+            named = [one for usual in _LABEL for one in people if usual in plain(one)]
             words = set(re.findall(r"\w+", prompt.casefold()))
             asked = [one for one in few if words >= {label.casefold() for label in _spelled(counts[one])}]
             fits = named or next((some for some in (few, asked) if len(some) == 1), [])
         else:
-            own = [one for one in free if _plain(one) == _plain(name)]
-            kin = next((kind for kind in _ALIKE if _plain(name) in kind), set())
+            own = [one for one in free if plain(one) == plain(name)]
+            kin = next((kind for kind in _ALIKE if plain(name) in kind), set())
             within = [one for one in free if {name.casefold(), f"{name.casefold()}s"} & {*_words(one)}]
             fits = own or (within if len(within) == 1 else [one for one in free if _words(one)[-1] in kin])
         if not fits and name != "group":
@@ -84,7 +83,7 @@ def shape_of(
         if fits:
             found[name] = fits[0]
     values = counts.get(found["label"], Counter())
-    silent = sorted(text for text in values if text and _plain(text) in _SILENT)
+    silent = sorted(text for text in values if text and plain(text) in SILENT)
     columns = {column: name for name, column in found.items()}
     return Shape(columns=columns, labels=_spelled(values), silent=silent)
 
@@ -99,10 +98,6 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
             yield from flat(inner, f"{start}{name}.")
         else:
             yield f"{start}{name}", value
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def _words(name: str) -> list[str]:
@@ -121,7 +116,7 @@ def _spelled(values: Mapping[str, int]) -> list[str]:
     """Return the labels among values, each as it is mostly spelled, the rarest last."""
     kinds: dict[str, Counter[str]] = {}
     for text, count in values.items():
-        if _plain(text) not in _SILENT:
+        if plain(text) not in SILENT:
             kinds.setdefault(text.casefold(), Counter())[text] += count
     return [
         max(kind, key=lambda text: (kind[text], text.islower()))
@@ -147,10 +142,10 @@ def sides(shape: Shape, pair: Sequence[str]) -> dict[str, str]:
         kinds = ("", "model", "output", "response", "answer")
         words = {
             side,
-            _plain(name),
-            _plain(columns[name]),
+            plain(name),
+            plain(columns[name]),
             *(kind + mark for kind in kinds for mark in marks),
         }
-        found |= dict.fromkeys((one for one in shape.labels if _plain(one) in words - {side}), side)
+        found |= dict.fromkeys((one for one in shape.labels if plain(one) in words - {side}), side)
     ties = ("both", "draw", "equal", "same", "neither")
-    return found | dict.fromkeys((one for one in shape.labels if _plain(one) in ties), "tie")
+    return found | dict.fromkeys((one for one in shape.labels if plain(one) in ties), "tie")

@@ -68,7 +68,7 @@ class GoldData:
     # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
-    # concerns the judge (a response without cognitive sentences, for the judge of their tiers)
+    # concerns the judge (no input; a response without cognitive sentences, for the judge of their tiers)
     skipped: int = 0
     merged: int = 0  # rows left out because an equal row came before
     shared: tuple[SharedInput, ...] = ()  # inputs that rows share by design, found by counting

@@ -210,7 +210,7 @@ class Evaluation:
     gold: str  # the gold's name
     cases: int  # rows judged
     left_out: int  # rows left out because the artifact was compiled on them or on near copies of them
-    skipped: int  # rows of the gold without a label, or with nothing for the judge
+    skipped: int  # rows of the gold without a label or an input, or with nothing for the judge
     ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered

@@ -8,6 +8,7 @@ optimizers or files.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -18,7 +19,7 @@ import pydantic
 
 from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
-from ..errors import GoldError, JudgeError
+from ..errors import EmptyInputError, GoldError, JudgeError
 from ..evaluation.scale import Scale, resolve
 from ..text.escaping import defuse
 from .answers.base import Answer, Reading
@@ -333,10 +334,11 @@ def _fault(one: Any, row: Mapping[str, Any], path: str, line: int | None) -> Gol
         have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
         hint = f"the row has {have}; add the field, or say which column it is: --column THEIRS={name}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
-    if one.get("input") is None:
+    given = one.get("input")
+    if given is None or (isinstance(given, float) and math.isnan(given)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
-        return GoldError("nothing is given", path=path, line=line, field=name, hint=hint)
-    shown = inspect.cleandoc(repr(one.get("input")))[:80]
+        return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
+    shown = inspect.cleandoc(repr(given))[:80]
     return GoldError(
         f"{one['msg']}, got {shown}",
         path=path,

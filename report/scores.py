@@ -140,7 +140,7 @@ def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
     why = f"left out because {whose} was compiled on them or on near copies of them"
     left = f", {data['left_out']} {why}" if data["left_out"] else ""
     differ = f", on {data['ambiguous']} of which raters differ" if data.get("ambiguous") else ""
-    left += f", {data['skipped']} without a label{differ}" if data.get("skipped") else ""
+    left += f", {data['skipped']} without a label or an input{differ}" if data.get("skipped") else ""
     return f"{data['gold']}: {plural(data['cases'], 'case')}{left}"
 
 

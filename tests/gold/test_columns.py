@@ -79,3 +79,35 @@ def test_how_files_are_read_is_kept_with_the_definition_and_flags_go_before_it()
     flags = RowMapping(columns={"other": "reply"}, labels={"ok": "hold"})
     (case,) = Gold.of([row], again, labelled=False, mapping=flags).cases
     assert (case.inputs["reply"], case.gold) == ("b", ("hold",))
+
+
+ASIDE: dict[str, tuple[dict[str, Any], bool]] = {
+    "no input": ({"policy": "p", "reply": None}, True),
+    "an input that is no number": ({"policy": "p", "reply": float("nan")}, True),
+    "nothing but blanks": ({"policy": " ", "reply": ""}, True),
+    "one input of two that is blank": ({"policy": "", "reply": "r"}, False),
+    "unsure": ({"verdict": " Unsure "}, True),
+    "n/a": ({"verdict": "N/A"}, True),
+    "no label": ({"verdict": None}, True),
+    "a label that is no number": ({"verdict": float("nan")}, True),
+}
+
+
+@pytest.mark.parametrize("row", ASIDE)
+def test_a_row_without_an_input_or_a_label_is_set_aside_and_counted(row: str) -> None:
+    rows = [{"policy": "p", "reply": f"r{n}", "verdict": ("send", "hold")[n % 2]} for n in range(4)]
+    changed, aside = ASIDE[row]
+    gold = Gold.of([*rows, {"policy": "q", "reply": "s", "verdict": "send", **changed}], CHECK)
+    assert (len(gold.cases), gold.skipped) == ((4, 1) if aside else (5, 0))
+
+
+@pytest.mark.parametrize("label", ["-", "perhaps", "no"])
+def test_a_label_that_nobody_knows_is_no_unsure_one(label: str) -> None:
+    with pytest.raises(GoldError, match="unknown label"):
+        Gold.of(
+            [
+                {"policy": "p", "reply": "r", "verdict": "send"},
+                {"policy": "p", "reply": "s", "verdict": label},
+            ],
+            CHECK,
+        )

@@ -64,8 +64,7 @@ def test_what_was_compiled_or_loaded_is_compared_as_it_is(compiled: Compiled, tm
 def test_a_judge_that_was_never_compiled_is_its_basic_prompt_and_says_so(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="check was not compiled yet"):
         assert jurist.evaluate(CHECK, pandas.DataFrame(ROWS), store=tmp_path).judge == "check:basic"
-    with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': nothing is given; fill in the cell"):
-        Gold.of(pandas.DataFrame([ROWS[0], {**ROWS[1], "reply": None}]), CHECK)
+    assert Gold.of(pandas.DataFrame([*ROWS, {**ROWS[1], "reply": None}]), CHECK).skipped == 1
 
 
 def test_an_evaluation_says_what_it_left_out(compiled: Compiled, tmp_path: Path) -> None:
@@ -74,7 +73,7 @@ def test_an_evaluation_says_what_it_left_out(compiled: Compiled, tmp_path: Path)
     found = jurist.evaluate(jurist.load(CHECK, version="basic"), rows, store=tmp_path)
     assert (found.cases, found.left_out, found.skipped, found.ambiguous) == (24, 0, 2, 1)
     assert repr(found).endswith("24 cases, 2 rows left out>")
-    assert "24 cases, 2 without a label, on 1 of which raters differ" in found._repr_html_()
+    assert "24 cases, 2 without a label or an input, on 1 of which raters differ" in found._repr_html_()
 
 
 def test_an_error_of_a_user_is_one_line_in_a_notebook() -> None:
