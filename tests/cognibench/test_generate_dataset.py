@@ -14,9 +14,8 @@ from talks import docs
 from jurist.errors import GoldError
 from jurist.evaluation.intervals import Share
 from jurist.gold.goldset import Gold
-from jurist.gold.sources import read
 from jurist.papers.cognibench.dataset import write_dataset
-from jurist.papers.cognibench.statistics import describe_labelled, dynamics
+from jurist.papers.cognibench.statistics import dynamics
 from jurist.papers.cognibench.turns import Labelled, answers_of, labelled_gold
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.signatures.cognibench import LABELS
@@ -114,17 +113,6 @@ def test_datasets_loads_the_folder() -> None:
     assert loaded["id"][:] == ["a_0", "a_1", "b_0"]
     assert [tuple(row) for row in loaded["labels"]] == [one.labels for one in found]
     assert loaded[1]["history"][0] == {"role": "user", "content": "Question 0?"}
-
-
-def test_statistics_count_what_is_there() -> None:
-    rows = [dialogue("a", FIRST, SECOND), dialogue("b", SECOND, group="a")]
-    found = describe_labelled(labelled(rows, ["faithful", "invented", "speculative", None]))
-    assert (found["responses"], found["conversations"], found["documents"]) == (3, 2, 1)
-    assert (found["sentences"], found["unlabelled"], found["repeated"]) == (9, 2, 1)
-    assert found["words_per_response"] == {"min": 9, "max": 11, "mean": 9.67}
-    assert found["turns"] == {"min": 1, "max": 2, "mean": 1.5}
-    cognitive = found["shares"]["hallucinated_of_cognitive"]
-    assert (cognitive["value"], cognitive["low"]) == (1.0, None)  # one document says nothing about others
 
 
 def test_dynamics_by_turn_and_by_position() -> None:
@@ -237,15 +225,3 @@ def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     broken = cli(*argv, "--resume", "--plots")
     said = [line for line in broken.lines if "was not compiled yet" not in line]
     assert (broken.code, len(said), "--fresh" in broken.err) == (2, 1, True)
-
-
-PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "cognibench"
-
-
-@pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public CogniBench files are not here")
-def test_the_public_set_has_the_turns_that_its_ids_say() -> None:
-    rows = {row["id"]: row for _, row in read(PUBLIC).rows}
-    gold = Gold.load(PUBLIC, COGNIBENCH)
-    turns = {one.answer.id: one.answer.turn for one in labelled_gold(gold)}
-    assert len(turns) > 80
-    assert all(turn == int(name.rpartition("_")[2]) for name, turn in turns.items() if name in rows)

@@ -9,9 +9,6 @@ from small import FAST, cli, ok, write_jsonl
 from talks import small_gold
 
 from jurist.gold.goldset import Gold
-from jurist.keeping.artifacts import Store
-from jurist.keeping.loaders import load_judge
-from jurist.papers.cognibench.detectors import ask, planned, rows_at
 from jurist.programs.cognibench import COGNIBENCH
 
 POSITIVE = COGNIBENCH.answer.positive
@@ -105,15 +102,3 @@ def test_a_real_model_is_not_called_before_a_person_agrees(serve: Callable[..., 
     assert "calls to a real model" in done.err
     assert "--yes" in done.err
     assert server.count == 0
-
-
-def test_votes_give_every_threshold_what_asking_under_it_gives() -> None:
-    gold = Gold.load("gold.jsonl", COGNIBENCH)
-    judge = load_judge("cognibench:basic", store=Store("none"), samples=4)
-    plan = planned(judge.judge, gold, gold.cases[:6])
-    asked = ask(plan, judge.asker())
-    for threshold in range(1, 5):
-        again = load_judge("cognibench:basic", store=Store("none"), samples=4, threshold=threshold)
-        verdicts = again.ask(plan.cases)
-        rows = rows_at(asked, threshold)
-        assert [row.predicted for row in rows] == [verdict.values for verdict in verdicts]

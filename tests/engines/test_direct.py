@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import socket
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -57,14 +56,8 @@ def asked(endpoint: Endpoint, request: Request) -> Any:
         response, cost = asyncio.run(endpoint.acomplete(request))
     except LMError as error:
         said = re.sub(r"chatcmpl-\d|:\d+", "*", brief(error))
-        return (
-            type(error),
-            error.status,
-            getattr(error, "retry_after", None),
-            retryable(error),
-            fatal(error),
-            said,
-        )
+        after = getattr(error, "retry_after", None)
+        return type(error), error.status, after, retryable(error), fatal(error), said
     return replace(response, id=None, provider_data=None), cost
 
 
@@ -150,15 +143,6 @@ def test_every_answer_and_every_failure_is_the_same(fault: Fault | None) -> None
     assert ours == theirs
 
 
-def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    ours, theirs = (asked(one, simple()) for one in endpoints(url))
-    assert ours[:5] == theirs[:5]
-    assert "failed to connect to 127.0.0.1" in ours[5]
-
-
 def test_a_key_with_a_line_end_is_the_key_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789\n")
     with Loopback(lambda messages: "You sent sk-test-0123456789.") as server:
@@ -166,14 +150,6 @@ def test_a_key_with_a_line_end_is_the_key_on_both_paths(monkeypatch: pytest.Monk
             for response, _ in (endpoint.complete(simple()), asyncio.run(endpoint.acomplete(simple()))):
                 assert response.text == "You sent ***."
         assert {hit.authorization for hit in server.hits} == {"Bearer sk-test-0123456789"}
-
-
-def test_no_key_is_the_same_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    ours, theirs = (Endpoint(Model(name="openai/gpt-4.1-mini")) for _ in range(2))
-    theirs._direct.fits = False
-    request = replace(simple(), model="openai/gpt-4.1-mini")
-    assert asked(ours, request) == asked(theirs, request)
 
 
 def test_as_many_connections_as_requests_and_each_is_used_again() -> None:
@@ -187,17 +163,8 @@ def test_as_many_connections_as_requests_and_each_is_used_again() -> None:
         assert server.connections == 60
 
 
-HOSTILE = [
-    "",
-    " ",
-    "\n",
-    "[[ ## claim ## ]]",
-    "{claim}",
-    "<think>",
-    "\ud800",
-    "<<CUSTOM-TYPE-START-IDENTIFIER>>",
-]
-ANY = st.text(max_size=20) | st.sampled_from(HOSTILE)
+HOSTILE = "| |\n|[[ ## claim ## ]]|{claim}|<think>|\ud800|<<CUSTOM-TYPE-START-IDENTIFIER>>"
+ANY = st.text(max_size=20) | st.sampled_from(HOSTILE.split("|"))
 VALUES = ANY | st.lists(ANY, max_size=2) | st.none() | st.integers()
 
 

@@ -131,22 +131,6 @@ def test_a_failed_call_gives_back_what_it_was_promised() -> None:
     assert (meter.in_flight, meter._reserved) == (0, Amount())
 
 
-def test_waiting_in_threads_ends() -> None:
-    inner = Scripted(lambda request: YES, cost=0.01)
-    lm, ended = lm_of(inner, context_with(Budget(cost=0.105))), []
-
-    def work(number: int) -> None:
-        try:
-            while True:
-                lm(f"question {number % 10}")
-        except BudgetExhausted:
-            ended.append(number)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))
-    assert (len(ended), len(inner.requests)) == (8, 10)
-
-
 def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     inner = Scripted(lambda request: YES, cost=None)
     with pytest.raises(ModelError, match="price is not known"):

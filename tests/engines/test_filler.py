@@ -125,20 +125,6 @@ def test_conditions_are_read_from_the_words(query: str, found: str) -> None:
     assert " ".join(f"{one.category} {one.anchor}" for one in conditions(query)) == found
 
 
-@pytest.mark.parametrize(
-    ("query", "missing"),
-    [
-        ("List three rivers.", []),
-        ("Does the response follow the article?\n\nArticle: Tides.\n\nResponse:", ["response"]),
-        ("Compare the three articles.\n\nArticle 1: A.\n\nArticle 3: C.", ["article 2"]),
-        ("请比较下面三篇文章。\n\n文章1：甲。\n\n文章2：", ["article 2"]),
-        ("Summarise the following article:\nTides rise.", []),
-    ],
-)
-def test_an_empty_label_is_missing_material(query: str, missing: list[str]) -> None:
-    assert missing_parts(query) == missing
-
-
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
     found, asked = conditions(query), instruction_of(query)

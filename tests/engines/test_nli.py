@@ -1,7 +1,6 @@
 """The NLI baseline: what is entailed, how it is counted, and, marked slow, a real model that is tiny and random."""
 
 import importlib.util
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from fakes import Scripted, context_with, lm_of
 from small import cli
 from tiny_models import tiny
 
-from jurist.cli import main
 from jurist.engines import local, models
 from jurist.engines.detectors import named
 from jurist.engines.local import Chunk, NliEngine, Relation, relations
@@ -199,29 +197,3 @@ def test_a_real_model_reads_long_premises_in_pieces(tmp_path: Path) -> None:
     assert pieces[0].startswith("the bridge")
     assert pieces[-1].endswith("carters")
     assert all(piece in premise for piece in pieces)
-
-
-@pytest.mark.slow
-@needs_transformers
-def test_a_real_model_runs_as_a_judge(tmp_path: Path) -> None:
-    model, output = tiny(tmp_path / "m"), tmp_path / "o.jsonl"
-    assert main(["run", f"nli:{model}", "--input", "cognibench-mini", "--output", str(output)]) == 0
-    lines = [json.loads(line) for line in output.read_text().splitlines()]
-    assert len(lines) == 84
-    assert all(line["status"] == "verdict" and line["usage"]["calls"] == 1 for line in lines)
-
-
-@pytest.mark.slow
-@needs_transformers
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"classes": ["LABEL_0", "LABEL_1"]}, "which one is entailment"),
-        ({"kind": "Model"}, "no trained classifier"),
-        (None, "cannot be loaded"),
-    ],
-)
-def test_a_folder_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any] | None, words: str) -> None:
-    folder = tmp_path if options is None else tiny(tmp_path, **options)
-    with pytest.raises(ModelError, match=words):
-        local.load_classifier(str(folder))

@@ -5,7 +5,7 @@ import pytest
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.offline.proposer import BANK, normal
+from jurist.engines.offline.proposer import normal
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
@@ -47,32 +47,15 @@ def test_temperature_zero_is_one_proposal_and_seeds_vary_above_it() -> None:
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
-        ('"It was built in 1733." is invented according to people; judged faithful', "Check every number"),
-        (
-            '"It failed because of the rain." is unsupported according to people; judged supported',
-            "A cause or reason",
-        ),
-        (
-            '"The customer felt happy." is non_factual according to people; judged factual',
-            "A feeling or attitude",
-        ),
-        (
-            '"A truly magnificent jewel." is invented according to people; judged faithful',
-            "Evaluative or subjective",
-        ),
+        ('"It was built in 1733." is invented', "Check every number"),
+        ('"It failed because of the rain." is unsupported', "A cause or reason"),
+        ('"The customer felt happy." is non_factual', "A feeling or attitude"),
+        ('"A truly magnificent jewel." is invented', "Evaluative or subjective"),
     ],
 )
 def test_what_is_added_answers_the_errors(errors: str, expected: str) -> None:
-    text = ask([(BASIC, 50)], errors, temperature=0.0)
+    text = ask([(BASIC, 50)], f"{errors} according to people; judged another", temperature=0.0)
     assert text.replace(BASIC, "").strip().startswith(expected)
-
-
-def test_what_scored_well_is_taken_over() -> None:
-    good = next(advice.english for advice in BANK if "right speaker" in advice.english)
-    bad = next(advice.english for advice in BANK if "Be lenient" in advice.english)
-    tried = [(f"{BASIC} {bad}", 30.0), (BASIC, 50.0), (f"{BASIC} {good}", 80.0)]
-    texts = [ask(tried, seed=s) for s in range(20)]
-    assert sum(good in text for text in texts) > sum(bad in text for text in texts)
 
 
 def test_examples_are_never_copied() -> None:

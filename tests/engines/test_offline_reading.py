@@ -17,39 +17,6 @@ CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.
 Agent: You sound frustrated. We can send a new router on 14 May at no charge.
 Customer: That would be great, thank you."""
-MILL = "The mill closed in 1911."
-
-
-@pytest.mark.parametrize(
-    ("evidence", "unit", "feature", "low", "high"),
-    [
-        (MILL, MILL, "cov_all", 1.0, 1.0),
-        (MILL, "Dragons sleep.", "cov_all", 0.0, 0.0),
-        (MILL, "The mill closed in 1912.", "number_missing", 1.0, 1.0),
-        ("Nine carts came.", "There were 9 carts.", "number_missing", 0.0, 0.0),
-        ("The mill was built by Anna Holt.", "It was built by Bela Kun.", "name_missing", 1.0, 1.0),
-        ("The request was approved.", "The request was not approved.", "negation_gap", 0.5, 1.0),
-        ("Prices will rise.", "Prices will fall.", "antonym", 0.3, 1.0),
-        ("The mill closed in 1911 after a flood.", "The mill closed in 1912 after a flood.", "changed", 1, 1),
-        ("Rain fell. Ann met Tom in Rome.", "Rain fell. Ann met Tom in Oslo.", "changed", 0.9, 1.0),
-        (MILL, "A school opened in Oslo in 1912.", "changed", 0.0, 0.0),
-        ("A mill.", "A truly magnificent, legendary mill.", "evaluative", 0.5, 1.0),
-        ("A mill.", "It may perhaps be a mill.", "hedge", 0.5, 1.0),
-        ("A mill.", "Is it a mill?", "question", 1.0, 1.0),
-        ("A mill.", "Certainly! Great question.", "filler", 0.9, 1.0),
-        ("价格上升了3元。", "价格上升了5元。", "number_missing", 1.0, 1.0),
-        ("博物馆周一闭馆。", "博物馆周一闭馆。", "cov_all", 1.0, 1.0),
-        (CALL, "The customer wants a replacement router.", "other_side", 0.0, 0.1),
-        (CALL, "The customer can get it at no charge on 14 May.", "other_side", 0.3, 1.0),
-        (CALL, "The customer called due to a billing mistake.", "cause_missing", 1.0, 1.0),
-        (CALL, "The customer felt frustrated.", "mood_missing", 1.0, 1.0),
-    ],
-)
-def test_features_say_what_they_are_named_for(
-    evidence: str, unit: str, feature: str, low: float, high: float
-) -> None:
-    row = read_units(Scene(evidence=evidence, units=(unit,))).matrix[0]
-    assert low - 1e-9 <= row[NAMES.index(feature)] <= high + 1e-9
 
 
 @settings(max_examples=30)

@@ -10,7 +10,7 @@ import pytest
 from asking import CASES, FECT, wait_briefly
 from asking import asker as one_at_a_time
 from loopback import Loopback
-from small import FAST, claims, cli, read_jsonl, write_jsonl
+from small import FAST, claims, cli, write_jsonl
 
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
@@ -187,15 +187,6 @@ def test_a_provider_that_keeps_what_is_marked_is_told_what_never_changes(
         assert marked == ([True, False] if not demos else [True, False, False, False, True, False])
 
 
-def test_other_prompts_are_no_json_and_other_refusals_are_none_of_a_parameter(serve: Serve) -> None:
-    server = serve()
-    assert asker(server, form="chat").ask(CASES[0]).status == "verdict"
-    assert "response_format" not in server.hits[0].body
-    server = serve(refuses=lambda body: "messages: too many")
-    assert asker(server).ask(CASES[0]).status == "failed"
-    assert server.count == 1
-
-
 @pytest.mark.parametrize("name", [one.name for one in JUDGES])
 def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> None:
     """Objects are closed and whole, fields come in the signature's order, and what is demonstrated fits."""
@@ -228,16 +219,6 @@ def test_commands_refuse_a_schema_for_other_prompts_before_anything_is_asked(ser
         done = cli(*argv, *real)
         assert (done.code, server.count) == (2, 0)
         assert "--adapter json" in done.err
-
-
-def test_a_basic_prompt_is_asked_in_json_held_to_a_schema(serve: Serve, tmp_path: Path) -> None:
-    server = serve(lambda messages: '{"factual": true}')
-    rows = write_jsonl(tmp_path / "rows.jsonl", [{"conversation": "Agent: Hello.", "claim": "It is a lamp."}])
-    real = ("--input", rows, "--adapter", "json", "--model", "openai/x", "--api-base", server.url)
-    done = cli("run", "fect:basic", *real, "--output", tmp_path / "o.jsonl")
-    assert done.code == 0, done.err
-    assert server.hits[0].body["response_format"]["type"] == "json_schema"
-    assert read_jsonl(tmp_path / "o.jsonl")[0]["adapter"] == "json"
 
 
 def test_the_card_says_what_held_the_answers_of_its_proof(

@@ -20,7 +20,6 @@ from jurist.exports import EXPORTERS, export
 from jurist.exports.messages import fill
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.programs.answers.labels import OneLabel
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PredictorPrompt, PromptState
@@ -164,23 +163,6 @@ def test_fill_refuses_what_is_no_export_and_names_missing_inputs(content: Any) -
         fill(content, {})
     with pytest.raises(UsageError, match="the inputs claim are missing"):
         fill(export(prompt(FECT, demos=False), FECT, "messages"), {"conversation": "x"})
-
-
-class Shouting(OneLabel):
-    """An answer with its own rendering."""
-
-    def render(self, inputs: Any, places: Any = None) -> dict[str, Any]:
-        return {name: str(value).upper() for name, value in inputs.items()}
-
-
-def test_own_rendering_needs_the_judge() -> None:
-    values = {"factual": True, "non_factual": False}
-    shouting = Shouting(field="factual", values=values, unit="claim", positive=frozenset({"non_factual"}))
-    judge = replace(FECT, answer=shouting)
-    exported = export(PromptState.of(judge.basic()), judge, "messages")
-    with pytest.raises(UsageError, match="judge="):
-        fill(exported, inputs_of(judge, "quiet"))
-    assert "QUIET" in fill(exported, inputs_of(judge, "quiet"), judge)[-1]["content"]
 
 
 class Two(dspy.Module):

@@ -34,44 +34,29 @@ def lc(kind: str, **kwargs: Any) -> dict[str, Any]:
 
 
 BRACED = TEXT.replace("{{ ", "{").replace(" }}", "}").replace("{{", "{").replace("}}", "}")
-CHAT = lc(
-    "ChatPromptTemplate",
-    messages=[
-        lc("SystemMessage", content="Be fair to {braces}."),
-        lc(
-            "HumanMessagePromptTemplate",
-            prompt=lc("PromptTemplate", template=BRACED, template_format="f-string"),
-        ),
-    ],
-)
+USER = lc("PromptTemplate", template=BRACED, template_format="f-string")
+SYSTEM = lc("SystemMessage", content="Be fair to {braces}.")
+CHAT = lc("ChatPromptTemplate", messages=[SYSTEM, lc("HumanMessagePromptTemplate", prompt=USER)])
+WHOLE = f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"
+
+
+def promptfoo(prompt: Any) -> str:
+    """Return a configuration whose judge has this prompt."""
+    return json.dumps({"prompts": ["a", "b"], "defaultTest": {"options": {"rubricPrompt": prompt}}})
+
+
 FORMS: dict[str, tuple[str, str, str]] = {
-    "langsmith": ("p.json", json.dumps({"manifest": CHAT}), f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"),
-    "langsmith, with a model": (
-        "p.json",
-        json.dumps(lc("RunnableSequence", first=CHAT, last={})),
-        f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
-    ),
+    "langsmith": ("p.json", json.dumps({"manifest": CHAT}), WHOLE),
+    "langsmith, with a model": ("p.json", json.dumps(lc("RunnableSequence", first=CHAT, last={})), WHOLE),
     "langchain text": ("p.json", json.dumps(lc("PromptTemplate", template=BRACED)), WANTED),
-    "promptfoo's judge": (
-        "p.yaml",
-        json.dumps({"prompts": ["a", "b"], "defaultTest": {"options": {"rubricPrompt": TEXT}}}),
-        WANTED,
-    ),
-    "promptfoo's judge, messages": (
-        "p.yaml",
-        json.dumps({"prompts": ["a"], "defaultTest": {"options": {"rubricPrompt": MESSAGES}}}),
-        f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
-    ),
+    "promptfoo's judge": ("p.yaml", promptfoo(TEXT), WANTED),
+    "promptfoo's judge, messages": ("p.yaml", promptfoo(MESSAGES), WHOLE),
     "markdown": ("p.md", TEXT, WANTED),
     "f-string": ("p.txt", TEXT.replace("{{", "{").replace("}}", "}").replace("{ reply }", "{reply}"), WANTED),
-    "messages": ("p.json", json.dumps(MESSAGES), f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"),
+    "messages": ("p.json", json.dumps(MESSAGES), WHOLE),
     "mlflow text": ("p.json", json.dumps({"name": "x", "template": TEXT}), WANTED),
     "promptfoo": ("p.yaml", f"prompts:\n  - {json.dumps(TEXT)}\nproviders: [echo]\n", WANTED),
-    "promptfoo messages": (
-        "p.yaml",
-        f"prompts: [{json.dumps(json.dumps(MESSAGES))}]",
-        f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
-    ),
+    "promptfoo messages": ("p.yaml", f"prompts: [{json.dumps(json.dumps(MESSAGES))}]", WHOLE),
     "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), WANTED),
     "dotted": ("p.md", "Judge {{inputs.message}} and {{{reply}}}", "Judge `message` and `reply`"),
 }
@@ -106,11 +91,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "two": ("p.yaml", "prompts: [a, b]", "2 prompts"),
     "gone": ("p.yaml", "prompts: [file://none.txt]", "cannot be read"),
     "program": ("p.js", "module.exports = {}", "a program of its own"),
-    "kind": (
-        "p.json",
-        json.dumps({"lc": 1, "kwargs": {"messages": [{"id": ["ToolMessage"]}]}}),
-        "of the kind",
-    ),
+    "kind": ("p.json", '{"lc": 1, "kwargs": {"messages": [{"id": ["ToolMessage"]}]}}', "of the kind"),
 }
 
 
@@ -202,11 +183,7 @@ def test_the_file_gives_the_instruction_back(text: str) -> None:
     assert made["judge"].answer.positive == {"b"}
 
 
-OWN = {
-    "messages": "messages",
-    "langsmith": "langchain",
-    "mlflow text": "mlflow",
-}
+OWN = {"messages": "messages", "langsmith": "langchain", "mlflow text": "mlflow"}
 """Form -> the target that gives it back."""
 
 
@@ -232,14 +209,10 @@ def given_back(form: str, judge: str) -> None:
 )
 def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
     judge = judge_of(form)
+    said = (("Go", "no"), ("Thanks", "yes"))
     rows = [
-        {
-            "group": f"g{place}",
-            "message": f"m{place}",
-            "reply": f"Thanks {place}" if place % 2 else f"Go {place}",
-            "label": "yes" if place % 2 else "no",
-        }
-        for place in range(24)
+        {"group": f"g{n}", "message": f"m{n}", "reply": f"{said[n % 2][0]} {n}", "label": said[n % 2][1]}
+        for n in range(24)
     ]
     write_jsonl(Path("gold.jsonl"), rows)
     fast = ("--optimizer", "fewshot", "--set", "sizes=1", "--set", "sets=1", "--force")

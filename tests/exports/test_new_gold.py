@@ -45,12 +45,8 @@ def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_agai
 
 
 NESTED = [
-    {
-        "meta": {"thread_id": n // 2},
-        "input": {"question": f"q{n}"},
-        "output": f"r{n}",
-        "scores": {"human": n % 5 + 1},
-    }
+    {"meta": {"thread_id": n // 2}, "input": {"question": f"q{n}"}, "output": f"r{n}"}
+    | {"scores": {"human": n % 5 + 1}}
     for n in range(20)
 ]
 PAIRS = [
@@ -59,38 +55,25 @@ PAIRS = [
 ]
 FLAGS = [{"message": f"q{n}", "reply": f"r{n}", "label": n % 2} for n in range(20)]
 OWN = [
-    {
-        "Topic": f"t{n % 3}",
-        "Policy text": f"Rule {n}.",
-        "Agent reply": f"r{n}" if n else "",
-        "Seen by Ann": "ok" if n % 2 else "bad",
-    }
+    {"Topic": f"t{n % 3}", "Policy text": f"Rule {n}.", "Agent reply": f"r{n}" if n else ""}
+    | {"Seen by Ann": "ok" if n % 2 else "bad"}
     for n in range(20)
 ]
+OK_OR_BAD = "Say ok or bad.\n\nPolicy: {{policy}}\nReply: {{reply}}"
+NAMED = ("--prefer", "gpt,llama", "--column", "winner=label")
+MAPPED = ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no")
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
     "nested scores": (TEXT, NESTED, (), "meta.thread_id", (1, 5)),
-    "pairs by the names of the models": (
-        PAIR,
-        PAIRS,
-        ("--prefer", "gpt,llama", "--column", "winner=label"),
-        "winner",
-        ("first", "second", "tie"),
-    ),
-    "names of one's own, the labels as the prompt says them, and an empty cell": (
-        "Say ok or bad.\n\nPolicy: {{policy}}\nReply: {{reply}}",
+    "pairs by the names of the models": (PAIR, PAIRS, NAMED, "winner", ("first", "second", "tie")),
+    "own names, labels as the prompt says them, an empty cell": (
+        OK_OR_BAD,
         OWN,
         (),
         "Seen by Ann",
         ("ok", "bad"),
     ),
     "numbers as labels": (TEXT, FLAGS, (), "", ("0", "1")),
-    "labels of one's own": (
-        TEXT,
-        FLAGS,
-        ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no"),
-        "",
-        ("no", "yes"),
-    ),
+    "labels of one's own": (TEXT, FLAGS, MAPPED, "", ("no", "yes")),
 }
 
 

@@ -252,15 +252,6 @@ def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None
     assert verdict["votes"] == [{"factual": 1, "non_factual": 1}]
 
 
-def test_a_unit_that_is_left_out_is_an_error_and_no_score() -> None:
-    given = subject_of(PromptState.of(KINDS["numbered"].basic()), KINDS["numbered"])
-    portable = PortableJudge(portable_spec(given))
-    reply = '[[ ## answer ## ]]\n[{"n": 1, "label": "a"}]'
-    verdict = portable.ask(always(reply), {"text": ["x", "y"]})
-    assert (verdict["status"], verdict["score"], verdict["value"]) == ("abstained", None, ["a", None])
-    assert verdict["errors"] == ["a unit has no usable answer"]
-
-
 SAID = [
     "[[ ## factual ## ]]\nTrue",
     "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
@@ -283,18 +274,6 @@ def test_what_an_endpoint_ends_is_read_as_jurist_reads_it(
             replies.append(said)
             found = file["judge"](client, "some", **CASES[0].inputs)
             assert [found["value"]] == list(judge.ask(CASES[0]).values), said
-
-
-def test_the_python_file_asks_a_real_client(tmp_path: Path) -> None:
-    file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
-    with Loopback() as server:
-        client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
-        verdict = file["judge"](client, "some", conversation="a", claim="b", settings={"temperature": None})
-        assert verdict["status"] == "verdict"
-        assert [hit.body["messages"] for hit in server.hits] == [
-            file["messages"](conversation="a", claim="b")
-        ] * 3
-        assert "temperature" not in server.hits[0].body
 
 
 def test_the_dspy_module_runs_without_jurist(tmp_path: Path) -> None:

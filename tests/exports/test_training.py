@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pydantic
 import pytest
 from fakes import Scripted, context_with, lm_of, system_of
@@ -149,15 +148,6 @@ def test_openai_takes_every_line(written: Path) -> None:
         assert [one["role"] for one in line["messages"]] == ["system", "user", "assistant"]
 
 
-def test_datasets_reads_the_file(written: Path, tmp_path: Path) -> None:
-    read = datasets.load_dataset(
-        "json", data_files=str(written), split="train", cache_dir=str(tmp_path / "cache")
-    )
-    assert read.column_names == ["messages"]
-    lines = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
-    assert [one["messages"] for one in read] == [line["messages"] for line in lines]
-
-
 needs_trl = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("trl", "peft", "torch")),
     reason="needs the extra finetune: pip install 'jurist[finetune]'",
@@ -173,27 +163,6 @@ def short(tmp_path: Path) -> Path:
     output = tmp_path / "short.jsonl"
     assert main(["export", "training", "--input", str(path), "--part", "all", "--output", str(output)]) == 0
     return output
-
-
-@pytest.mark.slow
-@needs_trl
-def test_trl_takes_the_file_as_it_is(short: Path, tmp_path: Path) -> None:
-    import trl
-
-    rows = datasets.load_dataset(
-        "json", data_files=str(short), split="train", cache_dir=str(tmp_path / "cache")
-    )
-    assert trl.data_utils.is_conversational(rows[0])
-    config = trl.SFTConfig(
-        output_dir=str(tmp_path / "out"), use_cpu=True, bf16=False, report_to="none", max_length=4096
-    )
-    model = tiny(tmp_path / "m", kind="ForCausalLM", room=4096)
-    trainer = trl.SFTTrainer(model=str(model), args=config, train_dataset=rows)
-    prepared = trainer.train_dataset
-    assert len(prepared) == 12
-    text = trainer.processing_class.decode(prepared[0]["input_ids"])
-    for message in rows[0]["messages"]:
-        assert message["content"].strip() in text
 
 
 def trained(capsys: pytest.CaptureFixture[str], *asked: object) -> dict[str, Any]:
@@ -246,16 +215,6 @@ def test_pairs_make_a_classifier_that_nli_loads(
         (pieces,) = classifier.classify(rows[0]["premise"], [text])
         assert len(pieces) > 1  # no longer than those of the training
         assert {max(piece, key=lambda name: piece[name]) for piece in pieces} == {label}
-
-
-@pytest.mark.slow
-@needs_trl
-def test_the_script_leaves_out_what_would_be_cut(short: Path, tmp_path: Path) -> None:
-    script = runpy.run_path(str(SCRIPT))
-    model = tiny(tmp_path / "m", kind="ForCausalLM")
-    asked = ["--train", str(short), "--output", str(tmp_path / "o"), "--model", str(model)]
-    with pytest.raises(SystemExit, match="all 12 examples have more than 20 tokens"):
-        script["main"]([*asked, "--max-length", "20"])
 
 
 def test_smaller_files_hold_whole_groups_and_stand_inside_the_next(tmp_path: Path) -> None:

@@ -13,20 +13,16 @@ from jurist.gold.mapping import RowMapping
 from jurist.gold.new_rows import BadRow, NewRow, Source
 from jurist.programs.definition import defined, definition_of
 
+PARTS = {"parts[].text": "reply", "parts[].ok": "verdict"}
+PATHS = {"meta.policy": "policy", "outputs.0": "reply"}
 SHAPES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "nested": (
         {"meta.policy": "policy", "outputs.0": "reply", "scores.overall": "verdict"},
         {"meta": {"policy": "p"}, "outputs": ["r"], "scores": {"overall": "Send"}},
     ),
-    "JSON in cells": (
-        {"meta.policy": "policy", "outputs.0": "reply"},
-        {"meta": '{"policy": "p"}', "outputs": '["r"]', "verdict": "send"},
-    ),
+    "JSON": (PATHS, {"meta": '{"policy": "p"}', "outputs": '["r"]', "verdict": "send"}),
     "a name with a dot": ({"a.b": "policy"}, {"a.b": "p", "a": {"b": "x"}, "reply": "r", "verdict": "send"}),
-    "a list": (
-        {"parts[].text": "reply", "parts[].ok": "verdict"},
-        {"policy": "p", "parts": [{"text": "r", "ok": "send"}]},
-    ),
+    "a list": (PARTS, {"policy": "p", "parts": [{"text": "r", "ok": "send"}]}),
 }
 
 
@@ -47,12 +43,11 @@ def test_a_column_may_be_a_path_on_the_command_line_and_in_the_judges_file(shape
 
 
 def test_each_item_of_a_list_is_a_row_and_those_of_one_row_belong_together() -> None:
-    columns = {"parts[].text": "reply", "parts[].ok": "verdict"}
     rows = [
         {"policy": f"p{n}", "parts": [{"text": f"{n}{k}", "ok": ["send", "hold"][k % 2]} for k in range(3)]}
         for n in range(4)
     ]
-    gold = Gold.of(rows, replace(CHECK, columns=columns, common=("policy",)))
+    gold = Gold.of(rows, replace(CHECK, columns=PARTS, common=("policy",)))
     assert (len(gold.cases), len({case.group for case in gold.cases})) == (12, 4)
     torn = {"policy": "p", "parts": [{"text": "a"}], "marks": ["send", "hold"]}
     with pytest.raises(GoldError, match="differ in length: marks has 2, parts has 1"):

@@ -125,16 +125,8 @@ def test_a_dialogue_is_in_the_language_of_its_document() -> None:
         ("What is the mill?", GOOD * 5, "shorter"),
         ("磨坊是什么？", GOOD, "user's message is not in English"),
         ("What is the mill?", "磨坊建于一八三二年，有两个水轮。", "not in English"),
-        (
-            "What is it?",
-            "Penguins are birds that swim well and live in the far south of the world.",
-            "hardly uses",
-        ),
-        (
-            "Was the Dunlow mill built in 1832?",
-            "Yes, the Dunlow mill was built in 1832, certainly.",
-            "hardly uses",
-        ),
+        ("What is it?", "Penguins are birds that swim well, in the far south of the world.", "hardly uses"),
+        ("Was the Dunlow mill built in 1832?", "Yes, the Dunlow mill was built in 1832.", "hardly uses"),
         ("Well, tell me more, " * 40, GOOD, "too long"),
         ("Asked already?", GOOD, "said before"),
     ],

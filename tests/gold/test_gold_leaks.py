@@ -76,17 +76,18 @@ def demo(**values: Any) -> Demo:
     return {"rule": "r", "policy": "p", "reply": "y", "verdict": "send", **values}
 
 
+SHOWN: Demo = {"rule": "Be strict.", "policy": "Short.", "reply": "Yes.", "verdict": "send"}
 PROMPTS = {
     "evidence in a demonstration": (
         state("x", demo(), demo(policy=SECRET)),
         "demonstration 2 of 'judge' holds",
     ),
-    "evidence in a demonstration's reasoning": (
-        state("x", demo(reasoning=f"It says {SECRET.upper()}")),
+    "evidence in a reasoning": (
+        state("x", demo(reasoning=SECRET.upper())),
         "demonstration 1 of 'judge' holds",
     ),
     "the case as a demonstration": (
-        state("x", {"rule": "Be strict.", "policy": "Short.", "reply": "Yes.", "verdict": "send"}),
+        state("x", SHOWN),
         "demonstration 1 of 'judge' is the test case gold.jsonl:31",
     ),
     "a unit in the instruction": (state(f"For instance, {REPLY}"), "the instruction of 'judge' holds"),
@@ -138,8 +139,8 @@ def test_sentences_of_a_response_are_units() -> None:
         {
             "reference": f"{n}",
             "sentences": [line, f"{n}."],
-            "labels": ["faithful", "invented"],
             "group": f"g{n}",
+            "labels": ["faithful", "invented"],
         }
         for n in range(20)
     ]

@@ -41,6 +41,7 @@ def write(place: Path, rows: list[Any] | str | pyarrow.Table, name: str = "gold.
 
 
 AUTHORS = {"conversation": "c", "claim": "d", "claim_is_factual": "perhaps"}
+TORN, SHORT = {**response("faithful"), "sentences": ["a", "b"]}, response("faithful", ratings={"a": []})
 OWN_ROW = {"policy": "p", "reply": "r", "verdict": "holt"}
 ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
     "missing column": (FECT, [*GOOD, {"conversation": "c"}], 3, "claim", "the field is missing"),
@@ -51,13 +52,7 @@ ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
     "of an own judge": (CHECK, [OWN_ROW], 1, "verdict", "unknown label 'holt'; use one of: send, hold"),
     "of a bool judge": (FLAG, [{"message": "m", "rude": "very"}], 1, "rude", "unknown label 'very'"),
     "of one sentence": (COGNIBENCH, [response("faithful", "true")], 1, "labels[1]", "unknown label 'true'"),
-    "labels for other sentences": (
-        COGNIBENCH,
-        [{**response("faithful"), "sentences": ["a", "b"]}],
-        1,
-        "",
-        "1 entries for 2 sentences",
-    ),
+    "labels for other sentences": (COGNIBENCH, [TORN], 1, "", "1 entries for 2 sentences"),
     "no labels": (FECT, [fect("c", "d", None), fect("c", "e", None)], None, "factual", "none of the 2 rows"),
     "only positive": (FECT, [fect("c", "d", False)], None, "", "no negative one; add rows labelled factual"),
     "only negative": (FECT, [fect("c", "d"), fect("c", "e")], None, "", "there is no positive one; add rows"),
@@ -69,13 +64,7 @@ ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
         "ratings.a",
         "'hm' does not fit",
     ),
-    "rating too short": (
-        COGNIBENCH,
-        [response("faithful", ratings={"a": []})],
-        1,
-        "ratings.a",
-        "does not fit",
-    ),
+    "rating too short": (COGNIBENCH, [SHORT], 1, "ratings.a", "does not fit"),
 }
 
 
@@ -89,17 +78,6 @@ def test_an_error_names_file_line_and_field_in_one_line(kind: str, tmp_path: Pat
     assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
     assert "\n" not in str(caught.value)
     assert caught.value.hint
-
-
-def test_equal_rows_of_two_groups_are_one_case_of_the_first_by_name() -> None:
-    rows = [
-        fect("c", "d", group="h", ratings={"ann": True}),
-        fect("c", "d", group="g", ratings={"bob": True}),
-        fect("c", "d"),
-    ]
-    for given in (rows, rows[::-1]):
-        (case,) = Gold.of(given, FECT, labelled=False).cases
-        assert (case.group, sorted(case.ratings)) == ("g", ["ann", "bob"])
 
 
 def test_duplicates_that_agree_are_merged_and_counted_and_a_label_wins_over_none() -> None:

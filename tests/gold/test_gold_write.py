@@ -1,18 +1,15 @@
 """Writing gold: what is imported reads back as the same gold set."""
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import dspy
-import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, import_gold, write_split
+from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -102,74 +99,6 @@ def test_an_import_reads_back_as_the_same_gold(
     ]
     import_gold(second, judge, first, labelled=False)
     assert first.read_bytes() == second.read_bytes()
-
-
-class Shouted(pydantic.BaseModel):
-    """A row model that does not read back what it holds: each reading adds a mark."""
-
-    message: str
-    rude: Literal["true", "false"]
-
-    @pydantic.field_validator("message")
-    @classmethod
-    def _shout(cls, text: str) -> str:
-        return text + "!"
-
-
-class Aliased(pydantic.BaseModel):
-    """A row model whose columns have other names than its fields."""
-
-    message: str = pydantic.Field(alias="Text")
-    rude: Literal["true", "false"] = pydantic.Field(
-        validation_alias=pydantic.AliasChoices("Rude", "impolite")
-    )
-
-
-class Flag(dspy.Signature):
-    """Decide whether the message is rude."""
-
-    message: str = dspy.InputField()
-    rude: bool = dspy.OutputField()
-
-
-def _own(rows: type[pydantic.BaseModel]) -> Judge:
-    def to_case(row: Any) -> Case:
-        return Case(inputs={"message": row.message}, gold=(row.rude,))
-
-    return Judge(name="own", signature=Flag, positive=frozenset({"true"}), rows=rows, to_case=to_case)
-
-
-def test_a_row_model_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    rows = [{"message": "a", "rude": "true"}, {"message": "b", "rude": "false"}]
-    write_jsonl(rows, tmp_path / "x.jsonl")
-    with pytest.raises(GoldError, match="reads back the same"):
-        import_gold(tmp_path / "x.jsonl", _own(Shouted), tmp_path / "y.jsonl")
-    assert not (tmp_path / "y.jsonl").exists()
-
-
-def test_aliased_columns_are_written_under_the_names_they_are_read_by(tmp_path: Path) -> None:
-    rows = [{"Text": "a", "impolite": "true"}, {"Text": "b", "Rude": "false", "ratings": {"ann": "true"}}]
-    write_jsonl(rows, tmp_path / "x.jsonl")
-    gold = import_gold(tmp_path / "x.jsonl", _own(Aliased), tmp_path / "y.jsonl")
-    again = Gold.load(tmp_path / "y.jsonl", _own(Aliased))
-    assert again.sha256 == gold.sha256
-    assert again.cases[1].ratings == gold.cases[1].ratings == {"ann": ("true",)}
-
-
-def test_a_split_is_written_with_its_hash(tmp_path: Path) -> None:
-    rows = [{"policy": f"policy {n // 2}", "reply": f"r{n}", "keeps": n % 2 == 0} for n in range(80)]
-    gold = Gold.of(rows, CHECK)
-    split = gold.split(3)
-    write_split(split, tmp_path / "parts")
-    about = json.loads((tmp_path / "parts" / "split.json").read_text(encoding="utf-8"))
-    assert about["test_hash"] == split.test_hash
-    assert about["sizes"] == {"train": len(split.train), "dev": len(split.dev), "test": len(split.test)}
-    assert (about["seed"], about["shares"]) == (3, [0.3, 0.2, 0.5])
-    for name in ("train", "dev", "test"):
-        part = Gold.load(tmp_path / "parts" / f"{name}.jsonl", CHECK)
-        assert [(case.id, case.group, case.gold) for case in part.cases] == [
-            (case.id, case.group, case.gold) for case in getattr(split, name)
-        ]
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

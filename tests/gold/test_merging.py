@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small import cli, ok
 
-from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
 from jurist.gold.goldset import Gold, import_gold
-from jurist.gold.raters import RULES, Rule, merge, merge_gold, merged, strata, unit_ratings
+from jurist.gold.raters import RULES, Rule, merge, merge_gold, merged, strata
 from jurist.gold.sheets import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
@@ -62,15 +61,6 @@ def test_laws_of_the_rules(ratings: dict[str, str | None], gold: str | None) -> 
         assert merge(again, rule, gold) == merge(ratings, rule, gold)
     if majority(labels) is not None:
         assert labels.count(str(majority(labels))) > len(labels) / 2
-
-
-@pytest.mark.parametrize(
-    ("gold", "ann", "bob"), [(None, ["a"], ["a", "b"]), (("a",), ["a", "b"], ["a", "b"])]
-)
-def test_raters_of_different_numbers_of_units_are_refused(gold: Any, ann: list[str], bob: list[str]) -> None:
-    case = Case(inputs={"x": "1"}, gold=gold, ratings={"ann": tuple(ann), "bob": tuple(bob)}, source="f:1")
-    with pytest.raises(GoldError, match=r"f:1.*different numbers of units \[1, 2\]"):
-        unit_ratings(case)
 
 
 @pytest.mark.parametrize(

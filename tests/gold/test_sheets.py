@@ -230,38 +230,25 @@ def by(who: Any, *results: Any, **more: Any) -> dict[str, Any]:
     return {"completed_by": who, "result": list(results), **more}
 
 
+YES, NO = chosen("label", "factual"), chosen("label", "non_factual")
+
+
 @pytest.mark.parametrize(
     ("annotations", "ratings"),
     [
-        ([by({"id": 3, "email": "a@b.c"}, chosen("label", "factual"))], {"a@b.c": ("factual",)}),
-        ([by({"id": 3}, chosen("label", "factual"))], {"annotator-3": ("factual",)}),
-        (
-            [by(1, chosen("label", "factual")), by(2, chosen("label", "non_factual"))],
-            {"annotator-1": ("factual",), "annotator-2": ("non_factual",)},
-        ),
-        ([by(1, chosen("label", "factual"), was_cancelled=True), by(2)], {}),
-        (
-            [by(1, chosen("label", "factual")), by(1, chosen("label", "factual"))],
-            {"annotator-1": ("factual",)},
-        ),
-        (
-            [
-                by(
-                    1,
-                    {"type": "textarea", "value": {"text": ["hm"]}},
-                )
-            ],
-            {},
-        ),
+        ([by({"id": 3, "email": "a@b.c"}, YES)], {"a@b.c": "factual"}),
+        ([by({"id": 3}, YES)], {"annotator-3": "factual"}),
+        ([by(1, YES), by(2, NO)], {"annotator-1": "factual", "annotator-2": "non_factual"}),
+        ([by(1, YES, was_cancelled=True), by(2)], {}),
+        ([by(1, YES), by(1, YES)], {"annotator-1": "factual"}),
+        ([by(1, {"type": "textarea", "value": {"text": ["hm"]}})], {}),
         ([], {}),
     ],
 )
-def test_annotators_of_label_studio(
-    tmp_path: Path, annotations: list[Any], ratings: dict[str, tuple[str, ...]]
-) -> None:
+def test_annotators_of_label_studio(tmp_path: Path, annotations: list[Any], ratings: dict[str, str]) -> None:
     write_jsonl([task(annotations)], tmp_path / "x.json")
     (case,) = Gold.load(tmp_path / "x.json", FECT, labelled=False).cases
-    assert case.ratings == ratings
+    assert case.ratings == {name: (label,) for name, label in ratings.items()}
 
 
 AT = "annotations.0.result.0"
@@ -272,11 +259,7 @@ AT = "annotations.0.result.0"
     [
         (task([by(1, chosen("label", "maybe"))]), f"{AT}.value.choices", "unknown label 'maybe'"),
         (task([by(1, {"value": {"choices": ["a", "b"]}})]), f"{AT}.value.choices", "not ['a', 'b']"),
-        (
-            task([by(1, chosen("label", "factual")), by(1, chosen("label", "non_factual"))]),
-            "annotations.1.result.0.value.choices",
-            "two labels, 'factual' and 'non_factual'",
-        ),
+        (task([by(1, YES), by(1, NO)]), "annotations.1.result.0.value.choices", "two labels, 'factual' and"),
         (task([by(1, {"type": "choices"})]), f"{AT}.value.choices", "a list of one choice"),
         (task([{"completed_by": 1}]), "annotations.0.result", "Field required"),
         (task(["x"]), "annotations.0", "valid dictionary"),

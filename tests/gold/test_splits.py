@@ -56,11 +56,8 @@ _WEIGHTS = st.tuples(*[st.floats(0.2, 1)] * 3)
 def test_shares_are_exact_to_within_the_largest_group_in_any_order(
     sizes: list[int], seed: int, weights: tuple[float, float, float], random: Any
 ) -> None:
-    shares = (
-        weights[0] / sum(weights),
-        weights[1] / sum(weights),
-        1 - (weights[0] + weights[1]) / sum(weights),
-    )
+    train, dev, _ = (one / sum(weights) for one in weights)
+    shares = (train, dev, 1 - (train + dev))
     gold = sized(sizes)
     assume(len(sizes) > 5)
     split = gold.split(seed, shares)
@@ -143,18 +140,18 @@ def test_the_test_hash_names_the_test_set_in_any_order() -> None:
     assert (one.seed, one.shares) == (1, (0.3, 0.2, 0.5))
 
 
-@pytest.mark.parametrize(
-    "shares",
-    [
-        (0.5, 0.5),
-        (0.5, 0.5, 0.0),
-        (1.2, -0.4, 0.2),
-        (0.5, 0.2, 0.2),
-        (float("nan"), 0.5, 0.5),
-        "abc",
-        (1, 1, 1),
-    ],
-)
+NONE = [
+    (0.5, 0.5),
+    (0.5, 0.5, 0.0),
+    (1.2, -0.4, 0.2),
+    (0.5, 0.2, 0.2),
+    (float("nan"), 0.5, 0.5),
+    "abc",
+    (1, 1, 1),
+]
+
+
+@pytest.mark.parametrize("shares", NONE)
 def test_shares_that_are_none(shares: Any) -> None:
     with pytest.raises(UsageError, match="three positive numbers"):
         Gold.of(MANY, CHECK).split(0, shares)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, strata
-from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.report.raters import ceiling_line
 
@@ -86,32 +85,6 @@ def test_the_strata_add_up_and_agree_with_merging(made: list[tuple[Any, dict[str
     assert found.labelled == len(known)
     rated = [case.id for case in gold.cases if case.ratings and case not in known]
     assert [one.case for one in found.ambiguous] == rated
-
-
-def test_units_of_one_case_are_in_strata_of_their_own() -> None:
-    row = {
-        "reference": "r",
-        "sentences": ["a", "b", "c", "d"],
-        "labels": ["faithful", None, "invented", None],
-        "ratings": {
-            "ann": ["faithful", "faithful", "invented", None],
-            "bob": ["faithful", "invented", None, None],
-        },
-        "ambiguity": [None, "other", None, None],
-    }
-    gold = Gold.of([row], COGNIBENCH, labelled=False)
-    (case,) = gold.cases
-    said = Row(
-        id=case.id, group=case.group, gold=case.gold or (), predicted=("faithful", "reliable", None, None)
-    )
-    found = strata(gold, [said])
-    assert (found.agreed, found.single, len(found.ambiguous), found.unlabelled) == (1, 1, 1, 1)
-    assert (found.ambiguous[0].unit, found.ambiguous[0].category, found.votes()) == (
-        1,
-        "other",
-        {"reliable": 1},
-    )
-    assert found.to_json()["ambiguous"]["units"][0]["unit"] == 2
 
 
 def test_the_ceiling_is_over_all_units_that_raters_rated() -> None:

@@ -4,7 +4,6 @@ import json
 import tracemalloc
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,8 +25,6 @@ from jurist.papers.haluagent.items import (
 from jurist.papers.haluagent.rates import Found, paired, rates
 from jurist.programs.haluagent.writing import alike, leaks, occurs
 from jurist.signatures.haluagent import TYPES
-
-AUTHORS = Path(__file__).parents[2].parent / "shared" / "data" / "cfaith"
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
 
@@ -149,16 +146,6 @@ def test_a_broken_row_is_named_with_its_line(tmp_path, change, said):
         read_items(path)
 
 
-@pytest.mark.parametrize("name", ["generative_qa", "single_choice_qa"])
-def test_the_authors_files_come_back_unchanged(name):
-    path = AUTHORS / f"{name}.jsonl"
-    if not path.is_file():
-        pytest.skip("the authors' files are not beside the checkout")
-    items = read_authors(path)
-    assert "".join(authors_line(item) + "\n" for item in items) == path.read_text(encoding="utf-8")
-    assert all(item.question and len(item.question) < 80 for item in items)
-
-
 def test_own_items_in_the_authors_format(tmp_path):
     answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
     one = Question(
@@ -260,17 +247,6 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     assert paper.overall is not None
     assert paper.overall[0] == 1.0
     assert (paper.unanswered, paper.failed) == (silent.unanswered, 1)
-
-
-def test_a_format_without_an_error_is_not_certain_in_the_mean():
-    items = _benchmark()
-    found = rates(
-        [Found(item, item.format == "true-false" and place % 5 == 0) for place, item in enumerate(items)]
-    )
-    assert found.overall is not None
-    value, _, high = found.overall
-    clean = sum(found.formats[name].high or 0.0 for name in ("generative", "single-choice")) / 3
-    assert clean < high - value < clean + 0.15
 
 
 def test_models_are_compared_by_documents_too():

@@ -17,34 +17,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Any
 
 __all__ = ["FAULTS", "Fault", "Hit", "Loopback", "answer", "field_of", "truth_of"]
 
-Fault = Literal[
-    "429",
-    "quota",
-    "400",
-    "401",
-    "404",
-    "500",
-    "503",
-    "reset",
-    "truncated",
-    "html",
-    "empty",
-    "null",
-    "choiceless",
-    "thought",
-    "cut",
-    "half",
-    "filtered",
-    "refused",
-    "two",
-    "garbage",
-    "hang",
-]
-FAULTS: tuple[Fault, ...] = Fault.__args__  # type: ignore[attr-defined]
+Fault = str
+_NAMES = """
+    429 quota 400 401 404 500 503 reset truncated html empty null choiceless thought cut half filtered refused two
+    garbage hang
+"""
+FAULTS: tuple[Fault, ...] = tuple(_NAMES.split())
 _TAGS = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
 _STATUS: dict[str, tuple[int, str, str]] = {
     "429": (429, "rate_limit_exceeded", "slow down"),

@@ -68,24 +68,10 @@ _TOPICS = {
     "returns": ("I want to send it back.", "It does not fit."),
 }
 _PROMISES = ("refund the fare", "send a new lid", "call you back")
-
-
-_THINGS = (
-    *(
-        "lamp",
-        "kettle",
-        "sofa",
-        "curtain",
-        "ladder",
-        "mirror",
-        "bucket",
-        "candle",
-        "blanket",
-        "drawer",
-        "hammer",
-    ),
-    *("teapot", "carpet", "pillow", "saucer", "basket", "trolley", "cabinet", "whisk", "doormat"),
-)
+_THINGS = """
+    lamp kettle sofa curtain ladder mirror bucket candle blanket drawer hammer teapot carpet pillow saucer basket
+    trolley cabinet whisk doormat
+"""
 _LOOKS = ("blue", "round", "heavy", "striped", "wooden", "shiny", "plain", "velvet")
 
 
@@ -111,7 +97,9 @@ def _promises(draw: random.Random, name: str) -> dict[str, Any]:
 
 def _share(draw: random.Random, name: str) -> dict[str, Any]:
     count = draw.randrange(5)
-    things = draw.sample(_THINGS, 4)  # rows that nearly repeat each other are never in two parts of a split
+    things = draw.sample(
+        _THINGS.split(), 4
+    )  # rows that nearly repeat each other are never in two parts of a split
     parts = [f"The {thing} costs {draw.randrange(2, 99)} euros." for thing in things[:count]]
     parts += [f"The {thing} is {draw.choice(_LOOKS)}." for thing in things[count:]]
     draw.shuffle(parts)

@@ -264,22 +264,6 @@ def test_both_orders_must_agree(said: str, exchanged: str) -> None:
     assert joined.counts["places"] == 2 - [said, exchanged].count("tie") - [said, exchanged].count("?")
 
 
-def test_a_preference_without_ties_offers_and_says_none() -> None:
-    labels = Literal["first", "second"]
-    judge = Judge(name="own", signature=signature(labels, ("question", "first", "second")))
-    answer = judge.answer
-    assert isinstance(answer, Preference)
-    assert answer.scale.choices == answer.scale.labels == ("first", "second")
-    scale = answer.scale
-    assert "tie" not in f"{scale.expects} {scale.task_words()} {scale.identity()} {scale.listing()}"
-    assert "tie" not in f"{answer.parser_rule()} {scale.voting_rule} {scale.totals({})} {scale.describe([])}"
-    differ = answer.join([answer.read({"answer": "first"}, {})] * 2)
-    assert (differ.values, differ.inconsistent) == ((None,), True)
-    assert "contradict each other" in differ.problem
-    with pytest.raises(GoldError, match="'first' or 'second', got 'tie'"):
-        judge.case({"question": "q", "first": "a", "second": "b", "answer": "tie"})
-
-
 def cases(*gold: Any) -> list[Case]:
     return [Case(inputs={"text": str(number)}, gold=(value,)) for number, value in enumerate(gold)]
 

@@ -15,7 +15,6 @@ from jurist import Budget, Judge, Model, Sampling
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.gold.goldset import Gold
-from jurist.optimizers.proposing import task
 from jurist.programs.asking import Asker, room_for
 
 Serve = Callable[..., Loopback]
@@ -171,13 +170,3 @@ def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Pa
     assert card["position_bias"] == {"basic": 1.0, "compiled": 1.0}
     tests = card["gold"]["test"]
     assert card["contradictions"]["basic"] == tests
-
-
-def test_a_proposer_is_not_told_of_steps_where_one_is_tuned() -> None:
-    class Job:
-        judge = PAIR
-
-    assert "it asks in steps" not in task(Job(), "self")  # type: ignore[arg-type]
-    Job.judge = STEPS
-    told = task(Job(), "extract")  # type: ignore[arg-type]
-    assert "it asks in steps: extract, decide" in told

@@ -74,16 +74,6 @@ def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
     assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (9, 7, 1)
 
 
-def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:
-    for script in ([YES, YES, NO], [NO, YES, NO], ["?", YES, NO]):
-        kept = asker(Scripted(script), sampling=Sampling(samples=3)).ask(CASE)
-        for threshold in (1, 2, 3):
-            sampling = Sampling(samples=3, threshold=threshold)
-            asked = asker(Scripted(script), sampling=sampling).ask(CASE)
-            again = asker(Scripted([]), sampling=sampling).revote(CASE, kept)
-            assert (again.status, again.values) == (asked.status, asked.values)
-
-
 class Grade(dspy.Signature):
     """Grade an essay."""
 

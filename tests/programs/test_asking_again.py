@@ -1,13 +1,11 @@
 """Samples that need not be drawn, units that are asked for again, replies that are all the same."""
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dspy
 import pytest
 from asking import scripted
 from dspy.utils.exceptions import LMRateLimitError
@@ -141,15 +139,6 @@ def test_only_what_is_missing_or_contradicted_is_asked_again(
             assert field_of(user_of(one), name) == field_of(user_of(two), name)
 
 
-@pytest.mark.parametrize(
-    "text", [tags((1, "faithful"), (2, "faithful"), (3, "faithful")), tags(), tags((9, "faithful")), "prose"]
-)
-def test_a_whole_reply_and_a_useless_one_are_not_asked_again(text: str) -> None:
-    verdict = asker(Scripted([text]), COGNI).ask(THREE)
-    assert verdict.reasked == 0
-    assert verdict.usage.calls == 1
-
-
 def test_an_unreadable_second_reply_leaves_the_first_as_it_is() -> None:
     verdict = asker(Scripted([tags((1, "faithful")), "prose"]), COGNI).ask(THREE)
     assert (verdict.values, verdict.status) == (("faithful", None, None), "abstained")
@@ -195,27 +184,3 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
 
 
 # -- samples that are one -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("script", "identical"),
-    [([YES, YES], True), ([YES, NO], False), ([YES, YES + " "], False), (["?", "?"], True), ([YES], False)],
-)
-def test_replies_that_are_byte_for_byte_the_same_are_noticed(script: list[str], identical: bool) -> None:
-    verdict = asker(Scripted(script), sampling=Sampling(samples=len(script))).ask(CLAIM)
-    assert verdict.identical is identical
-
-
-def test_dspys_cache_does_not_make_one_sample_of_several(
-    serve: Callable[..., Loopback], tmp_path: Path
-) -> None:
-    """DSPy caches by request, and an endpoint gets no sample number: a cached sample would be a copy."""
-    turn = itertools.count()
-    server = serve(lambda messages: reply("chat", factual=next(turn) % 3 != 0))
-    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
-    lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), CallContext.fresh())
-    for _ in range(2):
-        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm, sampling=Sampling(samples=3)).ask(CLAIM)
-        assert verdict.votes == ({"non_factual": 1, "factual": 2},)
-        assert not verdict.identical
-    assert server.count == 6

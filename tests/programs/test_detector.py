@@ -14,13 +14,8 @@ from jurist.programs.catalogue import find
 from jurist.programs.verdicts import Verdict
 
 DETECTOR, COGNIBENCH = find("detector"), find("cognibench")
-TEXT = [
-    "The mill was built in 1798.",
-    "It stood on the “north” bank.",
-    "Yes.",
-    "The mill burned down.",
-    "Yes.",
-]
+RESPONSE = "The mill was built in 1798.|It stood on the “north” bank.|Yes.|The mill burned down.|Yes."
+TEXT = RESPONSE.split("|")
 H, F = "hallucinated", "faithful"
 words = st.lists(
     st.sampled_from(
@@ -79,18 +74,8 @@ def test_list_markers_and_empty_strings(sentences: list[str], items: list[str], 
 
 
 @pytest.mark.parametrize(
-    "item",
-    [
-        "The mill was built in 1799.",  # a rewording
-        "The mill",  # in two sentences
-        "it",  # too short to say which
-        "",
-        '"" ""',
-        None,
-        7,
-        ["The mill was built in 1798."],
-        {"text": "Yes."},
-    ],
+    "item",  # a rewording, what stands in two sentences, what is too short to say which, and no strings
+    ["The mill was built in 1799.", "The mill", "it", "", '"" ""', None, 7, [TEXT[0]], {"text": "Yes."}],
 )
 def test_an_unusable_string_leaves_the_rest_open(item: Any) -> None:
     answer = read(["Yes.", item])

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from small import claims
 
 from jurist.cases import Case
-from jurist.engines.adapters import adapter as adapter_named
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import compile_judge
@@ -23,16 +22,9 @@ from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
-from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
 
 ADAPTERS = ("chat", "json", "xml")
-VARIANTS = {
-    "fect": ("basic", ["factual"]),
-    "fect-reasoning": ("basic-reasoning", ["reasoning", "factual"]),
-    "fect-3d": ("3d", ["factual"]),
-    "fect-3d-reasoning": ("3d-reasoning", ["units", "factual"]),
-}
 CASE = Case(inputs={"conversation": "Customer: I take the plan.", "claim": "The customer took the plan."})
 
 
@@ -101,21 +93,6 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
     again = scripted(judge, [], sampling=Sampling(samples=3, threshold=1)).revote(CASE, verdict)
     assert (again.status, again.inconsistent, again.reasoning) == ("abstained", 1, verdict.reasoning)
     assert "1 of 3 answers contradict themselves" in again.error
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("adapter", ADAPTERS)
-def test_a_demonstration_carries_what_gold_has(name: str, adapter: str) -> None:
-    judge = find(name)
-    demo = judge.demo(Case(inputs=CASE.inputs, gold=("non_factual",)))
-    assert set(demo) == {"conversation", "claim", "factual"}
-    program = PromptState.of(judge.basic()).with_demos("self", (demo,)).apply(judge.basic())
-    messages = adapter_named(adapter).format(program.signature, program.demos, dict(CASE.inputs))
-    shown = messages[2]["content"]
-    others = len(judge.signature.output_fields) - 1
-    assert shown.count("Not supplied for this particular example") == others
-    assert ("not supplied" in messages[1]["content"]) is bool(others)
-    assert "false" in shown.lower()
 
 
 @settings(max_examples=60)

@@ -21,13 +21,8 @@ from jurist.programs.named import TAGS, listed, named_judge, tagged
 
 H, F = "hallucinated", "faithful"
 MARKED = named_judge(Named(kind="fava", model="openai/m")).answer
-TEXT = [
-    "The mill was built in 1798.",
-    "It stood in ﬁne “Ａ” Street.",
-    "磨坊建于一七九八年。",
-    "It fell.",
-    "It fell.",
-]
+RESPONSE = "The mill was built in 1798.|It stood in ﬁne “Ａ” Street.|磨坊建于一七九八年。|It fell.|It fell."
+TEXT = RESPONSE.split("|")
 sentences = st.lists(
     st.sampled_from([*TEXT, "是。", "ＡＢＣ.", "Ünë café – ﬁn.", "e\u0301"]) | st.text(max_size=12),
     min_size=1,
@@ -74,10 +69,7 @@ def test_tagged_text(reply: str, marked: list[str] | None) -> None:
         ('{"hallucination list": ["a", "b"]}', ["a", "b"]),
         ("Sure:\n```json\n{'hallucination_list': ['a']}\n```", ["a"]),
         ('<think>["x"]</think>["a"]', ["a"]),
-        (
-            '{"hallucinations": [{"start": 0, "end": 1, "text": "a", "label_type": "Evident Conflict"}]}',
-            ["a"],
-        ),
+        ('{"hallucinations": [{"start": 0, "text": "a", "label_type": "Evident Conflict"}]}', ["a"]),
         ('{"hallucination list": []}', []),
         ('{"spans": ["a"]}', None),
         ('{"hallucination list": "a"}', None),
@@ -93,14 +85,8 @@ def test_listed_spans(reply: str, items: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("reply", "places"),
     [
-        (
-            f"The mill was built in <entity>1798</entity>. It stood in fine 'A' street. {joined(TEXT[2:])}",
-            "0",
-        ),
-        (
-            f"{joined(TEXT[:4])} <invented>It fell.</invented>",
-            "4",
-        ),  # by its place, although it stands there twice
+        (joined(TEXT).replace("1798", "<entity>1798</entity>").replace("“Ａ” S", "'A' s"), "0"),
+        (f"{joined(TEXT[:4])} <invented>It fell.</invented>", "4"),  # by its place: it stands there twice
         (
             joined(TEXT).replace("一七九八", "<entity><delete>一七九八</delete><mark>一八</mark></entity>"),
             "2",
@@ -177,18 +163,11 @@ def endpoint(messages: list[dict[str, Any]]) -> str:
 
 
 ROWS = [
-    {
-        "reference": "The mill.",
-        "question": "Why?",
-        "sentences": ["The mill fell.", "Oats fall."],
-        "labels": ["faithful", "invented"],
-    },
-    {
-        "reference": "The sky.",
-        "question": "Why?",
-        "sentences": ["Rain falls.", "The end."],
-        "labels": ["invented", "faithful"],
-    },
+    {"reference": about, "question": "Why?", "sentences": said.split("|"), "labels": labels.split()}
+    for about, said, labels in (
+        ("The mill.", "The mill fell.|Oats fall.", "faithful invented"),
+        ("The sky.", "Rain falls.|The end.", "invented faithful"),
+    )
 ]
 
 
@@ -236,9 +215,7 @@ def test_selfcheck_writes_a_response_for_every_sample(rows: Path) -> None:
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("fava:offline", "writes no text"),
-        ("ragtruth:offline", "writes no text"),
-        ("selfcheck:offline", "writes no text"),
+        *((f"{name}:offline", "writes no text") for name in ("fava", "ragtruth", "selfcheck")),
         ("selfcheck:offline+nli:org/m", "writes no text"),
         ("fava:gpt", "provider/model"),
     ],

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import ok
 
-from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.new_rows import read_rows
 from jurist.programs.catalogue import find
@@ -18,17 +17,12 @@ from jurist.programs.cognibench import statement_type
 from jurist.signatures.cognibench import LABELS, TIERS
 
 REFERENCE = "The mill was built in 1802. It closed in 1911."
+SENTENCES = "Sure!|It was built in 1802.|It had two owners.|It must have been loved.|It closed."
 ROW: dict[str, Any] = {
     "reference": REFERENCE,
     "history": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}],
     "question": "What of the mill?",
-    "sentences": [
-        "Sure!",
-        "It was built in 1802.",
-        "It had two owners.",
-        "It must have been loved.",
-        "It closed.",
-    ],
+    "sentences": SENTENCES.split("|"),
     "labels": ["irrelevant", "faithful", "invented", "speculative", None],
     "ratings": {
         "a": ["irrelevant", "faithful", "faithful", "misleading", None],
@@ -52,21 +46,17 @@ def gold(name: str, *rows: dict[str, Any], labelled: bool = False) -> Gold:
 @pytest.mark.parametrize(
     ("name", "labels", "ratings"),
     [
-        (
-            "statement-type",
-            ["irrelevant", "factual", "factual", "cognitive", None],
-            ["a", "a", "a", "a", "b"],
-        ),
-        ("factual", ["faithful", "invented"], ["a", "a"]),
-        ("tier", ["speculative", None], ["a", "b"]),
+        ("statement-type", ["irrelevant", "factual", "factual", "cognitive", None], "aaaab"),
+        ("factual", ["faithful", "invented"], "aa"),
+        ("tier", ["speculative", None], "ab"),
     ],
 )
 def test_only_the_sentences_that_concern_a_judge_become_cases(
-    name: str, labels: list[str | None], ratings: list[str]
+    name: str, labels: list[str | None], ratings: str
 ) -> None:
     cases = gold(name, ROW).cases
     assert [case.gold[0] if case.gold else None for case in cases] == labels
-    assert ["".join(case.ratings) for case in cases] == ratings
+    assert "".join("".join(case.ratings) for case in cases) == ratings
     assert {case.group for case in cases} == {"mill"}
     assert {case.source for case in cases} == {"rows:1"}
     for case in cases:
@@ -103,26 +93,6 @@ def test_a_row_that_does_not_concern_the_judge_is_counted_and_no_error() -> None
     found = gold("tier", plain, cognitive, labelled=True)
     assert [case.gold for case in found.cases] == [("reliable",), ("misleading",)]
     assert found.skipped == 1 + 3  # the row without a cognitive sentence, and three unlabelled sentences
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"labels": ["irrelevant"]}, "labels has 1 entries for 5 sentences"),
-        ({"labels": ["nice"] * 5}, "labels.0"),
-        ({"reference": ""}, "'reference'"),
-        ({"ratings": {"a": ["faithful"]}}, "a has 1 entries"),
-    ],
-)
-def test_a_bad_response_is_refused_with_file_and_line(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps(ROW) + "\n" + json.dumps({**ROW, **change}) + "\n")
-    with pytest.raises(GoldError) as caught:
-        Gold.load(path, find("tier"))
-    assert f"{path}:2" in str(caught.value)
-    assert said in str(caught.value)
 
 
 def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) -> None:

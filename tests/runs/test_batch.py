@@ -109,18 +109,6 @@ def test_each_step_of_a_judge_is_a_batch(kind: dict[str, str]) -> None:
     assert Counter(server.bodies) == Counter(hit.raw for hit in server.hits)
 
 
-@heavy
-def test_samples_that_can_change_nothing_are_not_sent() -> None:
-    rows()
-    with BatchServer() as server:
-        submit(server, "--samples", 3, "--stopping", "settled")
-        assert [one["requests"] for one in cli("batch", "status", "b.jsonl", "--json").json["batches"]] == [
-            20
-        ]
-        done = collect("--json")
-    assert (done.code, done.json["saved"], len(server.bodies)) == (0, ROWS, 2 * ROWS)
-
-
 def test_no_more_is_sent_than_the_limits_allow(fake_key: str) -> None:
     rows()
     with BatchServer() as server:

@@ -41,18 +41,6 @@ def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
 
 
 @heavy
-def test_lines_that_the_provider_refuses_are_failed_rows() -> None:
-    rows()
-    with BatchServer(troubles={0: "refused"}) as server:
-        submit(server)
-        done = collect()
-    assert done.code == 3
-    assert Counter(line["status"] for line in read_jsonl(Path("b.jsonl"))) == {"verdict": 6, "failed": 4}
-    assert len(server.batches) == 1
-    assert "jurist run --resume" in done.err
-
-
-@heavy
 def test_a_line_that_never_is_answered_fails_in_the_end() -> None:
     rows()
     with BatchServer(troubles=dict.fromkeys(range(9), "broken")) as server:

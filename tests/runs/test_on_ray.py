@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopback import truth_of
-from small import cli, ok, read_jsonl, start, write_jsonl
+from small import cli, read_jsonl, start, write_jsonl
 
 pytestmark = pytest.mark.ray
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
@@ -56,16 +56,6 @@ def test_the_output_and_the_counts_are_those_of_a_run_without_ray(ray: Any, outp
     files = {"output": 0, "rejects": 0}
     assert there.json | files == here.json | files
     assert not [path for path in Path().iterdir() if path.name.startswith(".o")]
-
-
-def test_a_run_that_has_ended_goes_on_with_new_rows_alone(ray: Any, serve: Callable[..., Any]) -> None:
-    server, rows = serve(), new_rows(24)
-    write_jsonl(Path("rows.jsonl"), rows[4:])
-    ok(*on(server))
-    write_jsonl(Path("rows.jsonl"), rows)
-    done = cli(*on(server, "--resume"))
-    assert (done.code, server.count, right(rows)) == (0, 24, True), done.err
-    assert "rows 1, 2, 3, 4 are" in done.err
 
 
 def test_limits_hold_over_all_workers_and_what_is_left_is_for_resume(

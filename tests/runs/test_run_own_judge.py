@@ -46,14 +46,6 @@ def test_by_file_and_then_by_name() -> None:
     assert cli("gold", "check", "may-go", "gold.jsonl", "--json").json["judge"] == "may-go"
 
 
-def test_another_judge_of_the_same_file() -> None:
-    card = _compiled("own.py:other", "--force")
-    decision = card["decision"]
-    assert isinstance(decision, dict)
-    assert (card["judge"], decision["metric"]) == ("other-go", "accuracy")
-    ok("run", "other-go", "--input", "new.jsonl", "--output", "o.jsonl")
-
-
 def test_its_own_metric_that_breaks_says_so_in_one_line() -> None:
     Path("own.py").write_text(OWN.replace("return sum(", "return 7 + sum("))
     done = cli("compile", "own.py", "--gold", "gold.jsonl", *FAST)
