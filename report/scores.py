@@ -126,6 +126,17 @@ def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 
+def threshold_words(fitted: Mapping[str, float], metric: str) -> str:
+    """Return which probability is best on the rows, and what it is worth; empty if none is better."""
+    if not fitted:
+        return ""
+    reached = metric_cell({**fitted, "value": fitted["score"]})
+    return (
+        f"--threshold {fitted['threshold']:.3g} fits these rows better: {metric} {reached}, each row judged under "
+        "the threshold that the others gave"
+    )
+
+
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
     """Return the counts of units in words."""
     units = counts["units"]

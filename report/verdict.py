@@ -6,7 +6,7 @@ from typing import Any
 
 from ..keeping.card import Card
 from .document import Tone
-from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line
+from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line, threshold_words
 from .table import Table, table
 
 Price = tuple[float | None, float | None]
@@ -111,24 +111,13 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             shown if scores else "",
             missing if units["answered"] < labelled else "",
             by_words(data.get("by") or {}),
-            _threshold_words(data.get("threshold") or {}, metric),
+            threshold_words(data.get("threshold") or {}, metric),
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
             *(f"warning: {text}" for text in data.get("warnings") or ()),
             spend_line(data["spend"]),
             then,
             OFFLINE if data["model"] == "offline" else "",
         ],
-    )
-
-
-def _threshold_words(fitted: Mapping[str, float], metric: str) -> str:
-    """Return which probability is best on the rows, and what it is worth; empty if none is better."""
-    if not fitted:
-        return ""
-    reached = metric_cell({**fitted, "value": fitted["score"]})
-    return (
-        f"--threshold {fitted['threshold']:.3g} fits these rows better: {metric} {reached}, each row judged under "
-        "the threshold that the others gave"
     )
 
 
