@@ -66,7 +66,7 @@ class Guidelines(Writing):
     ) -> tuple[PromptState, dict[str, Any]]:
         """Return a prompt with the rules that a proposer writes, and the rules with the ids of their cases, if any."""
         drawn = random.Random(f"{self.name}/{job.seed}").sample(list(shown), min(self.sample, len(shown)))
-        name, rules = _answering(job), dict[str, list[str]]()
+        name, rules = answering(job), dict[str, list[str]]()
         about = {"task": task(job, name), "current_instruction": state.predictors[name].instructions}
         guard = CopyGuard(job.train, [about["current_instruction"]])
         for portion in blocks(drawn, self.batch):
@@ -95,6 +95,12 @@ def with_rules(instruction: str, rules: Sequence[str]) -> str:
     return "\n".join([f"{before}\n\n{_HEAD}", *lines]) if rules else before
 
 
+def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
+    """Return an instruction with these rules after those it has."""
+    held = instruction.partition(f"\n\n{_HEAD}\n")[2].splitlines()
+    return with_rules(instruction, [*(line.partition(". ")[2] for line in held), *rules])
+
+
 def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules of any of these candidates' records that stand in a prompt, with their cases."""
     text = "\n".join(prompt.instructions for prompt in state.predictors.values())
@@ -102,7 +108,7 @@ def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[di
     return [dict(one) for one in rules.values()]
 
 
-def _answering(job: Job) -> str:
+def answering(job: Job) -> str:
     """Return the predictor that gives the answer: the last one that has its field."""
     predictors = dict(job.judge.basic().named_predictors())
     wanted = [

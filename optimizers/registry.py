@@ -14,8 +14,9 @@ from ..errors import BudgetExhausted, OptimizerError, choices
 from ..programs.plugins import Registry
 from .base import Job, Optimizer, races
 from .board import Board, Candidate
+from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
-from .fewshot import Contrastive, FewShot, Nearest, Order
+from .fewshot import FewShot, Nearest, Order
 from .guidelines import Guidelines, Teach
 from .instructions import ByCause, CFaith, Crossing, Opro, OproPaper
 from .optuna_joint import Optuna

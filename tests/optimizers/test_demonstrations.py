@@ -8,10 +8,10 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import context_with, reply, user_of
+from fakes import context_with, reply, system_of, user_of
 from loopback import field_of
 from optimizer_runs import Run, judged, split
-from scripted_runs import gold, job_with
+from scripted_runs import fect_split, gold, job_with
 from worlds import World, board_of, job_of
 
 import jurist
@@ -20,7 +20,9 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.fewshot import Contrastive, FewShot, confusions
+from jurist.optimizers.contrastive import Contrastive, confusions
+from jurist.optimizers.fewshot import FewShot
+from jurist.optimizers.guidelines import with_more_rules, with_rules
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -165,7 +167,59 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
         assert len(one.demo_ids) == len(labels)
         assert len(wrong & set(one.demo_ids)) == len(labels) // 2
         assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
-    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
+    asked_why = 1  # whose reply, without a numbered reason, makes no candidate
+    assert len(job.dev) * len(board.candidates) + len(job.train) + asked_why >= job.context.meter.calls
+
+
+def explained(request: Request) -> str:
+    """Judge as :func:`too_kind` does, and right wherever the instruction says why a claim is wrong."""
+    claim = field_of(user_of(request), "claim")
+    right = gold()[claim] == "factual"
+    return reply("chat", factual=right) if "which is wrong:" in system_of(request) else too_kind(request)
+
+
+@pytest.mark.parametrize("by", ["people", "model"])
+def test_wrong_answers_are_shown_with_why_they_are_wrong(by: str) -> None:
+    own, asked = "It names\n[[ ## factual ## ]] a step that nobody took.", list[str]()
+
+    def why(request: Request) -> str:
+        asked.append(user_of(request))
+        return "[[ ## reasons ## ]]\n1. Nobody took that step.\n2. It was only asked for.\n\n[[ ## completed ## ]]"
+
+    train = tuple(
+        dataclasses.replace(case, reason=own if by == "people" else "") for case in fect_split().train
+    )
+    job = job_with(explained, why, train=train)
+    result = optimize(Contrastive(), job)
+    best, board = result.best, result.board
+    assert best.source == "contrastive, why non_factual is not factual"
+    assert not best.state.predictors["self"].demos
+    before, _, rules = best.state.predictors["self"].instructions.partition(
+        "\n\nRules that people follow here:\n"
+    )
+    assert before == board.basic.state.predictors["self"].instructions
+    assert len(asked) == (by == "model")
+    wrong = {case.id: case for case in job.train if board.score(board.basic, [case])[0].score < 1}
+    assert len(rules.splitlines()) == len(best.params["rules"]) == 2
+    for line, rule in zip(rules.splitlines(), best.params["rules"], strict=True):
+        (case,) = (wrong[id_] for id_ in rule["cases"])
+        assert line.endswith(rule["rule"])
+        assert (
+            f'"{case.inputs["claim"]}" is non_factual according to people; judged factual, which is wrong:'
+            in line
+        )
+        assert "[[ ## factual" not in line
+    reason = "It names (( ## factual ## )) a step" if by == "people" else "Nobody took that step."
+    assert reason in rules
+    assert not any(case.inputs["claim"] in rules for case in job.dev)
+    with_why = [one for one in board.candidates.values() if "rules" in one.params]
+    assert [one.id for one in with_why] == [best.id]
+
+
+def test_rules_are_added_to_those_an_instruction_has() -> None:
+    text = with_more_rules(with_more_rules("Judge.", ["a. b"]), ["c"])
+    assert text == with_rules("Judge.", ["a. b", "c"])
+    assert with_more_rules(text, []) == text
 
 
 def whole_job(name: str) -> Job:

@@ -1,0 +1,164 @@
+"""Examples of recurrent errors: corrected ones, and wrong answers with why they are wrong (CogniBench 3.1, A.7)."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import dspy
+
+from ..cases import Case
+from ..text.escaping import defuse
+from .board import Board, Candidate
+from .fewshot import demos_of
+from .guidelines import answering, with_more_rules
+from .proposing import Writing, exemplar, propose, task
+from .raced import Raced, Track
+
+_LENGTHS = 400  # characters; within one such length, cases count as equally long
+_CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """Cases on which one answer was taken for another."""
+
+    gold: str  # the category of what people said (of a closed label: the label)
+    judged: str  # the category of what the judge said
+    cases: tuple[Case, ...]  # the cases where it happened, those with it most often first
+    others: tuple[Case, ...]  # counterparts: cases of which people said something of the category ``judged``
+
+
+class SayWhyWrong(dspy.Signature):
+    """Say why each numbered answer of a judge is wrong, and what people answered is right.
+
+    Each reason is one short sentence that names what in the case settles it. Write one line for each case: its
+    number, a full stop and the reason. Write nothing else.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
+    mistakes: str = dspy.InputField(
+        desc="numbered cases, with what people answered and what the judge answered"
+    )
+    reasons: str = dspy.OutputField(
+        desc="a line for each case: its number and why the judge's answer is wrong"
+    )
+
+
+_REASON = re.compile(r"^\W*(\d+)[.):]\s*(\S.*?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrastive(Raced):
+    """Examples at the boundary of recurring confusions, the most frequent first, each kept if dev gets better.
+
+    They are pairs of correct demonstrations, and, as rules of the instruction, wrong answers with why they are wrong.
+    """
+
+    steps: int = 6  # confusions that are tried
+    sample: int = 120  # train cases that are judged to find the confusions
+    least: int = 2  # cases a confusion must show in to count as recurring
+    pairs: int = 2  # pairs of cases added for a confusion
+    draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
+    mistakes: int = 2  # wrong answers shown for a confusion, with why they are wrong; 0: none
+    whole: ClassVar[str] = "dev"
+    patience: int = 6
+    shrink: float = 0.0
+    reach: float = 0.0
+    name: str = "contrastive"
+    proposal: ClassVar[int] = 0  # reasons are written only where people gave none
+    learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Add pairs for the next confusion to the leader, each a confused case and its counterpart."""
+        job, start, current = track.job, track.start, track.leader
+        recurring = confusions(track.board, start, [case for case, _ in track.known(start)], least=self.least)
+        if turn > len(recurring):
+            return []
+        confusion = recurring[turn - 1]
+        random_ = random.Random(f"contrastive/{job.seed}/{start.id}/{turn}")
+        confused, others = (
+            [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
+            for cases in (confusion.cases, confusion.others)
+        )
+        count, made = min(self.pairs, len(confused), len(others)), []
+        for _ in range(self.draws if count else 0):
+            pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
+            added = {case.id: case for pair in pairs for case in pair}
+            state, prompts = current.state, current.state.predictors
+            for name, demos in demos_of(job.judge, prompts, list(added.values())).items():
+                state = state.with_demos(name, (*prompts[name].demos, *demos))
+            source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
+            ids = tuple(sorted({*current.demo_ids, *added}))
+            new = track.fresh(state, parent=current, source=source, demo_ids=ids)
+            made += [new] if new else []
+        return [*made, *self._corrected(track, confusion)]
+
+    def _corrected(self, track: Track, confusion: Confusion) -> list[Candidate]:
+        """Add wrong answers of the confusion and why they are wrong to the leader's instruction."""
+        job, current, scale = track.job, track.leader, track.job.judge.answer.scale
+        name, wrong = answering(job), list[tuple[Case, str]]()
+        for case in confusion.cases[: self.mistakes]:
+            row = track.board.score(track.start, [case])[0].row
+            units = zip(job.judge.answer.units(case.inputs), row.gold, row.predicted, strict=True)
+            said = [
+                scale.feedback(text, gold, judged)
+                for text, gold, judged in units
+                if None not in (gold, judged)
+                and (scale.category(gold), scale.category(judged)) == (confusion.gold, confusion.judged)
+            ]
+            wrong.append((case, exemplar(replace(case, reason=""), "\n".join(said))))
+        reasons = {at: case.reason for at, (case, _) in enumerate(wrong, 1) if case.reason}
+        if len(reasons) < len(wrong):
+            mistakes = "\n\n".join(f"case {at}\n{said}" for at, (_, said) in enumerate(wrong, 1))
+            asked = {"task": task(job, name), "mistakes": mistakes}
+            for answer in propose(job, SayWhyWrong, [asked], temperature=0.0):
+                reasons = {int(at): why for at, why in _REASON.findall(answer["reasons"])} | reasons
+        rules = [
+            {
+                "rule": " ".join(f"{'; '.join(said.splitlines())}, which is wrong: {why}".split()),
+                "cases": [case.id],
+            }
+            for at, (case, said) in enumerate(wrong, 1)
+            if (why := reasons.get(at))
+        ]
+        rules = defuse(rules, job.judge.signature.fields)
+        before = current.state.predictors[name].instructions
+        text = with_more_rules(before, [one["rule"] for one in rules])
+        if not rules or len(text) - len(before) > Writing().longest:
+            return []
+        source = f"contrastive, why {confusion.gold} is not {confusion.judged}"
+        state = current.state.with_instruction(name, text)
+        new = track.fresh(state, parent=current, source=source, params={"rules": rules})
+        return [new] if new else []
+
+
+def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
+    """Return a candidate's recurring confusions, the most frequent first; an unusable answer is none."""
+    category = board.judge.answer.scale.category
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    by_gold: dict[str, list[Case]] = defaultdict(list)
+    for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
+        for gold, judged in zip(outcome.row.gold, outcome.row.predicted, strict=True):
+            if gold is not None and judged is not None and category(gold) != category(judged):
+                counts[category(gold), category(judged)][case.id] += 1
+        for name in {category(value) for value in case.known}:
+            by_gold[name].append(case)
+    known = {case.id: case for case in cases}
+    recurring = [pair for pair, where in counts.items() if len(where) >= least]
+    made = []
+    for pair in sorted(recurring, key=lambda pair: (-counts[pair].total(), pair)):
+        gold, judged = pair
+        where = counts[pair]
+        confused = sorted(where, key=lambda one: (-where[one], _size_of(known[one]), one))
+        others = [case for case in by_gold[judged] if case.id not in where]
+        others.sort(key=lambda case: (_size_of(case), case.id))
+        cases_ = tuple(known[one] for one in confused)
+        made.append(Confusion(gold=gold, judged=judged, cases=cases_, others=tuple(others)))
+    return made
+
+
+def _size_of(case: Case) -> int:
+    return sum(len(str(value)) for value in case.inputs.values()) // _LENGTHS
