@@ -179,3 +179,15 @@ def test_facts_are_checked_by_the_judge_that_is_named(tmp_path: Path) -> None:
     for option in (("--words", "10-20"), ("--calibration", "cognibench-mini"), ("--strictness", "rational")):
         refused = cli(*asked, *option)
         assert (refused.code in (1, 2), option[0] in refused.err, refused.out) == (True, True, "")
+
+
+def test_so_many_of_each_cell_are_drawn_at_random(tmp_path: Path) -> None:
+    row = {"query": "Name two.", "constraints": list(COMPLETE), "task": "fact", "topic": "tech"}
+    names = [f"{difficulty}{number}" for difficulty in ("easy", "hard") for number in range(20)]
+    path = tmp_path / "b.jsonl"
+    path.write_text("".join(json.dumps({**row, "id": name, "difficulty": name[:4]}) + "\n" for name in names))
+    drawn = [[one.id for one in read_questions(str(path), 5, seed)] for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] != names[:5] + names[20:25]
+    assert [sum(name.startswith(cell) for name in drawn[0]) for cell in ("easy", "hard")] == [5, 5]
+    assert len(read_questions(str(path), 150)) == 40

@@ -1,5 +1,6 @@
 """Writing gold: what is imported reads back as the same gold set."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,8 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="cannot write"):
         write_jsonl([{"a": 1}], tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_jsonl([{"a": "\ud800é"}], tmp_path / "x.jsonl")
+    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")) == {"a": "\ud800é"}

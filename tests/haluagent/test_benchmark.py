@@ -23,7 +23,7 @@ from jurist.papers.haluagent.items import (
     read_items,
 )
 from jurist.papers.haluagent.rates import Found, paired, rates
-from jurist.programs.haluagent.writing import alike, leaks, occurs
+from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
 from jurist.signatures.haluagent import TYPES
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
@@ -265,3 +265,18 @@ def test_a_judge_that_errs_is_taken_out_of_the_rate():
     corrected = rates(found, calibration=(right, right)).corrected
     assert corrected is not None
     assert (corrected.raw, corrected.value) == (0.5, pytest.approx(0.5))
+
+
+def test_what_code_finds_wrong():
+    good = (
+        "The sky is blue.",
+        "What colour is the sky?",
+        "Blue.",
+        "The sky is blue.",
+        ["Green.", "Red.", "red"],
+    )
+    assert [list(problems(*good, place)) for place in (0, 2)] == [
+        *([], ["the hallucinated answer repeats another one"]),
+    ]
+    asked = ("The sky is blue.", "Is it blue?", "Blue.", "It is.", ["Blue!", "", "天空是绿色的"])
+    assert [len(list(problems(*asked, place))) for place in range(3)] == [3, 3, 3]

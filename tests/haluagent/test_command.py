@@ -169,3 +169,14 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
     assert (done.code, "keeps the verifiers" in done.err) == (2, True)
     done = cli(*MAKE, "more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
     assert (done.code, "asks what qa-conflict" in done.err) == (1, True)
+
+
+def test_a_document_that_is_there_twice_is_written_from_once():
+    documents(1)
+    row = json.loads(Path("docs.jsonl").read_text())
+    again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
+    write_jsonl(Path("docs.jsonl"), [row, again])
+    done = ok(*MAKE, "bench", "--json")
+    assert "near-duplicates" in done.err
+    found = done.json
+    assert (found["passages"], found["duplicate_passages"]) == (1, 1)
