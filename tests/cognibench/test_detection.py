@@ -38,32 +38,6 @@ def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:
     return {one.id: [WORDS[place % len(WORDS)] for place in range(len(one.gold))] for one in rows}
 
 
-def test_what_counts_for_which_kind() -> None:
-    gold = ["faithful", "invented", "misleading", "speculative", "reliable", "irrelevant", None]
-    said = ["invented", "misleading", "faithful", "speculative", "irrefutable", "speculative", "invented"]
-    rows = [row("a", gold, said)]
-    found = detection(rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, KIND)
-    values = {kind: tuple(found.cell(kind, name).value for name in STATISTICS) for kind in KINDS}
-    assert values["factual"] == (0.5, 1.0, pytest.approx(2 / 3))  # found as misleading: found
-    assert values["cognitive"] == (
-        1.0,
-        0.5,
-        pytest.approx(2 / 3),
-    )  # the irrelevant false alarm is not of this kind
-    assert values["macro"] == (0.75, 0.75, pytest.approx(2 / 3))
-    assert values["overall"] == (0.5, pytest.approx(2 / 3), pytest.approx(4 / 7))
-    by_word = {kind: found.cell(kind, "recall", "word").value for kind in KINDS}
-    assert by_word == {"factual": 1.0, "cognitive": 0.8, "macro": 0.9, "overall": 7 / 8}
-    assert found.cell("factual", "precision", "word").value == 3 / 5
-    assert found.cell("overall", "precision", "word").value == 7 / 14
-    assert (found.positives, found.sentences) == (
-        {"factual": 1, "cognitive": 2, "overall": 3},
-        {"factual": 2, "cognitive": 3, "overall": 6},
-    )
-    assert found.counts.units.unlabelled == 1
-    assert found.to_json()["sentence"]["macro"]["f1"]["value"] == pytest.approx(2 / 3)
-
-
 labels = st.sampled_from(LABELS)
 answers = st.one_of(st.none(), labels)
 

@@ -95,9 +95,7 @@ def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
         },
     ],
 )
-def test_a_paid_reply_is_read_and_kept_whatever_it_says_beside_its_text(
-    wrong: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_paid_reply_is_read_whatever_stands_beside_its_text(wrong: dict[str, Any], tmp_path: Path) -> None:
     with raw(lambda number, body: http(said(body, **wrong))) as server:
         judge = asker(server.url, context_with(journal=Journal(tmp_path / "j")))
         assert right(judge.ask(CASES[0]), 0)
@@ -136,7 +134,7 @@ def test_what_is_no_http_is_told_without_the_address(sent: bytes) -> None:
     assert "canary" not in str(end.value)
 
 
-def test_a_server_that_calls_its_model_by_the_key_is_kept_without_it(
+def test_a_model_called_by_the_key_is_kept_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")

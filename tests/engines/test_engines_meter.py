@@ -139,9 +139,7 @@ def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
 
 
 @pytest.mark.parametrize("limit", ["cost", "tokens", "seconds"])
-def test_what_is_kept_back_for_later_parts_is_of_calls_only(
-    limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_for_later_parts_is_of_calls_only(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of 4000 calls for the next part must not end this one at a fortieth of another limit."""
     now = [0.0]
     monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
@@ -160,9 +158,7 @@ def test_what_is_kept_back_for_later_parts_is_of_calls_only(
     assert meter.left() == 3940
 
 
-def test_a_slow_first_call_does_not_spend_the_seconds_of_what_is_kept_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_slow_first_call_does_not_spend_seconds_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
     meter = Meter(Budget(seconds=20))

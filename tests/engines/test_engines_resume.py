@@ -199,7 +199,7 @@ def test_killed_at_any_call_and_resumed_it_ends_as_if_it_had_not_been(
 
 @settings(max_examples=20)
 @given(limit=st.integers(3, 60), stop=st.integers(1, 40), samples=st.sampled_from([1, 3]))
-def test_a_killed_job_ends_where_it_would_have(
+def test_a_kill_changes_no_end(
     tmp_path_factory: pytest.TempPathFactory, limit: int, stop: int, samples: int
 ) -> None:
     path = tmp_path_factory.mktemp("j") / "j.jsonl"
@@ -245,7 +245,7 @@ def test_a_job_whose_budget_ended_pays_nothing_more_and_has_the_same_verdicts(
 
 
 @pytest.mark.parametrize(("limit", "sent", "label"), [(9, 1, "factual"), (4, 0, None)])
-def test_what_failed_for_good_is_asked_again_if_there_is_room(
+def test_what_failed_is_asked_again_with_room(
     tmp_path: Path, limit: int, sent: int, label: str | None
 ) -> None:
     ask(Scripted([LMServerError("down \ud800")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)

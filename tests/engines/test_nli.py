@@ -134,7 +134,7 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_paid(
         ("", "entailment", "which one is entailment"),
     ],
 )
-def test_classes_are_found_by_name_or_refused(
+def test_classes_are_known_by_their_names(
     names: str, decides: Relation, found: tuple[str, ...] | str
 ) -> None:
     classes = dict(enumerate(names.split()))
@@ -160,9 +160,7 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_model_is_loaded_once_until_its_folder_is_written_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_model_is_loaded_once_until_it_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(local, "find_spec", lambda name: object())
     monkeypatch.setattr(local, "load_classifier", lambda model, decides: Fake())
     model, weights = Model(f"nli:{tmp_path}"), tmp_path / "model.safetensors"

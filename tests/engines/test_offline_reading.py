@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.engines.adapters import adapter
-from jurist.engines.draws import TypedRequest
 from jurist.engines.offline.features import NAMES, Scene, read_units
 from jurist.engines.offline.labels import meanings
 from jurist.engines.offline.proposer import BANK, Advice
-from jurist.engines.offline.request import assign_roles, read_request
 
 CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.
@@ -47,9 +45,7 @@ def test_features_are_finite_and_bounded(evidence: str, units: list[str]) -> Non
         ("red blue", "verdict", "Choose.", "unknown unknown"),
     ],
 )
-def test_what_a_label_means_follows_from_its_field_and_its_definition(
-    labels: str, field: str, instruction: str, groups: str
-) -> None:
+def test_what_a_label_means_is_in_its_field(labels: str, field: str, instruction: str, groups: str) -> None:
     found = meanings(tuple(labels.split()), field, instruction)
     assert [one.group for one in found] == groups.split()
 
@@ -67,25 +63,3 @@ def test_what_is_proposed_stages_nothing(advice: Advice) -> None:
             for text in ("", advice.english, advice.chinese)
         ]
     assert answers[0].toDict() == answers[1].toDict() == answers[2].toDict()
-
-
-@pytest.mark.parametrize(
-    ("values", "evidence", "judged", "context"),
-    [
-        ({"reference": "r", "dialogue": "d", "sentences": "1. s"}, ["reference"], "sentences", ["dialogue"]),
-        ({"conversation": "c", "claim": "x"}, ["conversation"], "claim", []),
-        ({"question": "q", "knowledge": "k", "answer": "a"}, ["knowledge"], "answer", ["question"]),
-        ({"document": "d", "context": "c", "summary": "s"}, ["document"], "summary", ["context"]),
-        ({"query": "q", "constraints": "1. a", "response": "long"}, ["response"], "constraints", ["query"]),
-        ({"policy": "p", "reply": "r"}, ["policy"], "reply", []),
-        ({"alpha": "a long text", "beta": "b"}, ["alpha"], "beta", []),
-        ({"only": "text"}, [], "only", []),
-    ],
-)
-def test_roles_follow_names_then_fallbacks(
-    values: dict[str, str], evidence: list[str], judged: str, context: list[str]
-) -> None:
-    signature = dspy.Signature(f"{', '.join(values)} -> flags: list[bool]")
-    request = TypedRequest(adapter=adapter("chat"), signature=signature, demos=(), inputs=values)
-    roles = assign_roles(read_request(request))
-    assert (list(roles.evidence), roles.judged, list(roles.context)) == (evidence, judged, context)

@@ -50,26 +50,6 @@ def test_tokens_are_learned_from_answers(clock: Clock) -> None:
     assert pace.booked(request(text)) == pytest.approx(5, rel=0.01)  # 500 of 100 a second
 
 
-def test_a_refusal_halves_and_answers_add(clock: Clock) -> None:
-    pace = Pace()
-    begun = [pace.begin() for _ in range(16)]
-    assert pace.busy() == 0
-    clock.now += 1
-    for one in begun[:5]:  # of one round: they say it once
-        pace.refused(one, 2.0)
-        pace.end()
-    assert pace.limit == 8
-    assert pace.busy() == module._LOOK  # 11 are in flight still
-    for _ in range(8):
-        pace.answered(request(), 1, clock.now)
-        pace.end()
-    assert pace.limit == pytest.approx(9, abs=0.1)
-    assert pace.busy() == 0
-    clock.now += 1
-    pace.refused(clock.now, 0)
-    assert 1 <= pace.limit <= 2
-
-
 def test_nothing_leaves_only_where_nothing_is_answered(clock: Clock) -> None:
     pace = Pace()
     pace.refused(pace.begin(), 30)
@@ -111,9 +91,7 @@ def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> No
 
 
 @pytest.mark.parametrize(("patience", "done"), [(20.0, 12), (0.5, 4)])
-def test_an_endpoint_that_is_away_is_waited_for(
-    patience: float, done: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_that_is_away_is_waited_for(patience: float, done: int, caplog: pytest.LogCaptureFixture) -> None:
     """Its server goes after four answers and comes back, or does not within the patience."""
     context = CallContext.fresh()
     with Loopback(lambda messages: "fine") as first:

@@ -159,7 +159,7 @@ def test_an_endpoint_tells_them_and_the_journal_keeps_them(serve: Serve, tmp_pat
         ("no logprobs of 3", [20, 3, None, None]),
     ],
 )
-def test_fewer_alternatives_are_asked_for_where_so_many_are_refused(
+def test_fewer_alternatives_are_asked_for_where_refused(
     serve: Serve, said: str, sent: list[int | None]
 ) -> None:
     most = sent[1] if len(sent) == 3 else 0
@@ -175,7 +175,7 @@ def test_fewer_alternatives_are_asked_for_where_so_many_are_refused(
 
 
 @pytest.mark.parametrize("refuses", [True, False])
-def test_votes_stand_in_for_an_endpoint_that_tells_none(
+def test_votes_stand_in_where_none_are_told(
     serve: Serve, caplog: pytest.LogCaptureFixture, refuses: bool
 ) -> None:
     said = "This model does not support logprobs."
@@ -190,9 +190,7 @@ def test_votes_stand_in_for_an_endpoint_that_tells_none(
     assert "shares of votes" in caplog.messages[0]
 
 
-def test_what_was_refused_is_known_to_the_next_job(
-    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_was_refused_stays_known(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """And to that alone: it is no failure that either of them speaks of."""
     server = serve(yes, refuses=lambda body: "no logprobs here" if body.get("logprobs") else "")
     rows = tmp_path / "rows.jsonl"
@@ -205,17 +203,3 @@ def test_what_was_refused_is_known_to_the_next_job(
     first, second = caplog.messages
     assert "refuses logprobs" in first
     assert "refused before, and is not asked for: logprobs" in second
-
-
-def test_a_run_writes_them_where_it_is_asked_to(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")
-    units = {}
-    for source in ("votes", "tokens"):
-        output = tmp_path / f"{source}.jsonl"
-        ok("run", "fect:basic", "--input", rows, "--output", output, "--probabilities", source)
-        (units[source],) = json.loads(output.read_text())["units"]
-    told = units["tokens"].pop("probabilities")
-    assert units["tokens"] == units["votes"]
-    assert told["non_factual"] > 0.5
-    assert sum(told.values()) == pytest.approx(1.0, abs=1e-5)

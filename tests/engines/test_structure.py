@@ -172,9 +172,7 @@ def test_a_model_that_thinks_or_has_no_such_room_gets_no_default_limit(
         assert verdicts[0].usage.output_tokens == 20, "what was thought is paid"
 
 
-def test_a_provider_that_keeps_what_is_marked_is_told_what_never_changes(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_is_told_what_never_changes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     server, demo = serve(), {"conversation": "c", "claim": "d", "factual": True}
     model = connect(Model(name="anthropic/claude-sonnet-4-5", api_base=server.url), CallContext.fresh())
@@ -221,7 +219,7 @@ def test_commands_refuse_a_schema_for_other_prompts_before_anything_is_asked(ser
         assert "--adapter json" in done.err
 
 
-def test_the_card_says_what_held_the_answers_of_its_proof(
+def test_the_card_says_what_held_answers(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -129,9 +129,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.mark.parametrize(
     "judge", [FECT, COGNIBENCH, TAGS, DETECTOR, TYPED, COT], ids=lambda judge: judge.name
 )
-def test_filled_messages_are_what_the_judge_sends(
-    judge: Judge, adapter: str, demos: bool, store: Store
-) -> None:
+def test_filled_messages_are_those_it_sends(judge: Judge, adapter: str, demos: bool, store: Store) -> None:
     artifact = store.save(judge, prompt(judge, demos=demos), {"adapter": adapter}, [], make_latest=True)
     exported = export(artifact, judge, "messages")
     assert exported == export(artifact, judge, "messages")

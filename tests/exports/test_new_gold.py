@@ -98,9 +98,7 @@ def test_other_shapes_are_read_by_one_command(shape: str) -> None:
         (("--column", "Notes=reply", "--column", "Question=label"), "no column is clearly the message"),
     ],
 )
-def test_what_is_not_clear_is_one_line_with_the_flag_and_nothing_is_written(
-    flags: tuple[str, ...], words: str
-) -> None:
+def test_what_is_not_clear_is_one_line_and_nothing_is_written(flags: tuple[str, ...], words: str) -> None:
     Path("p.md").write_text(TEXT, "utf-8")
     labels_csv()
     done = cli("new", "mine", "--from", "p.md", "--gold", "labels.csv", *flags)

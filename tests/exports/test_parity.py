@@ -33,9 +33,7 @@ GRID = [(FECT, "chat"), (FECT, "json"), (FECT, "xml"), (COGNIBENCH, "json"), (SC
 @pytest.mark.parametrize(
     "target", [*HERE, *(pytest.param(one, marks=pytest.mark.targets) for one in ELSEWHERE)]
 )
-def test_every_row_is_sent_as_the_judge_sends_it(
-    target: str, judge: Judge, adapter: str, tmp_path: Path
-) -> None:
+def test_every_row_is_sent_as_by_the_judge(target: str, judge: Judge, adapter: str, tmp_path: Path) -> None:
     if adapter == "xml" and target in ("python", *SCORERS):
         with pytest.raises(UsageError, match="own code"):
             parity(EXPORTERS[target], subject(judge, tmp_path, adapter))

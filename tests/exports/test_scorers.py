@@ -143,9 +143,7 @@ FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any
 
 @pytest.mark.targets
 @pytest.mark.parametrize("target", sorted(FRAMEWORKS))
-def test_a_framework_scores_as_the_judge_does(
-    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_framework_scores_as_it_does(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in EXPORTERS[target].quiet.items():  # type: ignore[attr-defined]
         monkeypatch.setenv(name, value)
     given = subject(FECT, tmp_path / "store")

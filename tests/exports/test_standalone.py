@@ -262,9 +262,7 @@ SAID = [
 
 
 @pytest.mark.parametrize("ended", ["stop", None, "eos", "length", "model_length", "content_filter", "abort"])
-def test_what_an_endpoint_ends_is_read_as_jurist_reads_it(
-    ended: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     wait_briefly(monkeypatch)
     file = executed(export(PromptState.of(FECT.basic()), FECT, "python"))
     replies: list[Any] = []

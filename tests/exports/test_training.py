@@ -122,7 +122,7 @@ def written(tmp_path: Path) -> Path:
         (["--split", "1/2"], 2, "is not three numbers"),
     ],
 )
-def test_one_line_errors(
+def test_refusals(
     options: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold = "fect-mini" if "fect-3d-reasoning:basic" in options else "cognibench-mini"
@@ -198,9 +198,7 @@ def test_the_script_trains_and_the_loss_falls(
 @pytest.mark.slow
 @needs_trl
 @pytest.mark.parametrize("rank", [0, 8])
-def test_pairs_make_a_classifier_that_nli_loads(
-    rank: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_make_a_model_for_nli(rank: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = {"entailment": "it fell", "not_entailment": "carters built"}
     rows = [
         {"premise": "the bridge was built by carters and it fell" * 9, "hypothesis": text, "label": label}

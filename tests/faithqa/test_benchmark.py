@@ -95,9 +95,7 @@ def written(
         ({}, "Name two tides.", {"answerable": "maybe"}, {"answerable"}),
     ],
 )
-def test_what_fails_a_check_is_named(
-    plan: dict[str, Any], said: str, more: dict[str, Any], failed: set[str]
-) -> None:
+def test_what_fails_is_named(plan: dict[str, Any], said: str, more: dict[str, Any], failed: set[str]) -> None:
     _, checks, _ = written({"task": "fact", "texts": ["Tides rise."], **plan}, {"query": said}, **more)
     assert {name for name, verdict in checks.items() if verdict != "yes"} == failed
 

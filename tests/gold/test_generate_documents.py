@@ -93,9 +93,7 @@ def test_half_a_character_is_refused_with_its_place(field: str) -> None:
     st.integers(0, 3),
     st.integers(0, 99),
 )
-def test_adding_a_document_changes_no_other_dialogue(
-    names: list[str], low: int, more: int, seed: int
-) -> None:
+def test_a_new_document_changes_no_other_dialogue(names: list[str], low: int, more: int, seed: int) -> None:
     documents = [Document(id=name, text=name) for name in names]
     spec = DialogueSpec(turns=Range(low, low + more), topics=("x", "y"), copies=2)
     every = plans(documents, spec, seed)

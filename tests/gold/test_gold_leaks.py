@@ -157,7 +157,7 @@ _LETTERS = st.text("ab ", max_size=120).map(normalised)
 
 
 @given(st.lists(_LETTERS, max_size=4), _LETTERS, st.integers(0, 80), st.integers(0, 80))
-def test_the_index_finds_exactly_the_texts_that_hold_a_text(
+def test_the_index_finds_the_texts_that_hold_one(
     texts: list[str], more: str, start: int, length: int
 ) -> None:
     wanted = more[start : start + MIN_CHARACTERS + length]

@@ -237,9 +237,7 @@ HEAD = "conversation,claim,factual,"
         (HEAD + "rater:a,rater: a\nc,d,1,x,y\n", 2, "rater: a", "rater 'a' has two labels, 'x' and 'y'"),
     ],
 )
-def test_a_fault_names_file_line_and_column(
-    text: str, line: int, field: str, said: str, tmp_path: Path
-) -> None:
+def test_a_fault_names_line_and_column(text: str, line: int, field: str, said: str, tmp_path: Path) -> None:
     file = write(tmp_path, text, "gold.csv")
     with pytest.raises(GoldError) as caught:
         Gold.load(file, FECT)

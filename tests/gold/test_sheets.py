@@ -266,9 +266,7 @@ AT = "annotations.0.result.0"
         ({"id": 1}, "data", "Field required"),
     ],
 )
-def test_what_is_wrong_in_an_export_is_named(
-    tmp_path: Path, row: dict[str, Any], field: str, message: str
-) -> None:
+def test_faults_of_an_export_are_named(tmp_path: Path, row: dict[str, Any], field: str, message: str) -> None:
     first = {"data": {"conversation": "first", "claim": "x"}, "annotations": []}
     path = tmp_path / "x.json"
     path.write_text("[\n" + json.dumps(first) + ",\n" + json.dumps(row) + "\n]", encoding="utf-8")

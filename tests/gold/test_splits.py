@@ -76,9 +76,7 @@ _NAMES = st.lists(st.text(min_size=1), unique=True, max_size=20)
 
 @settings(max_examples=30)
 @given(_NAMES, st.integers(), st.randoms(use_true_random=False))
-def test_no_case_moves_when_rows_are_added_to_a_split_that_is_known(
-    names: list[str], seed: int, random: Any
-) -> None:
+def test_no_case_moves_when_rows_are_added_to_a_split(names: list[str], seed: int, random: Any) -> None:
     first = Gold.of(MANY, CHECK).split(seed)
     before = where(first)
     rows = [*MANY, *(row("g0", f"more {name}", "send") for name in names), *both(*names)]
@@ -94,9 +92,7 @@ def test_no_case_moves_when_rows_are_added_to_a_split_that_is_known(
     st.lists(st.sampled_from([("send",), ("hold",), ("send", "hold")]), min_size=3, max_size=14),
     st.integers(0, 99),
 )
-def test_each_part_has_both_sides_wherever_three_groups_have_each(
-    kinds: list[tuple[str, ...]], seed: int
-) -> None:
+def test_each_part_has_both_sides_where_three_groups_have(kinds: list[tuple[str, ...]], seed: int) -> None:
     rows = [row(f"g{n}", f"reply {verdict}", verdict) for n, kind in enumerate(kinds) for verdict in kind]
     counts = Counter(verdict for kind in kinds for verdict in kind)
     if min(counts["send"], counts["hold"]) >= 3:

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import Scripted, lm_of, reply, user_of
 from judges import save
 from pages import ROOT
 from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
-from jurist.papers.haluagent.items import Choice, read_items
+from jurist.papers.haluagent.items import read_items
 from jurist.programs.frozen import VerifierPrompt, frozen_predictors
 from jurist.programs.haluagent.judges import ANSWER_CHECK
 from jurist.programs.haluagent.writing import HALUAGENT_ZH
@@ -90,34 +89,6 @@ def test_a_chinese_document_goes_through_the_whole_chain():
     assert done.json["statistics"]["languages"] in ({"zh": n} for n in range(1, 5))
     done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl")
     assert "hallucination rates" in done.out
-
-
-def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch):
-    documents()
-    ok(*MAKE, "bench")
-    items = read_items("bench/benchmark.jsonl")
-
-    def said(request):
-        text = user_of(request)
-        if "correct_answer" in text:
-            return reply("chat", conflict="wrong on purpose" in text)
-        if "true or false" in text:
-            return reply("chat", response="True")
-        if "Choose" in text:
-            return reply("chat", response="I cannot choose.")
-        return reply("chat", response="wrong on purpose")
-
-    engine = Scripted(said)
-    for place in ("jurist.keeping.loading.connect", "jurist.jobs.assessing.connect"):
-        monkeypatch.setattr(
-            place, lambda model, context, purpose="judge", reach=None: lm_of(engine, context, purpose)
-        )
-    done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json", "--max-unusable", "1")
-    (model,) = done.json["models"]
-    assert model["errors"]["false_negative"]["value"] == 1.0
-    assert model["errors"]["false_positive"]["value"] == 0.0
-    assert model["unanswered"]["single-choice"] == sum(isinstance(item, Choice) for item in items)
-    assert model["formats"]["generative"]["value"] == 1.0
 
 
 def test_what_people_say_is_held_against_what_verification_says(capsys):

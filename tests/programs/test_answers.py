@@ -312,9 +312,7 @@ def test_labels_of_numbered_units_of_ones_own() -> None:
     st.lists(st.sampled_from(["x", "y", None]), min_size=1, max_size=8),
     st.lists(st.sampled_from(["x", "y", None]), min_size=8, max_size=8),
 )
-def test_a_second_answer_fills_in_and_changes_nothing(
-    first: list[str | None], second: list[str | None]
-) -> None:
+def test_a_second_answer_fills_in_and_no_more(first: list[str | None], second: list[str | None]) -> None:
     one = Reading(values=tuple(first), extra=1, reasoning="r")
     both = one.completed(Reading(values=tuple(second[: len(first)]), extra=2, duplicated=1))
     assert (both.extra, both.duplicated, both.reasoning) == (3, 1, "r")

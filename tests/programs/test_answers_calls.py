@@ -131,9 +131,7 @@ def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, ser
     ("judge", "rows", "optimizer"),
     [(STEPS, replies(), "fewshot"), (STEPS, replies(), "bootstrap"), (PAIR, pairs(), "opro")],
 )
-def test_compiling_within_a_limit(
-    judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path
-) -> None:
+def test_compiling_in_a_limit(judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(answers)
     compiled = jurist.compile(
         judge,

@@ -55,9 +55,7 @@ class Slow(Scripted):
         (["?", NO, NO], 3, "abstained", None),
     ],
 )
-def test_samples_become_a_verdict(
-    script: list[str], threshold: int | None, status: str, label: str | None
-) -> None:
+def test_samples_are_voted(script: list[str], threshold: int | None, status: str, label: str | None) -> None:
     sampling = Sampling(samples=3, threshold=threshold)
     verdict = asker(Scripted(script), sampling=sampling).ask(CASE)
     assert (verdict.status, verdict.label) == (status, label)

@@ -52,9 +52,7 @@ def asker(inner: Any, judge: Any = FECT, **more: Any) -> Asker:
         (["?", YES, YES, YES, NO], None, 4),
     ],
 )
-def test_no_sample_is_paid_that_cannot_change_anything(
-    script: list[str], threshold: int | None, drawn: int
-) -> None:
+def test_no_sample_is_paid_in_vain(script: list[str], threshold: int | None, drawn: int) -> None:
     sampling = Sampling(samples=5, threshold=threshold)
     whole = asker(Scripted(script), sampling=sampling).ask(CLAIM)
     early = asker(Scripted(script), sampling=sampling, stopping="settled").ask(CLAIM)
@@ -69,9 +67,7 @@ labels = st.sampled_from([*COGNI.answer.labels, None])
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(labels, min_size=2, max_size=2), min_size=1, max_size=6), st.data())
-def test_the_asker_decides_early_what_it_decides_at_the_end(
-    draws: list[list[str | None]], data: st.DataObject
-) -> None:
+def test_early_it_decides_what_it_does_at_the_end(draws: list[list[str | None]], data: st.DataObject) -> None:
     case = COGNI.case({"reference": "r", "sentences": ["One.", "Two."]})
     samples = len(draws)
     sampling = Sampling(samples=samples, threshold=data.draw(st.integers(1, samples)))

@@ -44,7 +44,7 @@ def test_what_a_model_thought_is_beside_its_answer(serve: Serve) -> None:
     assert all(right(verdict, n) for n, verdict in enumerate(asker(server).ask_all(CASES[:6])))
 
 
-def test_a_reply_that_shows_the_key_is_kept_without_it(
+def test_a_reply_is_kept_without_the_key(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
@@ -67,9 +67,7 @@ def test_a_key_with_a_line_break_is_one_line(serve: Serve, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("ended", "calls"), [("eos", 4), ("content_filter", 1), ("error", 4)])
-def test_an_empty_reply_is_asked_for_again_unless_a_filter_explains_it(
-    serve: Serve, ended: str, calls: int
-) -> None:
+def test_an_empty_reply_is_asked_for_again_but_for_a_filter(serve: Serve, ended: str, calls: int) -> None:
     judge = asker(serve(lambda messages: "", ended=ended))
     assert judge.ask(CASES[0]).usage.calls == calls
 
@@ -141,9 +139,7 @@ def test_a_passing_fault_is_retried(serve: Serve, fault: Any, waits: list[float]
     ("header", "expected"),
     [("7", 7.0), ("0.25", 0.25), ("3600", 60.0), (None, 0.5), ("nonsense", 0.5), ("-4", 0.5)],
 )
-def test_retry_after_is_honoured(
-    serve: Serve, waits: list[float], header: str | None, expected: float
-) -> None:
+def test_retry_after_is_kept(serve: Serve, waits: list[float], header: str | None, expected: float) -> None:
     server = serve(faults={0: "429"}, retry_after=header)
     assert asker(server).ask(CASES[0]).status == "verdict"
     assert waits == [expected]

@@ -49,9 +49,7 @@ def ask(judge: Judge, texts: Any, *, adapter: str = "chat", case: Case = CASE, s
         ([], True, {"units": "non_factual", "label": "factual"}),
     ],
 )
-def test_units_and_label(
-    policy: Any, adapter: str, units: list[Any], factual: bool, labels: dict[str, str]
-) -> None:
+def test_units(policy: Any, adapter: str, units: list[Any], factual: bool, labels: dict[str, str]) -> None:
     verdict = ask(settling(policy), [reply(adapter, units=units, factual=factual)], adapter=adapter)
     consistent = {"factual": True, "non_factual": False}
     expected = labels.get(policy) if labels else next(k for k, v in consistent.items() if v is factual)
@@ -76,9 +74,7 @@ def test_units_and_label(
         {"units": [unit(True)], "factual": "perhaps"},
     ],
 )
-def test_a_reply_without_a_field_is_unusable_and_no_contradiction(
-    fields: dict[str, Any], policy: Any, adapter: str
-) -> None:
+def test_a_reply_without_a_field_is_unusable(fields: dict[str, Any], policy: Any, adapter: str) -> None:
     verdict = ask(settling(policy), [reply(adapter, **fields)], adapter=adapter)
     assert (verdict.status, verdict.label, verdict.inconsistent) == ("abstained", None, 0)
     assert verdict.error.startswith("unusable reply")
@@ -107,9 +103,7 @@ def test_whatever_a_unit_says_comes_back_on_one_line(text: str, why: str, verifi
     assert verdict.reasoning.startswith("verified: relation" if verified else "not verified: relation")
 
 
-def test_the_card_counts_contradictions_on_the_sealed_test(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def contradict(request: Request) -> str:
         assert "`units`" in system_of(request)
         return reply("chat", units=[unit(False)], factual=True)

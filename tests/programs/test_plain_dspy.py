@@ -53,9 +53,7 @@ FIELDS = {
     ("program", "asked", "reply"),
     [(CheckThenRetrieve, DRAWS, FIELDS["check"]), (AgreeingRating, 2, FIELDS["rate"])],
 )
-def test_draws_are_requests_of_their_own_though_dspy_caches(
-    program: Any, asked: int, reply: str, tmp_path: Path
-) -> None:
+def test_draws_are_requests_of_their_own(program: Any, asked: int, reply: str, tmp_path: Path) -> None:
     with Loopback(lambda messages: reply) as server:
         lm = dspy.LM("openai/m", api_base=server.url, api_key="none", temperature=0.3)
         for run, count in ((None, asked), (None, asked), (7, 2 * asked), (8, 3 * asked)):

@@ -234,9 +234,7 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
         ("irrelevant irrelevant irrelevant", None, ["irrelevant"] * 3),
     ],
 )
-def test_three_tags_then_tiers_of_all_that_says_something(
-    tags: str, tiers: Any, labels: list[str | None]
-) -> None:
+def test_three_tags_then_tiers_of_what_says_much(tags: str, tiers: Any, labels: list[str | None]) -> None:
     texts = ["Hello.", "It closed in 1911.", "It hurt the town."]
     case = TAGS_STAGED.case({"reference": "The mill closed in 1911.", "sentences": texts})
     echo = "\n".join(f"<{tag}>{text}</{tag}>" for tag, text in zip(tags.split(), texts, strict=True))

@@ -51,9 +51,7 @@ def gold(name: str, *rows: dict[str, Any], labelled: bool = False) -> Gold:
         ("tier", ["speculative", None], "ab"),
     ],
 )
-def test_only_the_sentences_that_concern_a_judge_become_cases(
-    name: str, labels: list[str | None], ratings: str
-) -> None:
+def test_only_its_own_sentences_become_cases(name: str, labels: list[str | None], ratings: str) -> None:
     cases = gold(name, ROW).cases
     assert [case.gold[0] if case.gold else None for case in cases] == labels
     assert "".join("".join(case.ratings) for case in cases) == ratings

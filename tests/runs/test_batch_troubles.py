@@ -102,7 +102,7 @@ class Killed(BaseException):
 @heavy
 @pytest.mark.parametrize("moment", ["cut", "uploaded", "sending", "validating", "end"])
 @pytest.mark.parametrize("after", [False, True])
-def test_killed_at_any_record_nothing_is_paid_twice(
+def test_killed_anywhere_nothing_is_paid_twice(
     moment: str, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows()
@@ -187,9 +187,7 @@ def test_what_is_cancelled_is_kept_and_sent_again_when_it_is_submitted(breaks: t
 
 @heavy
 @pytest.mark.parametrize(("moment", "sent"), [("uploaded", 0), ("validating", 1)])
-def test_what_was_not_begun_or_not_heard_of_is_cancelled_too(
-    moment: str, sent: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_not_heard_of_is_cancelled(moment: str, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows()
     note = BatchStore.note
 

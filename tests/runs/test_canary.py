@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from loopback import truth_of
 from proven import proven_fect
-from small import claims, cli, ok, read_jsonl, write_jsonl
-
-from jurist.engines.offline import OfflineEngine
+from small import claims, cli, ok, write_jsonl
 
 ROWS = claims(20)
 RUN = ("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
@@ -50,9 +48,7 @@ def test_a_model_that_answers_as_ever_has_not_drifted(serve: Callable[..., Any],
     assert [b"A says" in hit.raw for hit in server.hits] == [False] * 60 + [True] * 5
 
 
-def test_a_model_that_drifted_is_told_early_and_the_rows_are_judged(
-    serve: Callable[..., Any], fake_key: str
-) -> None:
+def test_drift_is_told_early_and_the_rows_are_judged(serve: Callable[..., Any], fake_key: str) -> None:
     proven_fect(Path("gold.jsonl"), said, model="openai/x")
     server = serve(always("False"))
     done = ok(*RUN, *at(server), "--json")
@@ -65,9 +61,7 @@ def test_a_model_that_drifted_is_told_early_and_the_rows_are_judged(
     assert (done.json["verdict"], len(Path("o.jsonl").read_text().splitlines())) == (5, 5)
 
 
-def test_drift_ends_a_run_that_is_told_to_and_nothing_is_paid_twice(
-    serve: Callable[..., Any], fake_key: str
-) -> None:
+def test_drift_may_end_a_run_and_nothing_is_paid_twice(serve: Callable[..., Any], fake_key: str) -> None:
     proven_fect(Path("gold.jsonl"), said, model="openai/x")
     server = serve(always("False"))
     done = cli(*RUN, *at(server), "--on-drift", "stop")
@@ -79,28 +73,6 @@ def test_drift_ends_a_run_that_is_told_to_and_nothing_is_paid_twice(
     ok(*RUN, *at(server), "--resume")
     assert server.count == asked + 5
     assert [path.name for path in Path().glob(".*")] == []
-
-
-def test_an_engine_that_was_changed_has_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    ok("run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--json")
-    then = {ROWS[line["row"] - 1]["claim"]: line["label"] for line in read_jsonl(Path("then.jsonl"))}
-    proven_fect(Path("gold.jsonl"), lambda row: then[row["claim"]])
-    assert cli(*RUN, "--json").json["canary"]["other"] == 0
-    answer = OfflineEngine.complete
-
-    def changed(self: Any, request: Any) -> Any:
-        response = answer(self, request)
-        (part,) = response.message.parts
-        other = {"True": "False", "False": "True"}
-        text = part.text
-        for word in other:
-            if f"\n{word}\n" in text:
-                object.__setattr__(part, "text", text.replace(f"\n{word}\n", f"\n{other[word]}\n"))
-        return response
-
-    monkeypatch.setattr(OfflineEngine, "complete", changed)
-    Path("o.jsonl").unlink()
-    assert cli(*RUN, "--json").json["canary"]["shown"]
 
 
 def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: str) -> None:
@@ -127,9 +99,7 @@ def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: 
         (("run", "fect", "--canary-gold", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
-    argv: tuple[str, ...], told: str
-) -> None:
+def test_what_cannot_be_compared_is_refused_before_asking(argv: tuple[str, ...], told: str) -> None:
     proven_fect(Path("gold.jsonl"), said)
     write_jsonl(Path("other.jsonl"), claims(30)[-9:])
     Path("gold.jsonl").unlink()

@@ -34,9 +34,7 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
 
 @given(numbers=st.permutations(range(12)), came=st.integers(0, 12), none=st.sets(st.integers(0, 11)))
 @settings(max_examples=60, deadline=None)
-def test_lines_are_written_in_their_order_wherever_they_wait(
-    numbers: list[int], came: int, none: set[int]
-) -> None:
+def test_lines_are_written_in_order_wherever_they_wait(numbers: list[int], came: int, none: set[int]) -> None:
     said = io.StringIO()
     order = Order(lines_to(said))
     for number in numbers[:came]:

@@ -58,9 +58,7 @@ def test_the_output_and_the_counts_are_those_of_a_run_without_ray(ray: Any, outp
     assert not [path for path in Path().iterdir() if path.name.startswith(".o")]
 
 
-def test_limits_hold_over_all_workers_and_what_is_left_is_for_resume(
-    ray: Any, serve: Callable[..., Any]
-) -> None:
+def test_limits_hold_over_all_workers_and_resume_ends_it(ray: Any, serve: Callable[..., Any]) -> None:
     server, rows = serve(), new_rows(30)
     write_jsonl(Path("rows.jsonl"), rows)
     done = cli(*on(server, "--max-calls", 11))

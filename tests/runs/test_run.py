@@ -267,9 +267,7 @@ class TestEndpoint:
             argv = [f"o{number}.jsonl" if part == "o.jsonl" else part for part in self.argv(server, *more)]
             assert cli(*argv).code == code
 
-    def test_a_wrong_key_in_mid_run_lets_what_is_in_flight_arrive_and_sums_up(
-        self, serve: Callable[..., Any]
-    ) -> None:
+    def test_a_wrong_key_lets_what_is_in_flight_arrive_and_sums_up(self, serve: Callable[..., Any]) -> None:
         write_and(40)
         server = serve(faults=lambda index, body: "401" if index == 10 else None, delay=0.05)
         done = cli(*self.argv(server, "--concurrency", 8, "--json"))

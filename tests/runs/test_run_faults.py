@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("lasting", ["first", "always"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_row_has_its_own_line(
+def test_every_row_its_line(
     fault: Fault, lasting: Lasting, serve: Callable[..., Any], no_waiting: None
 ) -> None:
     rows = [{"id": f"r{n}", "conversation": f"talk {n}", "claim": f"claim {n}"} for n in range(ROWS)]

@@ -35,9 +35,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("concurrency", [1, 5])
-def test_a_limit_ends_the_run_and_resume_pays_nothing_twice(
-    concurrency: int, serve: Callable[..., Any]
-) -> None:
+def test_a_limit_ends_it_and_resume_pays_nothing_twice(concurrency: int, serve: Callable[..., Any]) -> None:
     server = serve()
     done = run(server, "--max-calls", 10, "--concurrency", concurrency)
     assert (done.code, server.count) == (1, 10)
@@ -88,9 +86,7 @@ def test_a_limit_on_cost_needs_a_price(serve: Callable[..., Any]) -> None:
     ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1)
 
 
-def test_much_is_asked_about_and_nothing_is_written_before(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_much_is_asked_about_before(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve()
     monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", ROWS - 1)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))

@@ -184,9 +184,7 @@ def test_rows_with_an_empty_input_are_judged_and_counted() -> None:
     assert "rows in which an input is empty, judged as they stand: 1" in done.out
 
 
-def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
-    serve: Callable[..., Any],
-) -> None:
+def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[..., Any]) -> None:
     rows = new_rows(40)
     write_jsonl(Path("rows.jsonl"), rows)
     server = serve(faults=lambda index, body: "hang" if "number 3 " in str(body) and index < 30 else None)
@@ -199,9 +197,7 @@ def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
     assert right(rows, lines)
 
 
-def test_it_is_said_that_calls_fail_while_they_do(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jurist.console.terminal._FIRST_LOOK", 0.05)
     write_jsonl(Path("rows.jsonl"), new_rows(9))
     server = serve(faults=lambda index, body: "hang" if index < 6 else None)
@@ -222,9 +218,7 @@ def test_equal_rows_are_judged_once_and_answered_each_time(serve: Callable[..., 
     assert done.json["positive"] == sum(line["label"] == "non_factual" for line in lines)
 
 
-def test_rows_may_come_go_and_change_and_no_verdict_goes_to_another_row(
-    serve: Callable[..., Any],
-) -> None:
+def test_rows_may_change_and_no_verdict_goes_to_another_row(serve: Callable[..., Any]) -> None:
     rows, server = new_rows(30), serve()
     write_jsonl(Path("rows.jsonl"), rows)
     assert cli(*on(server, "--max-calls", 20)).code == 1

@@ -57,9 +57,7 @@ def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
     assert len(list(Path().glob("o-*.rejected.jsonl"))) == 1
 
 
-def test_a_shard_that_was_killed_goes_on_without_paying_again(
-    serve: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_killed_shard_goes_on_without_paying_again(serve: Callable[..., Any], tmp_path: Path) -> None:
     server, concurrency = serve(delay=0.02), 4
     write_jsonl(Path("rows.jsonl"), new_rows(list(range(80))))
     on = ("--model", "openai/x", "--api-base", server.url, "--yes", "--concurrency", concurrency)
