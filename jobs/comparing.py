@@ -78,6 +78,7 @@ class Comparison:
         contenders: in the order given.
         tests: paired, corrected together; empty for a single contender.
         references: see :meth:`~.references.References.to_card`; empty where they were not asked for.
+        warnings: which judge was asked in another prompt format, and why.
         metrics: those that are shown: the tested one, then what the kind of answer is compared by.
     """
 
@@ -89,6 +90,7 @@ class Comparison:
     repeats: int
     contenders: tuple[Contender, ...]
     tests: tuple[Contrast, ...]
+    warnings: tuple[str, ...]
     metrics: tuple[str, ...]
     references: Mapping[str, Any]
 
@@ -150,6 +152,7 @@ class Comparing(Experiment):
             repeats=self.repeats,
             contenders=contenders,
             tests=corrected([test for one, two in chosen for test in self._tests(one, two)]),
+            warnings=tuple(f"{one.name}: {one.other_form}" for one in answers if one.other_form),
             opening=self.look.opening,
             references=references.to_card() if references else {},
             metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
@@ -280,7 +283,10 @@ class Evaluating(Experiment):
             references=self.references().to_card(),
             threshold=self._threshold(said),
             by=dict(Counter(one.by for one in said.verdicts if one.by)),
-            warnings=narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
+            warnings=(
+                *([said.other_form] if said.other_form else []),
+                *narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
+            ),
         )
 
     def _threshold(self, answers: Answers) -> Mapping[str, float] | None:

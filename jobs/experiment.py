@@ -17,6 +17,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.objective import row_of
+from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, ask_of, shared_out
@@ -184,20 +185,40 @@ class Experiment:
         ]
         for one in judges:
             one.asker()
-        # What cannot be asked at all is said before all the rows of another one are paid.
-        first = [_verdicts(one, self.cases[:1], 0, on_case) for one in judges]
+        # What cannot be asked at all, or not read, is said before all the rows of another one are paid.
+        first = [self._first(one, on_case) for one in judges]
         answers = [
-            self._answers(name, one, known, on_case)
-            for name, one, known in zip(self.roles, judges, first, strict=True)
+            self._answers(name, *known, on_case) for name, known in zip(self.roles, first, strict=True)
         ]
         look.done(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
+    def _first(
+        self, judge: LoadedJudge, on_case: Callable[[], None]
+    ) -> tuple[LoadedJudge, tuple[Verdict, ...], str]:
+        """Return a judge whose replies can be read, its first verdicts, and why it is asked in another form."""
+        if not judge.finds_form:
+            return judge, _verdicts(judge, self.cases[:1], 0, on_case), ""
+        said: tuple[Verdict, ...] = ()
+
+        def ask(tried: LoadedJudge) -> tuple[Verdict, ...]:
+            nonlocal said
+            said = _verdicts(tried, self.cases[:FIRST], 0, on_case)
+            return said
+
+        readable, why = in_readable_form((judge, judge.with_adapter("json")), ask)
+        return readable, said, why
+
     def _answers(
-        self, name: str, judge: LoadedJudge, first: tuple[Verdict, ...], on_case: Callable[[], None]
+        self,
+        name: str,
+        judge: LoadedJudge,
+        first: tuple[Verdict, ...],
+        other_form: str,
+        on_case: Callable[[], None],
     ) -> "Answers":
         cases, aside = self.cases, self.aside
-        rest = _verdicts(judge, cases[1:], 0, on_case)
+        rest = _verdicts(judge, cases[len(first) :], 0, on_case)
         again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
         repeats = [(*first, *rest), *again]
         ambiguous = _verdicts(judge, aside, 0, on_case)
@@ -210,6 +231,7 @@ class Experiment:
             verdicts=repeats[0],
             ambiguous=_rows(aside, ambiguous, read),
             spend=judge.context.ledger.spend(),
+            other_form=other_form,
         )
 
     def references(self, seed: int = 0, only: Collection[str] = NAMES) -> References:
@@ -238,6 +260,7 @@ class Answers:
     verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
     # rows of the cases whose raters did not agree, asked once; they are in no score
     ambiguous: tuple[Row, ...] = ()
+    other_form: str = ""  # why it was asked in another prompt format, in words
     # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
     spend: Spend
 

@@ -43,6 +43,7 @@ class LoadedJudge(Prompt):
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
         named: the reference of a detector that is named with its model, which no other model replaces; else empty.
+        form_is_given: whether the user chose ``adapter``, so that another one is not tried.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
 
@@ -56,6 +57,7 @@ class LoadedJudge(Prompt):
     reach: Reach = reached
     named: str = ""
     by_name: Name | None = field(default=None, compare=False)
+    form_is_given: bool = field(default=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
@@ -222,12 +224,19 @@ class LoadedJudge(Prompt):
         Raises:
             UsageError: there is no such format, or a compiled version was proven with another one.
         """
-        if adapter is None or adapter == self.adapter:
+        if adapter is None:
             return self
         adapter_named(adapter)
-        if self.artifact:
+        if self.artifact and adapter != self.adapter:
             raise proven_with(self.artifact, self.adapter)
-        return replace(self, adapter=adapter, by_name=self.by_name and replace(self.by_name, adapter=adapter))
+        by_name = self.by_name and replace(self.by_name, adapter=adapter)
+        return replace(self, adapter=adapter, by_name=by_name, form_is_given=True)
+
+    @property
+    def finds_form(self) -> bool:
+        """Whether another prompt format is tried where a model's replies cannot be read: of a basic prompt alone."""
+        fixed = self.artifact or self.named or self.form_is_given or self.model.offline
+        return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
         """Return the same judge for each model; once for a detector that is named with its own.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
@@ -13,9 +13,9 @@ import dspy
 from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..errors import BudgetExhausted, ModelError, OptimizerError, StopRequested
+from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..evaluation.votes import Sampling
-from ..programs.asking import Asker
+from ..programs.asking import FIRST, Asker, in_readable_form
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .board import Board
@@ -183,27 +183,22 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     return Result(best=best, board=board, ending=ending, form=job.form, reason=reason, stop=stop)
 
 
-_FIRST = 8
-"""Cases by which it is seen whether a model's replies can be read."""
-
-
 def _readable(job: Job, board: Board, start: Candidate) -> tuple[Job, Board, Candidate]:
     """Return a job whose replies can be read, by those to a few cases: the same, or one that asks for JSON."""
-    cases, unread = job.dev[:_FIRST], list[list[Verdict]]()
-    for tried in (job, job.written_as("json")):
-        if unread:
-            board = Board(tried.judge, tried.asker, tried.context)
-            start = board.add(board.basic_state(), parent=None, source="basic")
-        board.score(start, cases)
-        unread.append([one for one in board.verdicts(start, cases) if one.status == "abstained"])
-        if 2 * len(unread[-1]) <= len(cases):
-            if len(unread) > 1:
-                said = f"{len(unread[0])} of the first {len(cases)} replies to chat prompts cannot be read"
-                job.note(f"{said}: asked with --adapter json from now on")
-            return tried, board, start
-    chat, as_json = map(len, unread)
-    raise ModelError(
-        f"of the first {len(cases)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
-        f"{unread[-1][0].error}",
-        hint="try --adapter xml, another --structure, or a larger --model; --adapter chat goes on all the same",
-    )
+    cases = job.dev[:FIRST]
+
+    def forms() -> Iterator[tuple[Job, Board, Candidate]]:
+        yield job, board, start
+        other = job.written_as("json")
+        new = Board(other.judge, other.asker, other.context)
+        yield other, new, new.add(new.basic_state(), parent=None, source="basic")
+
+    def ask(form: tuple[Job, Board, Candidate]) -> list[Verdict]:
+        _, tried, first = form
+        tried.score(first, cases)
+        return tried.verdicts(first, cases)
+
+    form, said = in_readable_form(forms(), ask)
+    if said:
+        job.note(said)
+    return form

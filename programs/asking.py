@@ -7,11 +7,11 @@ that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
@@ -23,7 +23,7 @@ from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
-from ..errors import JudgeError, UsageError
+from ..errors import JudgeError, ModelError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, tally
 from ..text.replies import ContradictionError
 from .answers.base import Reading
@@ -43,6 +43,39 @@ OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case and its verdict, as they come."""
 _NO_SHARES: Mapping[Any, float] = {}
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
+
+
+FIRST = 8
+"""Cases by which it is seen whether a model's replies can be read."""
+_Form = TypeVar("_Form")
+
+
+def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Verdict]]) -> tuple[_Form, str]:
+    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read.
+
+    Args:
+        forms: what stands for each.
+        ask: asks the first cases in one.
+
+    Returns:
+        The form, and why it is not the first one, in words.
+
+    Raises:
+        ModelError: most replies to either cannot be read.
+    """
+    unread = list[list[Verdict]]()
+    for form in forms:
+        verdicts = ask(form)
+        unread.append([one for one in verdicts if one.status == "abstained"])
+        if 2 * len(unread[-1]) <= len(verdicts):
+            said = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
+            return form, f"{said}: asked with --adapter json from now on" if len(unread) > 1 else ""
+    chat, as_json = map(len, unread)
+    raise ModelError(
+        f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
+        f"{unread[-1][0].error}",
+        hint="try --adapter xml, another --structure, or a larger --model; --adapter chat goes on all the same",
+    )
 
 
 def check_sampling(judge: Judge, sampling: Sampling) -> None:

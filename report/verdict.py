@@ -155,7 +155,9 @@ def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) ->
             ),
             rows_words(data, "a judge")
             + (f", over {data['repeats']} repeats" if data["repeats"] > 1 else ""),
-            *dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"]),
+            *dict.fromkeys(
+                f"warning: {text}" for one in (data, *tests) for text in one.get("warnings") or ()
+            ),
             *notes,
             joint_spend_line([one["spend"] for one in judges]),
             then,

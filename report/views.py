@@ -108,7 +108,9 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
     plots = score_parts(
         {one["name"]: one["scores"] for one in judges}, data["metric"], data["gold"], "", metrics
     )[:-1]
-    warnings = dict.fromkeys(f"warning: {text}" for one in tests for text in one["warnings"])
+    warnings = dict.fromkeys(
+        f"warning: {text}" for one in (data, *tests) for text in one.get("warnings") or ()
+    )
     said = [*notes, *(one["words"] for one in tests), *warnings]
     offline = all(one["model"] == "offline" for one in judges)
     return (

@@ -15,7 +15,7 @@ from ..gold.new_rows import NewRow, Source
 from ..gold.rejects import Rejects
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
-from ..programs.asking import Asker
+from ..programs.asking import FIRST, Asker
 from ..programs.together import collect, flow
 from ..text.json_lines import json_line
 from .batch_store import check_no_batches
@@ -326,6 +326,12 @@ class _Rows:
         self._give(number, row, known)
         self.counts.add(verdict)
         self.work.on_row()
+        replies, unread = self.counts.answered, self.counts.abstained
+        if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_form:
+            raise ModelError(
+                f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "
+                "larger --model; --adapter chat goes on all the same"
+            )
         if not self.work.settings.collecting:  # nothing is spent on what follows
             self.asker.note(verdict)
 

@@ -185,6 +185,11 @@ class Counts:
         """Rows about which the model said something."""
         return self._status.total() - self._status["failed"]
 
+    @property
+    def abstained(self) -> int:
+        """Rows of which no reply could be used."""
+        return self._status["abstained"]
+
     def summary(self, rows: int) -> Summary:
         """Return what there is so far, of so many rows."""
         sums: dict[str, Any] = {"rows": rows, **self._sums}

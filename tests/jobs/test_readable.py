@@ -56,9 +56,35 @@ def test_what_no_form_helps_ends_early_unless_one_is_given(
     done = compiled(server, *more)
     if calls:
         assert (done.code, server.count) == (1, calls)
-        assert "try --adapter xml" in done.err.splitlines()[-1]
+        assert "try --adapter xml" in done.err
     else:
         assert (done.code, server.count > 16) == (0, True)
+
+
+def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_more_than_eight(
+    serve: Callable[..., Any],
+) -> None:
+    server = serve(small_model)
+    ask = (
+        "evaluate",
+        "fect:basic",
+        "--gold",
+        "gold.jsonl",
+        "--json",
+        "--model",
+        "openai/x",
+        "--api-base",
+        server.url,
+    )
+    found = cli(*ask).json
+    assert (server.count, found["counts"]["units"]["answered"]) == (8 + found["cases"], found["cases"])
+    assert "8 of the first 8 replies to chat prompts cannot be read" in found["warnings"][0]
+    given = cli(*ask, "--adapter", "chat", "--fresh")
+    assert (given.code, given.json["counts"]["units"]["answered"]) == (3, 0)
+    hopeless = serve(lambda messages: "It depends.")
+    done = cli(*ask[:-1], hopeless.url)
+    assert (done.code, hopeless.count) == (1, 16)
+    assert "try --adapter xml" in done.err
 
 
 def test_a_header_that_misses_by_spaces_is_read(serve: Callable[..., Any]) -> None:
@@ -66,3 +92,28 @@ def test_a_header_that_misses_by_spaces_is_read(serve: Callable[..., Any]) -> No
     done = compiled(server, "--json")
     assert done.code == 0, done.err
     assert (done.json["adapter"], "cannot be read" in done.err) == ("chat", False)
+
+
+def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_form_is_given(
+    serve: Callable[..., Any],
+) -> None:
+    server = serve(small_model)
+    ask = (
+        "run",
+        "fect:basic",
+        "--input",
+        "gold.jsonl",
+        "--output",
+        "o.jsonl",
+        "--concurrency",
+        "1",
+        "--model",
+        "openai/x",
+    )
+    ask = (*ask, "--api-base", server.url, "--yes")
+    done = cli(*ask)
+    assert (done.code, server.count, len(Path("o.jsonl").read_text().splitlines())) == (1, 8, 8), done.err
+    assert "8 of the first 8 replies cannot be read" in done.err
+    assert "try --adapter json" in done.err
+    assert cli(*ask, "--adapter", "json", "--fresh", "--output", "j.jsonl").code == 0
+    assert cli(*ask, "--adapter", "chat", "--output", "c.jsonl").code == 3

@@ -103,7 +103,7 @@ def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
         ("/judge", {"claim": "x"}, 422, "the field is missing"),
         ("/judge", [ROW], 422, "a case is a JSON object"),
         ("/judge", b"{", 422, "JSON decode error"),
-        ("/judge", b'{"conversation": NaN, "claim": "x"}', 422, "got nan"),
+        ("/judge", b'{"conversation": NaN, "claim": "x"}', 422, "nothing is given"),
         ("/judge", b'{"conversation": "\\ud83d", "claim": [1e999]}', 422, "unicode string"),
         ("/judge", b'{"\\ud83d": "x", "claim": "x"}', 422, "the field is missing"),
         ("/judge/batch", [], 422, "at least 1 item"),
