@@ -126,12 +126,8 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
     tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]
     found = taken(rows, KIND)
     assert list(found) == tiers
-    pairs = [
-        (gold, said)
-        for one in rows
-        for gold, said in zip(one.gold, one.predicted, strict=True)
-        if gold and said
-    ]
+    each = [pair for one in rows for pair in zip(one.gold, one.predicted, strict=True)]
+    pairs = [(gold, said) for gold, said in each if gold and said]
     expected = (
         confusion_matrix([g for g, _ in pairs], [s for _, s in pairs], labels=LABELS) if pairs else None
     )

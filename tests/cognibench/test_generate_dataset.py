@@ -87,10 +87,8 @@ def test_the_authors_own_fields_say_the_same() -> None:
     assert entry["sentence_label_dict"]["mills matter."] == [["rational"], 0]
     assert entry["sentence_label_dict"]["yes!"] == [["rational", "grounded", "unequivocal"], 3]
     assert entry["hallu_list"] == ["Mills matter.", "1832 was dry."]
-    assert (entry["factual_hallu_list"], entry["cognitive_hallu_list"]) == (
-        ["1832 was dry."],
-        ["Mills matter."],
-    )
+    assert entry["factual_hallu_list"] == ["1832 was dry."]
+    assert entry["cognitive_hallu_list"] == ["Mills matter."]
     (turn,) = json.loads(Path("d/dialogues.json").read_text(encoding="utf-8"))
     assert turn["current_turn"] == f"<user> Question 0?\n\n<assistant> {SECOND}"
     assert turn["current_turn_processed"].split("\n")[0] == "Mills matter.<>"

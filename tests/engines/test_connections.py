@@ -18,11 +18,7 @@ from jurist.engines.journal import Journal
 from jurist.errors import ModelError
 
 Plan = Callable[[int, dict[str, Any]], bytes]
-WHOLE = {
-    "id": "1",
-    "model": "m",
-    "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-}
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
 @pytest.fixture(autouse=True)
@@ -71,11 +67,8 @@ def http(body: Any, status: str = "200 OK") -> bytes:
 
 def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
     message = {"role": "assistant", "content": answer(body["messages"])}
-    return {
-        **WHOLE,
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **dict(choice)}],
-        **more,
-    }
+    choice = {"index": 0, "message": message, "finish_reason": "stop", **dict(choice)}
+    return {"id": "1", "model": "m", "usage": USAGE, "choices": [choice], **more}
 
 
 @pytest.mark.parametrize(

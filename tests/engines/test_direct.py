@@ -90,9 +90,8 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
         "temperature": data.draw(st.sampled_from([None, 0.0, 0.7])),
         "max_tokens": data.draw(st.none() | st.just(9)),
     }
-    model = dspy.LM(
-        "openai/m", cache=False, **{key: value for key, value in limits.items() if value is not None}
-    )
+    given = {key: value for key, value in limits.items() if value is not None}
+    model = dspy.LM("openai/m", cache=False, **given)
     request = dspy_sends(name, model, signature, [], inputs)
     assert request is not None
     with Loopback() as server:
@@ -102,9 +101,8 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
         try:
             for endpoint in (ours, theirs):
                 asyncio.run(endpoint.acomplete(request))
-            batched = BatchEndpoint(
-                Model(name="openai/m", api_base=server.url, structure=structure), Nothing()
-            )
+            reached = Model(name="openai/m", api_base=server.url, structure=structure)
+            batched = BatchEndpoint(reached, Nothing())
             assert batched.written(request).body == server.hits[0].raw
         finally:
             typed_request.reset(token)

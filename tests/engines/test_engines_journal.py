@@ -53,9 +53,8 @@ print(sum(verdict.status == "verdict" for verdict in found), spend.calls, spend.
 
 def child(url: str, journal: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", SCRIPT, url, str(journal)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=journal.parent, env=dict(os.environ)
-    )
+    told = {"cwd": journal.parent, "env": dict(os.environ)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **told)
 
 
 def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:

@@ -188,9 +188,7 @@ def test_a_real_model_reads_long_premises_in_pieces(tmp_path: Path) -> None:
     assert len(classifier.classify("the bridge", ["it fell"])[0]) == 1
     assert classifier.classify(premise, long)[0]
     together = classifier.classify(premise, both)
-    assert together[0][0]["entailment"] == pytest.approx(
-        short[0]["entailment"], abs=1e-4
-    )  # batches change nothing
+    assert together[0][0]["entailment"] == pytest.approx(short[0]["entailment"], abs=1e-4)
     pieces = classifier._cut(premise.strip(), 20)  # type: ignore[attr-defined]
     assert pieces[0].startswith("the bridge")
     assert pieces[-1].endswith("carters")

@@ -122,10 +122,8 @@ def test_sentences_come_back_typed_and_numbered_and_are_taught(form: str) -> Non
 @pytest.mark.parametrize("form", ADAPTERS)
 def test_demonstrations_teach_labels_whose_names_say_nothing(form: str) -> None:
     colour = Check.with_updated_fields("verdict", type_=Literal["red", "blue"]).delete("reasoning")
-    held, other = (
-        ("The mill was built in 1802.", "It closed in 1911."),
-        ("Tourists adore.", "A dragon sleeps."),
-    )
+    held = ("The mill was built in 1802.", "It closed in 1911.")
+    other = ("Tourists adore.", "A dragon sleeps.")
     for one, two in (("blue", "red"), ("red", "blue")):
         demos = [
             dspy.Example(reference=REFERENCE, claim=claim, verdict=label)

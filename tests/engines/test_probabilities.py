@@ -141,9 +141,8 @@ def test_an_endpoint_tells_them_and_the_journal_keeps_them(serve: Serve, tmp_pat
     found = []
     for _ in range(2):
         journal = Journal(tmp_path / "journal.jsonl")
-        found.append(
-            asked(server, CallContext(ledger=Ledger(), meter=Meter(), journal=journal)).ask(CASES[0])
-        )
+        context = CallContext(ledger=Ledger(), meter=Meter(), journal=journal)
+        found.append(asked(server, context).ask(CASES[0]))
         journal.close()
     assert found[0] == found[1]
     assert found[0].probabilities == ({"factual": 0.8, "non_factual": 0.2},)

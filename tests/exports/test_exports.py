@@ -85,9 +85,8 @@ def sent(program: dspy.Module, values: dict[str, Any], adapter: str = "chat") ->
     ):
         program(**values)
     (request,) = recorder.requests
-    system = (
-        request.system if isinstance(request.system, str) else "".join(part.text for part in request.system)
-    )
+    system = request.system
+    system = system if isinstance(system, str) else "".join(part.text for part in system)
     rest = [{"role": message.role, "content": message.text} for message in request.messages]
     return [{"role": "system", "content": system}, *rest]
 

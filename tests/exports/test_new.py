@@ -95,9 +95,8 @@ BAD: dict[str, tuple[str, str, str]] = {
 def test_what_is_no_prompt_is_one_line(how: str, tmp_path: Path) -> None:
     name, text, words = BAD[how]
     (tmp_path / name).write_text(text, "utf-8")
-    done = cli(
-        "new", "x", "--from", str(tmp_path / name), "--labels", "a,b", "--output", str(tmp_path / "x.py")
-    )
+    asked = ("--from", tmp_path / name, "--labels", "a,b", "--output", tmp_path / "x.py")
+    done = cli("new", "x", *asked)
     assert (done.code, done.out) == (1, "") or done.code == 2
     assert words in done.err
     assert not (tmp_path / "x.py").exists()

@@ -42,10 +42,8 @@ SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "
 
 def row_of(judge: Judge, text: str) -> dict[str, Any]:
     """Return inputs that hold a text."""
-    lists = {
-        "sentences": [*SENTENCES, text],
-        "constraints": [f"time: it says {text} [rivers]", "other: x [y]"],
-    }
+    constraints = [f"time: it says {text} [rivers]", "other: x [y]"]
+    lists = {"sentences": [*SENTENCES, text], "constraints": constraints}
     return {name: lists.get(name, f"{name} rivers {text}") for name in judge.input_fields}
 
 
@@ -88,14 +86,10 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
 
     def answers(messages: Any) -> str:
         signature, rng = asked[messages[0]["content"]], random.Random(f"{seed} {next(count)}")
-        numbers = [int(n) for n in re.findall(r"^(\d+)\. .*", messages[-1]["content"], re.MULTILINE)] or [
-            1,
-            2,
-        ]
-        fields = {
-            name: value_of(info.annotation, rng, texts, numbers)
-            for name, info in signature.output_fields.items()
-        }
+        numbers = [int(n) for n in re.findall(r"^(\d+)\. .*", messages[-1]["content"], re.MULTILINE)]
+        numbers = numbers or [1, 2]
+        kinds = {name: info.annotation for name, info in signature.output_fields.items()}
+        fields = {name: value_of(kind, rng, texts, numbers) for name, kind in kinds.items()}
         if lines := re.findall(r"<>(.*)</>", messages[-1]["content"]):  # the sentences are to be echoed
             labels = [
                 rng.choice([*["faithful", "irrelevant"] * 4, "invented", "hallucinated"]) for _ in lines

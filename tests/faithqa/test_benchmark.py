@@ -65,10 +65,8 @@ def test_a_plan_that_cannot_be_is_refused(given: dict[str, Any]) -> None:
 
 
 PLAN = {"title": "Tides", "topic": "", "language": "en", "requirements": [], "removed": "", "conditions": 3}
-MAPPED = [
-    {"category": "action", "anchor": "Name", "text": "x"},
-    {"category": "quantity", "anchor": "two", "text": "x"},
-]
+MAPPED = [{"category": "action", "anchor": "Name", "text": "x"}]
+MAPPED += [{"category": "quantity", "anchor": "two", "text": "x"}]
 
 
 def written(

@@ -282,9 +282,7 @@ def test_other_weights_have_a_name_of_their_own() -> None:
     assert judge.name == "constraint-score-5-2p5-1"
     program = judge.basic()
     program.map = Scripted({"constraints": [NAME, THREE]})
-    program.satisfaction.judge = Scripted(
-        {"marks": [{"n": 1, "label": "satisfied"}, {"n": 2, "label": "omitted"}]}
-    )
+    program.satisfaction.judge = Scripted({"marks": marks_of("so")})
     assert program(query=QUERY, response="x").score == pytest.approx(50 / 7.5)
 
 

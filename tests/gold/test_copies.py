@@ -128,11 +128,8 @@ def test_shifted_copies_of_what_it_was_compiled_on_prove_nothing() -> None:
     write_jsonl(Path("shifted.jsonl"), shifted)
     done = ok("compare", "fect", "fect:basic", "--gold", "shifted.jsonl", "--json")
     assert (done.json["cases"], done.json["left_out"]) == (len(seen), 42 - len(seen))
-    train = [
-        row
-        for row, case in zip(shifted, Gold.load("gold.jsonl", FECT).cases, strict=True)
-        if case.id not in seen
-    ]
+    cases = Gold.load("gold.jsonl", FECT).cases
+    train = [row for row, case in zip(shifted, cases, strict=True) if case.id not in seen]
     write_jsonl(Path("train.jsonl"), train)
     for command in (("compare", "fect", "fect:basic"), ("evaluate", "fect")):
         refused = cli(*command, "--gold", "train.jsonl")

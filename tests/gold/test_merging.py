@@ -185,10 +185,8 @@ def test_the_files_of_several_raters_are_joined_and_the_command_says_what_it_wro
     sheets = {"ann": {"1": "true", "2": "false", "3": ""}, "bob": {"1": "true", "2": "true", "3": "false"}}
     files = [columns(tmp_path, rater, labels, "sentiment") for rater, labels in sheets.items()]
     gold = import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
-    assert {case.inputs["claim"]: case.gold for case in gold.cases} == {
-        "1": ("factual",),
-        "3": ("non_factual",),
-    }
+    labels = {case.inputs["claim"]: case.gold for case in gold.cases}
+    assert labels == {"1": ("factual",), "3": ("non_factual",)}
     (ambiguous,) = gold.ambiguous
     assert list(ambiguous.ratings.items()) == [("ann", ("non_factual",)), ("bob", ("factual",))]
     command = ("gold", "import", "fect", *files, "--output", tmp_path / "g.jsonl", "--merge")

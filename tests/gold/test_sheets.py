@@ -63,10 +63,7 @@ def response_rows() -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(row, min_size=1, max_size=3, unique_by=lambda row: row["reference"])
 
 
-SETS = st.one_of(
-    st.tuples(st.just(FECT), fect_rows()),
-    st.tuples(st.just(COGNIBENCH), response_rows()),
-)
+SETS = st.tuples(st.just(FECT), fect_rows()) | st.tuples(st.just(COGNIBENCH), response_rows())
 Filled = dict[tuple[str, int], tuple[str, str]]
 WHY = "=because\nof it"
 
@@ -108,10 +105,8 @@ def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
 def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
     label = st.sampled_from(["", *gold.judge.answer.labels])
     reason = st.sampled_from(["", *CATEGORIES])
-    return {
-        (line.case.id, line.unit): (data.draw(label), data.draw(reason))
-        for line in open_lines(gold, every=True)
-    }
+    lines = open_lines(gold, every=True)
+    return {(line.case.id, line.unit): (data.draw(label), data.draw(reason)) for line in lines}
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -20,9 +20,8 @@ def row(group: str, reply: str, verdict: str | None) -> dict[str, Any]:
 
 def both(*groups: str) -> list[dict[str, Any]]:
     """One row of each class for every group, so that every split that fills its parts is good."""
-    return [
-        row(group, reply, verdict) for group in groups for reply, verdict in (("a", "send"), ("b", "hold"))
-    ]
+    sides = (("a", "send"), ("b", "hold"))
+    return [row(group, reply, verdict) for group in groups for reply, verdict in sides]
 
 
 MANY = both(*(f"g{number}" for number in range(30)))
@@ -138,7 +137,7 @@ def test_the_test_hash_names_the_test_set_in_any_order() -> None:
 
 NONE = [
     (0.5, 0.5),
-    (0.5, 0.5, 0.0),
+    (0.5, 0.5, 0),
     (1.2, -0.4, 0.2),
     (0.5, 0.2, 0.2),
     (float("nan"), 0.5, 0.5),

@@ -16,13 +16,8 @@ TRUE, FALSE = "factual", "non_factual"
 
 
 def fect(claim: str, factual: Any = None, why: str | None = None, **ratings: Any) -> dict[str, Any]:
-    return {
-        "conversation": f"of {claim}",
-        "claim": claim,
-        "factual": factual,
-        "ratings": ratings,
-        "ambiguity": why,
-    }
+    row = {"conversation": f"of {claim}", "claim": claim, "factual": factual}
+    return {**row, "ratings": ratings, "ambiguity": why}
 
 
 ROWS = [
@@ -59,11 +54,8 @@ def test_every_unit_is_in_one_stratum_and_the_votes_are_counted() -> None:
     )
     assert found.by_category == {"sentiment": 1, "relation": 1, "other": 0, "unknown": 1}
     assert (found.judged, found.votes(), found.votes("relation")) == (2, {TRUE: 1, FALSE: 1}, {})
-    assert [(one.votes, one.unanswered) for one in found.ambiguous] == [
-        ({FALSE: 1, TRUE: 1}, 0),
-        ({}, 1),
-        ({}, 0),
-    ]
+    votes = [(one.votes, one.unanswered) for one in found.ambiguous]
+    assert votes == [({FALSE: 1, TRUE: 1}, 0), ({}, 1), ({}, 0)]
     assert (found.contested.right, found.contested.wrong, found.contested.unanswered) == (0, 1, 0)
 
 

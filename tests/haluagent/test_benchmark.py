@@ -268,13 +268,8 @@ def test_a_judge_that_errs_is_taken_out_of_the_rate():
 
 
 def test_what_code_finds_wrong():
-    good = (
-        "The sky is blue.",
-        "What colour is the sky?",
-        "Blue.",
-        "The sky is blue.",
-        ["Green.", "Red.", "red"],
-    )
+    sky, wrong = "The sky is blue.", ["Green.", "Red.", "red"]
+    good = (sky, "What colour is the sky?", "Blue.", sky, wrong)
     assert [list(problems(*good, place)) for place in (0, 2)] == [
         *([], ["the hallucinated answer repeats another one"]),
     ]

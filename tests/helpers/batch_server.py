@@ -145,9 +145,8 @@ class BatchServer(Loopback):
             output.append(_said(told["custom_id"], 200, whole, None))
             if bad == "doubled":
                 other = _completion(told["body"]["model"], "[[ ## factual ## ]]\nmaybe")
-                output.insert(
-                    0, _said(told["custom_id"], 200, other, None)
-                )  # the file is reversed: it comes last
+                # the file is reversed: it comes last
+                output.insert(0, _said(told["custom_id"], 200, other, None))
             elif bad == "garbage":
                 output += [b'{"custom_id": "' + told["custom_id"].encode(), b"[]", b'"text"', b"\xff"]
                 output.append(_said("nobody-asked", 200, _completion("m", "x"), None))

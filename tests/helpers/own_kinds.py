@@ -97,9 +97,8 @@ def _promises(draw: random.Random, name: str) -> dict[str, Any]:
 
 def _share(draw: random.Random, name: str) -> dict[str, Any]:
     count = draw.randrange(5)
-    things = draw.sample(
-        _THINGS.split(), 4
-    )  # rows that nearly repeat each other are never in two parts of a split
+    # rows that nearly repeat each other are never in two parts of a split
+    things = draw.sample(_THINGS.split(), 4)
     parts = [f"The {thing} costs {draw.randrange(2, 99)} euros." for thing in things[:count]]
     parts += [f"The {thing} is {draw.choice(_LOOKS)}." for thing in things[count:]]
     draw.shuffle(parts)

@@ -190,13 +190,9 @@ def replies(groups: int = 14) -> list[dict[str, Any]]:
     rows = []
     for group in range(groups):
         thing, days = THINGS[group % len(THINGS)], 20 + group
-        policy = (
-            f"Anyone may return an unused {thing} within {days} days, and the postage is paid by the buyer."
-        )
-        said = (
-            (f"You may return the {thing} within {days} days.", "send"),
-            (f"We pay for the {thing}.", "hold"),
-        )
+        policy = f"Anyone may return an unused {thing} within {days} days, the postage is paid by the buyer."
+        may = f"You may return the {thing} within {days} days."
+        said = ((may, "send"), (f"We pay for the {thing}.", "hold"))
         rows += [
             {"group": f"replies-{group}", "policy": policy, "reply": reply, "verdict": verdict}
             for reply, verdict in said

@@ -36,10 +36,8 @@ def small_gold() -> list[dict[str, Any]]:
 
 
 def docs(count: int = 3) -> list[dict[str, Any]]:
-    return [
-        {"id": f"d{n}", "title": "mill", "text": f"{MILL} Its register begins in {1700 + n}."}
-        for n in range(count)
-    ]
+    texts = [f"{MILL} Its register begins in {1700 + n}." for n in range(count)]
+    return [{"id": f"d{n}", "title": "mill", "text": text} for n, text in enumerate(texts)]
 
 
 def plan_of(text: str = MILL, **changes: Any) -> dict[str, Any]:

@@ -107,11 +107,8 @@ def test_of_two_labels_one_is_positive_and_of_three_none_need_be() -> None:
     judge = Judge(name="own", signature=signature(Literal["a", "b", "c"]))
     scale = judge.answer.scale
     assert {"f1", "precision", "recall"}.isdisjoint(scale.metrics)
-    assert (scale.quality("a"), scale.probability({"a": 1.0}), scale.totals(scale.tally(("a",), {}))) == (
-        None,
-        None,
-        {},
-    )
+    assert (scale.quality("a"), scale.probability({"a": 1.0})) == (None, None)
+    assert scale.totals(scale.tally(("a",), {})) == {}
     votes = {"b": 2, "c": 1}
     assert scale.combine(votes, Sampling(samples=3)) == "b"
     assert judge.answer.unit_parts("a")["positive"] is None
@@ -293,10 +290,8 @@ class Numbered(pydantic.BaseModel):
 
 
 def test_labels_of_numbered_units_of_ones_own() -> None:
-    fields = {
-        "sentences": (list[str], dspy.InputField(desc="numbered")),
-        "labels": (list[Numbered], dspy.OutputField()),
-    }
+    sentences = (list[str], dspy.InputField(desc="numbered"))
+    fields = {"sentences": sentences, "labels": (list[Numbered], dspy.OutputField())}
     judge = Judge(name="tone", signature=dspy.Signature(fields, "Label each."), positive={"rude"})
     row = {"sentences": ["You fool.", "Thanks."], "labels": ["rude", None]}
     case = judge.case(row)

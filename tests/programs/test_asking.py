@@ -194,9 +194,8 @@ class Always:
 def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> None:
     judge = find(name)
     row: dict[str, Any] = {"conversation": "c", "claim": "c", "reference": "r", "sentences": ["a", "b"]}
-    channel = Channel(
-        Always(REPLIES[reply].replace("FIELD", judge.answer.field)), CallContext.fresh(), "judge"
-    )
+    said = Always(REPLIES[reply].replace("FIELD", judge.answer.field))
+    channel = Channel(said, CallContext.fresh(), "judge")
     lm = channel.lm("jurist/fake")
     verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(judge.case(row))
     assert verdict.status == "abstained"

@@ -169,9 +169,8 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     context.journal.close()
     assert server.count == 48 == context.ledger.spend().calls + context.ledger.spend().replayed
     assert all(verdict.values == ("faithful",) * 3 and verdict.reasked == 2 for verdict in found)
-    assert set(Counter(json.dumps(hit.body) for hit in server.hits).values()) == {
-        2
-    }  # each question once a sample
+    each = Counter(json.dumps(hit.body) for hit in server.hits)
+    assert set(each.values()) == {2}  # each question once a sample
     replayed, context = judge()
     assert replayed.ask_all(cases) == found
     assert server.count == 48

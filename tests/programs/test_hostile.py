@@ -118,10 +118,8 @@ def test_the_offline_engine_sees_the_same_units(adapter: str, name: str, kind: s
 def test_the_offline_engine_reads_a_megabyte() -> None:
     judge = find("fect")
     case = Case(inputs={"conversation": HOSTILE["long"], "claim": "The customer said word."})
-    assert (
-        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), context_with())).ask(case).status
-        == "verdict"
-    )
+    asker = Asker(judge=judge, program=judge.basic(), lm=connect(Model(), context_with()))
+    assert asker.ask(case).status == "verdict"
 
 
 def test_demonstrations_are_defused_too() -> None:

@@ -22,10 +22,8 @@ DOCUMENTS = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 @pytest.mark.parametrize("judge", ALL, ids=lambda judge: judge.name)
 def test_dspy_evaluates_saves_loads_and_optimizes_it(judge: Judge, tmp_path: Path) -> None:
     gold = Gold.load(judge.bundled or DOCUMENTS[judge.name], judge)
-    rows = [
-        dspy.Example(**judge.prompt_values(case.inputs)).with_inputs(*judge.input_fields)
-        for case in gold.cases[:2]
-    ]
+    cases = [dspy.Example(**judge.prompt_values(case.inputs)) for case in gold.cases[:2]]
+    rows = [case.with_inputs(*judge.input_fields) for case in cases]
     program, field = judge.basic(), judge.answer.field
 
     def metric(example: dspy.Example, said: dspy.Prediction, trace: Any = None) -> float:
@@ -59,6 +57,5 @@ def test_draws_are_requests_of_their_own(program: Any, asked: int, reply: str, t
         for run, count in ((None, asked), (None, asked), (7, 2 * asked), (8, 3 * asked)):
             with dspy.context(lm=lm if run is None else lm.copy(rollout_id=run)):
                 program()(query=f"Name a river. {tmp_path}", response="Amazon")
-            assert (
-                server.count == count
-            )  # the same run again is answered from the cache, and another one is not
+            # the same run again is answered from the cache, and another one is not
+            assert server.count == count

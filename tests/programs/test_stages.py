@@ -93,11 +93,8 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
 
 
 def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
-    assert {judge.name for judge in JUDGES if judge.answer.levels} >= {
-        "tier",
-        "cognibench",
-        "cognibench-staged",
-    }
+    tiered = {judge.name for judge in JUDGES if judge.answer.levels}
+    assert tiered >= {"tier", "cognibench", "cognibench-staged"}
     with pytest.raises(UsageError, match="judge fect has no tiers"):
         with_strictness(find("fect"), "rational")
     for command in (
@@ -188,14 +185,8 @@ def test_the_second_stage_sees_the_cognitive_sentences_under_their_own_numbers(a
 
 
 def test_a_sentence_without_one_usable_label_is_abstained() -> None:
-    first = [
-        (1, "irrelevant"),
-        (2, "faithful"),
-        (2, "cognitive"),
-        (3, "cognitive"),
-        (4, "cognitive"),
-        (5, "faithful"),
-    ]
+    said = "irrelevant faithful cognitive cognitive cognitive faithful"
+    first = list(zip((1, 2, 2, 3, 4, 5), said.split(), strict=True))
     second = [(2, "reliable"), (3, "reliable"), (3, "misleading"), (4, "reliable"), (5, "misleading")]
     verdict, shown = staged(first, second)
     assert verdict.values == ("irrelevant", None, None, "reliable", "faithful")

@@ -66,11 +66,8 @@ def test_only_its_own_sentences_become_cases(name: str, labels: list[str | None]
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from((*LABELS, None)), min_size=1, max_size=8))
 def test_every_labelled_sentence_is_of_one_type_and_of_one_kind(labels: list[str | None]) -> None:
-    row = {
-        "reference": REFERENCE,
-        "sentences": [f"Sentence {n}." for n in range(len(labels))],
-        "labels": labels,
-    }
+    texts = [f"Sentence {n}." for n in range(len(labels))]
+    row = {"reference": REFERENCE, "sentences": texts, "labels": labels}
 
     def found(name: str) -> list[dict[str, Any]]:
         return [dict(one) for one in find(name).expanded(row)]

@@ -150,10 +150,8 @@ def test_killed_processes_begin_no_second_batch() -> None:
         assert not moments
         assert finished().code == 0
         assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()] == [
-        10,
-        4,
-    ]
+    sizes = [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()]
+    assert sizes == [10, 4]
     assert len(server.bodies) == ROWS
 
 

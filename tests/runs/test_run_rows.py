@@ -122,9 +122,8 @@ def test_a_pipe_is_judged_while_it_is_written(serve: Callable[..., Any], tmp_pat
 
 
 def test_columns_are_renamed_and_kept() -> None:
-    rows = [
-        {"talk": TALK, "said": "It is a lamp.", "label": n, "input_label": 7, "group": "g"} for n in range(2)
-    ]
+    row = {"talk": TALK, "said": "It is a lamp.", "input_label": 7, "group": "g"}
+    rows = [{**row, "label": n} for n in range(2)]
     write_jsonl(Path("rows.jsonl"), rows)
     argv = (*FECT, "--input", "rows.jsonl", "--column", "talk=conversation", "--column", "said=claim")
     ok(*argv, "--output", "all.jsonl")
@@ -139,10 +138,8 @@ def test_columns_are_renamed_and_kept() -> None:
     bare = cli(*FECT, "--input", "bare.jsonl", "--output", "x.jsonl", "--keep", "grop")
     assert bare.lines[-1].endswith("besides what is judged; there is none")
     wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
-    assert (wrong.code, "field 'conversation': the field is missing; the row has 'talk'" in wrong.err) == (
-        1,
-        True,
-    )
+    assert wrong.code == 1
+    assert "field 'conversation': the field is missing; the row has 'talk'" in wrong.err
     assert cli(*argv[:4], "--column", "talk", "--output", "x.jsonl").code == 2
     assert not Path("x.jsonl").exists()
 

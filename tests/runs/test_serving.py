@@ -91,10 +91,8 @@ def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
     app = application(Serving(loaded=loaded("cognibench:basic")))
     assert len(ask(app, "/judge", row).json()["units"]) == 2
     body = ask(app, "/openapi.json").json()["paths"]["/judge"]["post"]["requestBody"]["content"]
-    assert [one["required"] for one in body["application/json"]["schema"]["anyOf"]] == [
-        ["sentences"],
-        ["response"],
-    ]
+    wanted = [one["required"] for one in body["application/json"]["schema"]["anyOf"]]
+    assert wanted == [["sentences"], ["response"]]
 
 
 @pytest.mark.parametrize(
