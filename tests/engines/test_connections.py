@@ -13,7 +13,6 @@ from asking import CASES, asker, right, spend, wait_briefly
 from fakes import context_with
 from loopback import answer
 
-from jurist.engines.direct import Reply
 from jurist.engines.journal import Journal
 from jurist.errors import ModelError
 
@@ -136,9 +135,3 @@ def test_a_model_called_by_the_key_is_kept_without_it(
         assert right(asker(server.url, context).ask(CASES[0]), 0)
     context.journal.close()
     assert b"canary" not in (tmp_path / "j").read_bytes()
-
-
-@pytest.mark.parametrize("body", [b"", b"no JSON", b"[" * 100_000, b"3", b'{"choices": 3}', b"{}"])
-def test_what_holds_no_numbers_and_no_words_is_left_alone(body: bytes) -> None:
-    reply = Reply(status=200, body=body)
-    assert (reply.with_words(), reply.without_numbers()) == (reply, reply)

@@ -107,24 +107,6 @@ def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str
     assert len({question for question, _ in said}) == 3
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        (
-            "List four red fruits from Chile.",
-            "action List quantity four subject red fruits location from Chile",
-        ),
-        (
-            "Explain how tides arise, without using numbers.",
-            "action Explain subject how tides arise other without using numbers",
-        ),
-        ("用两句话介绍长江，不要提到长度。", "quantity 两句话 action 介绍 subject 长江 other 不要提到长度"),
-    ],
-)
-def test_conditions_are_read_from_the_words(query: str, found: str) -> None:
-    assert " ".join(f"{one.category} {one.anchor}" for one in conditions(query)) == found
-
-
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
     found, asked = conditions(query), instruction_of(query)

@@ -50,19 +50,6 @@ def test_tokens_are_learned_from_answers(clock: Clock) -> None:
     assert pace.booked(request(text)) == pytest.approx(5, rel=0.01)  # 500 of 100 a second
 
 
-def test_nothing_leaves_only_where_nothing_is_answered(clock: Clock) -> None:
-    pace = Pace()
-    pace.refused(pace.begin(), 30)
-    pace.end()
-    assert pace.busy() == 0  # one refusal holds nobody else
-    pace.answered(request(), 1, pace.begin())
-    pace.refused(pace.begin(), 30)
-    assert pace.busy() in (0, module._LOOK)
-    clock.now += 1
-    pace.refused(clock.now, 30)
-    assert pace.busy() == pytest.approx(30)  # it was asked for less, and refuses that too
-
-
 def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
     server = Loopback(lambda messages: "fine", delay=0.02, retry_after="0.05")
     server.faults = lambda index, body: "429" if server.in_flight >= 6 else None

@@ -89,14 +89,8 @@ def test_a_chinese_response_is_split_tagged_and_scored() -> None:
     done = ok("table", "cognibench-3", "--gold", "gold.jsonl", "--json")
     table = json.loads(done.out)
     assert (table["cases"], table["sentences"]) == (4, 20)
-    for one in table["lines"]:
-        assert one["counts"]["answered"] == 20
-        said = {unit["text"]: unit["positive"] for unit in line["units"]}
-        if one["name"] == "cognibench:basic":  # what run said is what the table scores
-            assert one["sentence"]["cognitive"]["recall"]["value"] == float(said["磨坊可能很漂亮……"])
-            words = {"磨坊建于1802年。": 6, "“它烧毁了！”": 4}
-            false_alarms = sum(count for text, count in words.items() if said[text])
-            assert one["word"]["factual"]["precision"]["value"] == 0.0
-            found = 7 * said["磨坊可能很漂亮……"] + false_alarms + 2 * 2 * said["好的。"]
-            expected = 7 * said["磨坊可能很漂亮……"] / found if found else 0.0
-            assert one["word"]["overall"]["precision"]["value"] == pytest.approx(expected)
+    assert {one["counts"]["answered"] for one in table["lines"]} == {20}
+    said = {unit["text"]: unit["positive"] for unit in line["units"]}
+    (own,) = [one for one in table["lines"] if one["name"] == "cognibench:basic"]
+    found = own["sentence"]["cognitive"]["recall"]["value"]
+    assert found == float(said["磨坊可能很漂亮……"]), "what run said is what the table scores"

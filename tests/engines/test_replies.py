@@ -102,47 +102,12 @@ def test_two_values_are_an_abstention_that_is_counted_and_said(name: str) -> Non
     assert asked(name, f"{once}\n{once}").values == ("factual",)
 
 
-def test_two_values_in_one_object_are_an_abstention() -> None:
-    assert said("json", Factual, '{"factual": true, "factual": false}') is None
-    assert said("json", Factual, '{"factual": True, "factual": False}') is None
-    assert said("json", Parts, '{"parts": [{"text": "a", "verified": true, "verified": false}]}') is None
-    assert said("json", Factual, '{"factual": true, "factual": true}') is True
-
-
 @pytest.mark.parametrize("name", ADAPTERS)
 @pytest.mark.parametrize("word", ["1", "0", "on", "off", "yes", "no", "t", "y", "1.0", "Tru", "", "null"])
 def test_only_true_and_false_are_booleans(name: str, word: str) -> None:
     assert said(name, Factual, reply(name, factual=word)) is None
     text = reply(name, parts=[{"text": "a", "verified": word}])
     assert said(name, Parts, text) is None
-
-
-def test_numbers_and_booleans_in_json_are_what_they_are() -> None:
-    assert said("json", Factual, '{"factual": 1}') is None
-    assert said("json", Factual, '{"factual": 0.0}') is None
-    assert said("json", Score, '{"score": true}') is None
-    assert said("chat", Score, "[[ ## score ## ]]\nTrue") is None
-    assert said("json", Score, '{"score": 4}') == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('```json\n{"factual": true}\n```', True),
-        ('Here it is: {"factual": true}.', True),
-        ("{'factual': True}", True),
-        ('{"factual": True,}', True),
-        ('{"factual": false, "note": "a } and a { in \\"quotes\\""}', False),
-        ('[{"factual": true}]', True),
-        ('{"factual": "T', None),
-        ('{"factual": true', None),
-        ('{"a": {"factual": true}', None),
-        ('{"factual": true} or rather {"factual": fal', None),
-        ('{"factual": maybe}', None),
-    ],
-)
-def test_json_as_models_write_it(text: str, value: bool | None) -> None:
-    assert said("json", Factual, text) is value
 
 
 class Reasoned(dspy.Signature):
@@ -200,14 +165,6 @@ def test_a_draft_changes_nothing(name: str, draft: bool, verdict: bool, before: 
     assert said(name, Factual, thought + reply(name, factual=verdict)) is verdict
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-@pytest.mark.parametrize(
-    "part", ["\\'", "'", '"', "{'", "\\'[[ ## factual ## ]]\n", "<think>", "<factual>", "["]
-)
-def test_a_long_reply_of_openings_is_read_to_its_end(name: str, part: str) -> None:
-    assert said(name, Factual, "{" + part * (400_000 // len(part))) is None
-
-
 @given(st.lists(st.sampled_from(["<think>", "</think>", "a", "b", "<thinking>", "<b>"]), max_size=12))
 def test_drafts_leave_no_tags_and_invent_nothing(parts: list[str]) -> None:
     kept = without_drafts("".join(parts))
@@ -217,16 +174,48 @@ def test_drafts_leave_no_tags_and_invent_nothing(parts: list[str]) -> None:
         assert kept == "".join(parts)
 
 
-def test_a_field_of_that_name_is_a_field() -> None:
-    signature = dspy.Signature("claim -> thinking: str, factual: bool")
-    fields = adapter("xml").parse(signature, "<thinking>well</thinking><factual>True</factual>")
-    assert fields == {"thinking": "well", "factual": True}
+JSON = [
+    (Factual, '{"factual": true, "factual": false}', None),
+    (Factual, '{"factual": True, "factual": False}', None),
+    (Parts, '{"parts": [{"text": "a", "verified": true, "verified": false}]}', None),
+    (Factual, '{"factual": true, "factual": true}', True),
+    (Factual, '{"factual": 1}', None),
+    (Factual, '{"factual": 0.0}', None),
+    (Score, '{"score": true}', None),
+    (Score, '{"score": 4}', 4),
+    (Factual, '```json\n{"factual": true}\n```', True),
+    (Factual, 'Here it is: {"factual": true}.', True),
+    (Factual, "{'factual': True}", True),
+    (Factual, '{"factual": True,}', True),
+    (Factual, '{"factual": false, "note": "a } and a { in \\"quotes\\""}', False),
+    (Factual, '[{"factual": true}]', True),
+    (Factual, '{"factual": "T', None),
+    (Factual, '{"factual": true', None),
+    (Factual, '{"a": {"factual": true}', None),
+    (Factual, '{"factual": true} or rather {"factual": fal', None),
+    (Factual, '{"factual": maybe}', None),
+]
 
 
-@pytest.mark.parametrize(
-    "text", ["{" * 100_000, '{"factual": ' + "[" * 100_000, "<think>" * 100_000, "(" * 9_000]
-)
+@pytest.mark.parametrize(("signature", "text", "value"), JSON)
+def test_json_as_models_write_it(signature: Any, text: str, value: Any) -> None:
+    assert said("json", signature, text) == value
+
+
+ENDLESS = ["{" * 100_000, '{"factual": ' + "[" * 100_000, "<think>" * 100_000, "(" * 9_000]
+OPENINGS = ["\\'", "'", '"', "{'", "\\'[[ ## factual ## ]]\n", "<think>", "<factual>", "["]
+ENDLESS += ["{" + part * (400_000 // len(part)) for part in OPENINGS]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=range(len(ENDLESS)))
 def test_no_reply_takes_for_ever_or_breaks_the_reader(text: str) -> None:
     for name in ADAPTERS:
         assert said(name, Factual, text) is None
         assert said(name, Factual, f"[[ ## factual ## ]]\n{text}") is None
+
+
+def test_a_field_of_that_name_is_a_field() -> None:
+    signature = dspy.Signature("claim -> thinking: str, factual: bool")
+    fields = adapter("xml").parse(signature, "<thinking>well</thinking><factual>True</factual>")
+    assert fields == {"thinking": "well", "factual": True}
+    assert said("chat", Score, "[[ ## score ## ]]\nTrue") is None
