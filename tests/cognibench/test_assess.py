@@ -70,9 +70,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
 
 
 def prompts() -> list[dict[str, Any]]:
-    return [
-        {**row, "reference": f"Reference {100 + n}.", "group": f"p{n}"} for n, row in enumerate(gold_rows(6))
-    ]
+    rows = enumerate(gold_rows(6))
+    return [{**row, "reference": f"Reference {100 + n}.", "group": f"p{n}"} for n, row in rows]
 
 
 def assessment(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Assessment:

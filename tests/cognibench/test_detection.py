@@ -49,9 +49,8 @@ def responses(draw: st.DrawFn, gaps: bool = True) -> list[Row]:
         gold = draw(st.lists(answers, min_size=1, max_size=6))
         said = [draw(answers if gaps else labels) for _ in gold]
         rows.append(row("r" * (number + 1), gold, said))
-    return (
-        rows if any(label for one in rows for label in one.gold) else [row("r", ["invented"], ["faithful"])]
-    )
+    labelled = any(label for one in rows for label in one.gold)
+    return rows if labelled else [row("r", ["invented"], ["faithful"])]
 
 
 def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[int]]:
@@ -128,9 +127,8 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
     assert list(found) == tiers
     each = [pair for one in rows for pair in zip(one.gold, one.predicted, strict=True)]
     pairs = [(gold, said) for gold, said in each if gold and said]
-    expected = (
-        confusion_matrix([g for g, _ in pairs], [s for _, s in pairs], labels=LABELS) if pairs else None
-    )
+    gold_said = zip(*pairs, strict=True)
+    expected = confusion_matrix(*gold_said, labels=LABELS) if pairs else None
     for tier in tiers:
         counts = list(expected[LABELS.index(tier)]) if expected is not None else [0] * len(LABELS)
         assert list(found[tier]["judged"].values()) == counts

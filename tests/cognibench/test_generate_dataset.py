@@ -105,9 +105,8 @@ def test_datasets_loads_the_folder() -> None:
 
     found = labelled([dialogue("a", FIRST, SECOND), dialogue("b", SECOND)], [*LABELS, None])
     write_dataset(Path("d"), found, about=ABOUT)
-    loaded = datasets.load_dataset(
-        str(Path("d").resolve()), split="train", cache_dir=str(Path("cache").resolve())
-    )
+    folder, cache = (str(Path(name).resolve()) for name in ("d", "cache"))
+    loaded = datasets.load_dataset(folder, split="train", cache_dir=cache)
     assert loaded["id"][:] == ["a_0", "a_1", "b_0"]
     assert [tuple(row) for row in loaded["labels"]] == [one.labels for one in found]
     assert loaded[1]["history"][0] == {"role": "user", "content": "Question 0?"}

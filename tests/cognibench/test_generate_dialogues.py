@@ -198,9 +198,8 @@ def test_documents_are_drawn_uniformly_over_topics() -> None:
         for n in range(20)
     ]
     documents += [Document(id=f"c{n}", text="The mill is old.", topic="c") for n in range(3)]
-    drawn = [
-        [row["group"] for row in plans(documents, DialogueSpec(per_topic=3), seed)] for seed in (0, 0, 1)
-    ]
+    spec = DialogueSpec(per_topic=3)
+    drawn = [[row["group"] for row in plans(documents, spec, seed)] for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert [sum(name.startswith(topic) for name in drawn[0]) for topic in "abc"] == [3, 3, 3]
     with pytest.raises(UsageError, match="fewer than 4 documents of c"):

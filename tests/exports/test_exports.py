@@ -109,9 +109,8 @@ def gold_of(judge: Judge) -> tuple[str | None, ...]:
 def prompt(judge: Judge, *, demos: bool) -> PromptState:
     state = PromptState.of(judge.basic())
     (name,) = state.predictors
-    state = state.with_instruction(
-        name, state.predictors[name].instructions + "\n\nMind {{claim}}, {{x}} and \\1."
-    )
+    told = state.predictors[name].instructions + "\n\nMind {{claim}}, {{x}} and \\1."
+    state = state.with_instruction(name, told)
     if demos:
         made = [judge.demo(Case(inputs=inputs_of(judge, text), gold=gold_of(judge))) for text in HOSTILE[:4]]
         state = state.with_demos(name, tuple(made))

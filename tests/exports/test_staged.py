@@ -91,9 +91,8 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
         kinds = {name: info.annotation for name, info in signature.output_fields.items()}
         fields = {name: value_of(kind, rng, texts, numbers) for name, kind in kinds.items()}
         if lines := re.findall(r"<>(.*)</>", messages[-1]["content"]):  # the sentences are to be echoed
-            labels = [
-                rng.choice([*["faithful", "irrelevant"] * 4, "invented", "hallucinated"]) for _ in lines
-            ]
+            any_of = [*["faithful", "irrelevant"] * 4, "invented", "hallucinated"]
+            labels = [rng.choice(any_of) for _ in lines]
             lines = [f"<{label}>{line}</{label}>" for label, line in zip(labels, lines, strict=True)]
             fields["labels"] = "\n".join(lines[: rng.choice([99, 99, 99, 2])])
         if "hallucinated" in fields:
@@ -154,9 +153,8 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
             row["response"] = " "
         strange = target == "python"
         with Loopback(replies_to(subject, adapter, seed, strange=strange)) as server:
-            mine = asker(
-                server, judge=judge, sampling=Sampling(samples=samples), adapter=adapter, stopping="all"
-            )
+            how = {"sampling": Sampling(samples=samples), "adapter": adapter, "stopping": "all"}
+            mine = asker(server, judge=judge, **how)
             wanted = replace(mine, program=subject.program).ask(Case(inputs=row))
             sent = [hit.body["messages"] for hit in server.hits]
         with Loopback(replies_to(subject, adapter, seed, strange=strange)) as server:

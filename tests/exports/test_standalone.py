@@ -101,9 +101,8 @@ INPUTS: dict[str, Mapping[str, Any]] = {"numbered": {"text": ["x", "y"]}}
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None:
     judge, inputs = KINDS[kind], INPUTS.get(kind, {"text": "x"})
-    subject = replace(
-        subject_of(PromptState.of(judge.basic()), judge), card={"adapter": adapter, "version": 1}
-    )
+    given = subject_of(PromptState.of(judge.basic()), judge)
+    subject = replace(given, card={"adapter": adapter, "version": 1})
     portable, signature = PortableJudge(portable_spec(subject)), judge.basic().signature
     usable = 0
     for reply in (frame.format(text) for frame in FRAMES[adapter] for text in TEXTS):
@@ -238,9 +237,8 @@ print(json.dumps(exported.judge(client, "m", conversation="c", claim="d")))
 
 
 def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None:
-    (tmp_path / "exported.py").write_text(
-        rendered(EXPORTERS["python"], compiled(tmp_path / "store")), "utf-8"
-    )
+    text = rendered(EXPORTERS["python"], compiled(tmp_path / "store"))
+    (tmp_path / "exported.py").write_text(text, "utf-8")
     (tmp_path / "script.py").write_text(SCRIPT, "utf-8")
     replies = json.dumps(
         ["[[ ## factual ## ]]\nTrue", "[[ ## factual ## ]]\nperhaps", "[[ ## factual ## ]]\nFalse"]
@@ -283,9 +281,8 @@ def test_the_dspy_module_runs_without_jurist(tmp_path: Path) -> None:
         "assert not any(name.startswith('jurist') for name in sys.modules)\n"
         "print(found.status, found.value, len(found.errors))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    told = [sys.executable, "-c", script]
+    done = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "verdict factual 1"
 
 

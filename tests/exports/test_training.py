@@ -189,9 +189,8 @@ def test_the_script_trains_and_the_loss_falls(
     tokenizer = transformers.AutoTokenizer.from_pretrained(output / "merged")
     network = transformers.AutoModelForCausalLM.from_pretrained(output / "merged")
     prompt = json.loads(short.read_text().splitlines()[0])["messages"][:-1]
-    ids = tokenizer.apply_chat_template(
-        prompt, add_generation_prompt=True, return_tensors="pt", return_dict=True
-    )
+    how = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
+    ids = tokenizer.apply_chat_template(prompt, **how)
     assert network.generate(**ids, max_new_tokens=4).shape[1] == ids["input_ids"].shape[1] + 4
 
 

@@ -99,9 +99,8 @@ def test_the_violations_of_a_task_sum_to_one(marked: list[tuple[str, str]]) -> N
     assessed = model(*(said(number, task, marks) for number, (task, marks) in enumerate(marked)))
     found = BREAKDOWNS["violations"].of(assessed)
     for task in {row.split()[0] for row in found}:
-        values = [
-            share.value for row, shown in found.items() if row.startswith(task) for share in shown.values()
-        ]
+        mine = [shown for row, shown in found.items() if row.startswith(task)]
+        values = [share.value for shown in mine for share in shown.values()]
         assert sum(values) == pytest.approx(1)
     assert all(set(shown) == {"omitted", "misinterpreted"} for shown in found.values())
 

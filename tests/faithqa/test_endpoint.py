@@ -52,9 +52,8 @@ def answers(messages: list[dict[str, Any]]) -> str:
         return reply(question="Why do tides rise?", response="Because of the moon.")
     if wants("instruction"):
         return reply(instruction="Compare the three articles.")
-    return (
-        reply(query=f"{QUERY} Be brief.") if wants("query") else reply(response="Amazon, Rimac and Thames.")
-    )
+    answer = "Amazon, Rimac and Thames."
+    return reply(query=f"{QUERY} Be brief.") if wants("query") else reply(response=answer)
 
 
 @pytest.fixture(autouse=True)

@@ -149,9 +149,8 @@ def test_a_refusal_and_an_empty_response_satisfy_nothing(response: str, judged: 
     lines = lines_of([Constraint(**one) for one in (THREE, PERU, BAN)])
     said = program(query=QUERY, constraints=lines, response=response)
     assert bool(program.judge.asked) is judged
-    reading = read(
-        SATISFACTION, {"marks": said.marks}, {"query": QUERY, "constraints": ["a"] * 3, "response": ""}
-    )
+    row = {"query": QUERY, "constraints": ["a"] * 3, "response": ""}
+    reading = read(SATISFACTION, {"marks": said.marks}, row)
     assert judged or reading.values == ("omitted",) * 3
     lacking = Constraint(category="subject", anchor="", text="the response says that the article is missing")
     asked = len(program.judge.asked)

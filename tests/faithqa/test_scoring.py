@@ -58,9 +58,8 @@ def test_weights_that_give_no_score_are_refused(values: tuple[float, float, floa
         Weights(mandatory=values[0], important=values[1], optional=values[2])
 
 
-MARKED = st.lists(
-    st.tuples(st.sampled_from(get_args(Category)), st.sampled_from(MARKS)), min_size=1, max_size=9
-)
+PAIR = st.tuples(st.sampled_from(get_args(Category)), st.sampled_from(MARKS))
+MARKED = st.lists(PAIR, min_size=1, max_size=9)
 
 
 @given(MARKED, st.randoms(), st.floats(0.1, 50))

@@ -75,9 +75,8 @@ def test_gold_import_takes_it_up_beside_the_set_it_is_of(tmp_path: Path) -> None
     ok("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")
     merged = read_jsonl(tmp_path / "new.jsonl")
     assert {row["ratings"]["ann"] for row in merged} == {"factual"}
-    assert [row.get("factual") for row in merged] == [
-        "factual" if row["ratings"]["zoe"] else None for row in rows
-    ]
+    agreed = ["factual" if row["ratings"]["zoe"] else None for row in rows]
+    assert [row.get("factual") for row in merged] == agreed
 
 
 @pytest.mark.parametrize(

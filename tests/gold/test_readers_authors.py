@@ -91,9 +91,8 @@ def test_cognibench_labels_sentences_and_dialogue(tmp_path: Path) -> None:
     assert two.gold == ("faithful", "reliable", "misleading", "irrefutable")
     assert two.inputs["sentences"][0] == "Her Notes describe an engine."
     assert two.inputs["sentences"][3] == "not in the turn"
-    assert two.inputs["dialogue"] == (
-        f"user: Who was Ada Byron?\nassistant: {TURNS[0][1]}\nuser: And her notes?"
-    )
+    said = f"user: Who was Ada Byron?\nassistant: {TURNS[0][1]}\nuser: And her notes?"
+    assert two.inputs["dialogue"] == said
     assert one.group == two.group == "77_en"
     assert one.source == f"{folder}/dialogues.json:1"
     assert Gold.load(folder / "dialogues.json", COGNIBENCH).sha256 == gold.sha256

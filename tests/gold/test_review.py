@@ -172,9 +172,8 @@ def test_from_a_run_to_ratings(tmp_path: Path) -> None:
         "wrong": {"ann": (FALSE,)},
     }
     before = {case.inputs["claim"]: case.gold for case in Gold.load(tmp_path / "claims.jsonl", FECT).cases}
-    changed = {
-        name: case.gold for case in gold.cases if case.gold != before.get(name := case.inputs["claim"])
-    }
+    labels = {case.inputs["claim"]: case.gold for case in gold.cases}
+    changed = {name: label for name, label in labels.items() if label != before.get(name)}
     assert changed == {"wrong": (FALSE,)}
 
 
@@ -207,9 +206,8 @@ def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
 
 
 def test_a_real_run_is_read(tmp_path: Path) -> None:
-    rows = [
-        {"conversation": "Agent: Hi.\nCustomer: I want a refund.", "claim": f"claim {n}"} for n in range(4)
-    ]
+    talk = "Agent: Hi.\nCustomer: I want a refund."
+    rows = [{"conversation": talk, "claim": f"claim {n}"} for n in range(4)]
     write_jsonl(rows, tmp_path / "rows.jsonl")
     argv = ("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--stopping", "all")
     ok(*argv, "--output", "run.jsonl")

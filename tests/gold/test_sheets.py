@@ -82,9 +82,8 @@ def test_a_cell_comes_back_and_is_no_formula(text: str) -> None:
 def fill(path: Path, answers: Filled, rater: str, delimiter: str = ",", keep: int | None = None) -> None:
     """Fill a CSV in as a person would, save it as a spreadsheet program would, and turn the lines round."""
     header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
-    places = [
-        header.index(name) for name in ("case", "unit", f"rater:{rater}", "ambiguity", f"reason:{rater}")
-    ]
+    names = ("case", "unit", f"rater:{rater}", "ambiguity", f"reason:{rater}")
+    places = [header.index(name) for name in names]
     for line in lines:
         key = (line[places[0]].removeprefix("id-"), int(line[places[1]]) - 1)
         line[places[2]], line[places[3]] = answers.get(key, ("", ""))

@@ -114,9 +114,7 @@ def test_one_giant_group_is_not_in_the_test(giant: int, least: int) -> None:
 def test_shares_that_large_groups_miss_are_said() -> None:
     assert "asked for" not in sized([1] * 60).split(0).words
     said = sized([50, 1, 1, 1]).split(0).words
-    assert said.startswith(
-        "split: train 51 cases in 1 group, dev 2 cases in 1 group, test 4 cases in 2 groups; "
-    )
+    assert said.startswith("split: train 51 cases in 1 group, dev 2 cases in 1 group, test 4 cases in 2")
     assert said.endswith("asked for 30/20/50, and it is 89/4/7: groups stay whole")
 
 
@@ -161,12 +159,9 @@ def test_too_few_groups_to_split(rows: list[dict[str, Any]]) -> None:
 
 def test_a_test_of_ones_own_leaves_out_rows_of_its_groups_and_near_copies() -> None:
     policy = "Unused tickets are taken back at the counter within nine days of the sale, with a receipt. "
-    rows = [
-        {**one, "policy": f"{one['policy']} {policy}{'x' * number}"} for number, one in enumerate(MANY[:2])
-    ]
-    own = Gold.of(
-        [*both("t1", "t2", "g5"), *({**one, "group": "copy", "reply": "c" * 9} for one in rows)], CHECK
-    )
+    rows = [{**one, "policy": f"{one['policy']} {policy}{'x' * n}"} for n, one in enumerate(MANY[:2])]
+    copies = ({**one, "group": "copy", "reply": "c" * 9} for one in rows)
+    own = Gold.of([*both("t1", "t2", "g5"), *copies], CHECK)
     split = Gold.of([*rows, *MANY[2:]], CHECK).split(0, holdout=own)
     assert {case.id for case in split.test} == {case.id for case in own.cases}
     seen = {case.group for case in (*split.train, *split.dev)}

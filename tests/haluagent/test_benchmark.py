@@ -148,9 +148,8 @@ def test_a_broken_row_is_named_with_its_line(tmp_path, change, said):
 
 def test_own_items_in_the_authors_format(tmp_path):
     answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
-    one = Question(
-        id="q", language="en", question="Who?", correct_answer="Ada", title="ada", hallucinated=answers
-    )
+    about = {"id": "q", "language": "en", "title": "ada"}
+    one = Question(**about, question="Who?", correct_answer="Ada", hallucinated=answers)
     made = [item for item in items_of([one]) if not isinstance(item, TrueFalse)]
     path = tmp_path / "authors.jsonl"
     path.write_text("".join(authors_line(item) + "\n" for item in made), encoding="utf-8")
@@ -241,9 +240,8 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     silent = rates([Found(item, None, failed=place == 0) for place, item in enumerate(items)])
     assert silent.overall is None
     assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
-    paper = rates(
-        [Found(item, None, failed=place == 0) for place, item in enumerate(items)], unanswered="wrong"
-    )
+    found = [Found(item, None, failed=place == 0) for place, item in enumerate(items)]
+    paper = rates(found, unanswered="wrong")
     assert paper.overall is not None
     assert paper.overall[0] == 1.0
     assert (paper.unanswered, paper.failed) == (silent.unanswered, 1)

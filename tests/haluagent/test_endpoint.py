@@ -77,9 +77,8 @@ def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
     server = serve(answers, faults=lambda index, body: "503" if index % 7 == 3 else None)
     done = cli(*argv(server, "bench", "--json"))
     assert (done.code, done.json["kept"]) == (3, 0)
-    reasons = [
-        reason for row in read_jsonl(Path("bench/verified.rejects.jsonl")) for reason in row["reasons"]
-    ]
+    rejected = read_jsonl(Path("bench/verified.rejects.jsonl"))
+    reasons = [reason for row in rejected for reason in row["reasons"]]
     assert any(reason.startswith("label: unusable") for reason in reasons)
     assert done.json["acceptance"]["label"]["value"] == 0.0
 

@@ -56,9 +56,8 @@ STEPS = {
 
 
 def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff(serve, fake_key):
-    rows = [
-        {"id": f"d{n}", "text": f"Adolphe Sax came to the town of {n} Mills. It is old."} for n in range(20)
-    ]
+    text = "Adolphe Sax came to the town of {} Mills. It is old."
+    rows = [{"id": f"d{n}", "text": text.format(n)} for n in range(20)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     server = serve(simulated)
     few = ("--set", "rewrites=2", "--set", "steps=2", "--max-calls", "3000", "--force", "--json")
@@ -73,9 +72,8 @@ def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_th
     (history,) = Path("compiled").glob("haluagent/1/history.jsonl")
     rows = {row["candidate"]: row for row in map(json.loads, history.read_text().splitlines())}
     for one in rounds:
-        assert rows[one["candidate"]]["dev"]["value"] == pytest.approx(
-            one["rates"]["validation_rate"], abs=1e-6
-        )
+        rate = pytest.approx(one["rates"]["validation_rate"], abs=1e-6)
+        assert rows[one["candidate"]]["dev"]["value"] == rate
     changed = [row["params"]["predictors"] for row in rows.values() if row["step"] == 1]
     assert ["hallucinations", "label", "question"] in changed
     assert "+++ haluagent@1" in made.json["diff"]

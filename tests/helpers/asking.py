@@ -41,9 +41,8 @@ def asker(
 ) -> Asker:
     url = server if isinstance(server, str) else server.url
     model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
-    return Asker(
-        judge=judge, program=judge.basic(), lm=connect(model, context or CallContext.fresh()), **settings
-    )
+    lm = connect(model, context or CallContext.fresh())
+    return Asker(judge=judge, program=judge.basic(), lm=lm, **settings)
 
 
 def scripted(judge: Judge, engine: Any, **settings: Any) -> Asker:

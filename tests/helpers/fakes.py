@@ -63,9 +63,8 @@ class Scripted:
 
 def context_with(budget: Budget | None = None, journal: Journal | None = None) -> CallContext:
     """Return a context with a budget and a journal."""
-    return CallContext(
-        ledger=Ledger(), meter=Meter(budget), journal=Journal() if journal is None else journal
-    )
+    journal = Journal() if journal is None else journal
+    return CallContext(ledger=Ledger(), meter=Meter(budget), journal=journal)
 
 
 def lm_of(inner: Any, context: CallContext, purpose: Any = "judge", **settings: Any) -> dspy.LM:

@@ -30,6 +30,5 @@ def subject(
     card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
     kept = Store(store, shipped=store / "none").save(judge, state, card, [], make_latest=True)
     made = subject_of(kept, judge)
-    return replace(
-        made, rows=rows_of(made, nasty_cases(judge)), model=Model(name="openai/some", temperature=0.7)
-    )
+    model = Model(name="openai/some", temperature=0.7)
+    return replace(made, rows=rows_of(made, nasty_cases(judge)), model=model)

@@ -25,9 +25,8 @@ def compiled_house_rule(held: int = 20) -> list[dict[str, Any]]:
     groups = sorted({row["group"] for row in rows})
     kept = [row for row in rows if row["group"] in groups[:held]]
     write_jsonl(Path("gold.jsonl"), [row for row in rows if row["group"] not in groups[:held]])
-    write_jsonl(
-        Path("new.jsonl"), [{name: row[name] for name in ("group", "policy", "reply")} for row in kept]
-    )
+    new = [{name: row[name] for name in ("group", "policy", "reply")} for row in kept]
+    write_jsonl(Path("new.jsonl"), new)
     Path("may_send.py").write_text(JUDGE.read_text())
     ok("compile", "may_send.py:judge", "--gold", "gold.jsonl", *FEW)
     return kept
@@ -60,7 +59,6 @@ def filled(sheet: Path, label: Callable[[Mapping[str, Any]], str], *, most: int 
 
 def plan_of(folder: Path) -> dict[str, Any]:
     """Return the kept plan of the version."""
-    found: dict[str, Any] = json.loads(
-        (folder / ".checkpoints" / "prove-may-send-1" / "plan.json").read_text()
-    )
+    path = folder / ".checkpoints" / "prove-may-send-1" / "plan.json"
+    found: dict[str, Any] = json.loads(path.read_text())
     return found

@@ -46,10 +46,8 @@ def answer(messages: list[dict[str, Any]]) -> str:
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     document, role = field_of(last, "document"), role_of(messages)
     if role == "proposer":
-        return reply(
-            "chat",
-            instruction=f"Write one question and its answer. {HINT} {truth_of(last, tuple(range(99)))}",
-        )
+        told = f"Write one question and its answer. {HINT} {truth_of(last, tuple(range(99)))}"
+        return reply("chat", instruction=told)
     if role == "judge":
         said = field_of(last, "answer")
         holds = said in document

@@ -116,9 +116,8 @@ def improving(messages: list[dict[str, Any]]) -> str:
         quality = max(map(int, re.findall(r"quality=(\d+)", system)), default=55)
         right = hashed(claim) % 100 < quality + 2 * len(messages)
         said["factual"] = str(("cancel" in claim or "refuses" in claim) != right)
-    return "\n\n".join(
-        [*(f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()), "[[ ## completed ## ]]"]
-    )
+    blocks = (f"[[ ## {name} ## ]]\n{text}" for name, text in said.items())
+    return "\n\n".join([*blocks, "[[ ## completed ## ]]"])
 
 
 def token_alone(body: dict[str, Any]) -> dict[str, Any] | None:

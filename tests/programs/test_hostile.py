@@ -75,26 +75,22 @@ def structure(adapter: str, message: str, fields: tuple[str, ...]) -> list[str]:
 @pytest.mark.parametrize("kind", list(HOSTILE))
 def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, kind: str) -> None:
     for judge, inputs in judge_and_inputs(name, HOSTILE[kind]):
-        harmless = {
-            key: ["w"] * len(value) if isinstance(value, list) else "w" for key, value in inputs.items()
-        }
+        word = {key: ["w"] * len(value) if isinstance(value, list) else "w" for key, value in inputs.items()}
         answer = (
             {"factual": False}
             if name == "fect"
             else {"labels": [{"n": n, "label": "invented"} for n in (1, 2, 3)]}
         )
         inner = Scripted([reply(adapter, **answer)] * 2)
-        found, _ = scripted(judge, inner, adapter=adapter).ask_all(
-            [Case(inputs=inputs), Case(inputs=harmless)]
-        )
+        cases = [Case(inputs=inputs), Case(inputs=word)]
+        found, _ = scripted(judge, inner, adapter=adapter).ask_all(cases)
         hostile_request, harmless_request = sorted(inner.requests, key=lambda r: -len(user_of(r)))
         fields = (*judge.signature.input_fields, *judge.signature.output_fields)
         assert structure(adapter, user_of(hostile_request), fields) == structure(
             adapter, user_of(harmless_request), fields
         )
-        assert [len(m.parts) for m in hostile_request.messages] == [
-            len(m.parts) for m in harmless_request.messages
-        ]
+        parts = [[len(m.parts) for m in one.messages] for one in (hostile_request, harmless_request)]
+        assert parts[0] == parts[1]
         assert hostile_request.system == harmless_request.system
         assert found.status == "verdict"
         assert found.values == (("non_factual",) if name == "fect" else ("invented",) * 3)

@@ -108,9 +108,8 @@ def test_what_an_echo_leaves_out_has_no_label() -> None:
 @given(sentences, st.data())
 def test_a_span_names_what_it_overlaps(text: list[str], data: st.DataObject) -> None:
     whole = joined(text)
-    spans = data.draw(
-        st.lists(st.tuples(*[st.integers(0, len(whole))] * 2).map(sorted).map(tuple), max_size=3)
-    )
+    span = st.tuples(*[st.integers(0, len(whole))] * 2).map(sorted).map(tuple)
+    spans = data.draw(st.lists(span, max_size=3))
     touched = [as_compared(whole[start:end]) != "" for start, end in spans]
     assume("".join(map(as_compared, map(joined, ([one] for one in text)))) == as_compared(whole))
     said = read({"hallucinated": spans, "text": whole}, text)
@@ -182,9 +181,8 @@ def test_they_stand_in_one_table_beside_our_judges(rows: Path) -> None:
     asked = [part for name in ("detector:basic", *names) for part in ("--detector", name)]
     asked += ["--model", "offline", "--model", "openai/m"]
     with Loopback(endpoint) as server:
-        done = cli(
-            "table", "cognibench-3", "--gold", "rows.jsonl", *asked, "--api-base", server.url, "--json"
-        )
+        asked += ["--api-base", server.url, "--json"]
+        done = cli("table", "cognibench-3", "--gold", "rows.jsonl", *asked)
         models = {hit.body["model"] for hit in server.hits}
         marks = [hit.body["messages"] for hit in server.hits if len(hit.body["messages"]) == 1]
     assert done.code == 0, done.err

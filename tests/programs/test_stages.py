@@ -28,9 +28,7 @@ from jurist.programs.together import asking_of
 from jurist.programs.verdicts import Verdict
 from jurist.signatures.cognibench import LABELS, TIERS
 
-CASE = TIER.case(
-    {"reference": "The mill closed in 1911.", "sentence": "Its closing must have hurt the town."}
-)
+CASE = TIER.case({"reference": "The mill closed in 1911.", "sentence": "It must have hurt the town."})
 PATHS = {
     "misleading": {"rational": False},
     "speculative": {"rational": True, "grounded": False},
@@ -200,9 +198,8 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
     case = STAGED.case({"reference": "r", "sentences": [f"S{n}." for n in range(len(gold))], "labels": gold})
     demos = STAGED.demos(case)
     assert ("tier" in demos) == any(label in TIERS for label in gold)
-    numbers = [
-        line.partition(". ")[0] for line in demos.get("tier", {"sentences": ""})["sentences"].split("\n")
-    ]
+    shown = demos.get("tier", {"sentences": ""})["sentences"].split("\n")
+    numbers = [line.partition(". ")[0] for line in shown]
     assert numbers == ([str(n) for n, label in enumerate(gold, 1) if label in TIERS] or [""])
 
     def answer(request: Any) -> str:

@@ -18,9 +18,8 @@ SCALE = ClosedLabels(ORDER, POSITIVE)
 def brute(answers: tuple[str | None, ...], threshold: int) -> str | None:
     """Decide by trying every way to fill in the unusable votes: only what they all agree on is decided."""
     options = [(answer,) if answer else ORDER for answer in answers]
-    found = {
-        sum(label in POSITIVE for label in filled) >= threshold for filled in itertools.product(*options)
-    }
+    ballots = itertools.product(*options)
+    found = {sum(label in POSITIVE for label in filled) >= threshold for filled in ballots}
     if len(found) == 2:
         return None
     side = [label for label in ORDER if (label in POSITIVE) in found]

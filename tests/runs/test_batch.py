@@ -42,9 +42,8 @@ def test_the_lines_and_the_bytes_are_those_of_a_run() -> None:
 
 
 def test_the_page_runs(fake_key: str) -> None:
-    write_jsonl(
-        Path("claims.jsonl"), ({"conversation": f"talk {n}", "claim": f"claim {n}"} for n in range(3))
-    )
+    rows = ({"conversation": f"talk {n}", "claim": f"claim {n}"} for n in range(3))
+    write_jsonl(Path("claims.jsonl"), rows)
     with BatchServer() as server:
         said = run_page(ROOT / "docs" / "batch.md", server.url, {})
     assert "3 requests wait for their replies" in said

@@ -216,9 +216,7 @@ def test_a_full_disk_says_how_batches_go_on() -> None:
         told = f"ulimit -f 8; exec {sys.executable} -m jurist batch collect b.jsonl"
         full = subprocess.run(["bash", "-c", told], capture_output=True, text=True, check=False)
         assert full.returncode == 1
-        assert full.stderr.splitlines()[-1].endswith("start again with jurist batch collect b.jsonl"), (
-            full.stderr
-        )
+        assert "start again with jurist batch collect b.jsonl" in full.stderr.splitlines()[-1], full.stderr
         assert finished().code == 0
         assert read_jsonl(Path("b.jsonl")) == run(server)
     assert len(server.bodies) == ROWS

@@ -11,9 +11,8 @@ from small import FAST, OWN, cli, ok, read_jsonl, replies, write_jsonl
 def _folder() -> None:
     Path("own.py").write_text(OWN)
     write_jsonl(Path("gold.jsonl"), replies())
-    write_jsonl(
-        Path("new.jsonl"), [{key: row[key] for key in ("policy", "reply")} for row in replies(20)[-6:]]
-    )
+    new = [{key: row[key] for key in ("policy", "reply")} for row in replies(20)[-6:]]
+    write_jsonl(Path("new.jsonl"), new)
 
 
 def _compiled(judge: str, *more: str) -> dict[str, object]:

@@ -149,9 +149,8 @@ def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> N
     rows[2].pop("claim")
     for row in rows[2:4]:
         row.update(note=float("nan"), large=2**70)
-    text = (
-        "".join(json.dumps(row) + "\n" for row in rows[:4]) + '{"half": \n\xff\n' + json.dumps(rows[5]) + "\n"
-    )
+    lines = [json.dumps(row) + "\n" for row in rows]
+    text = "".join(lines[:4]) + '{"half": \n\xff\n' + lines[5]
     Path("rows.jsonl").write_bytes(text.encode("latin-1"))
     done = cli(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
     assert (done.code, done.json["rejected"], done.json["verdict"]) == (3, 3, 4)

@@ -41,9 +41,8 @@ def ask(app: Any, path: str, body: Any = None, **headers: str) -> httpx.Response
             if body is None:
                 return await client.get(path, headers=headers)
             data = body if isinstance(body, bytes) else json.dumps(body)
-            return await client.post(
-                path, content=data, headers={"content-type": "application/json", **headers}
-            )
+            kind = {"content-type": "application/json", **headers}
+            return await client.post(path, content=data, headers=kind)
 
     return asyncio.run(asked())
 
