@@ -119,6 +119,8 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
     names = [shlex.quote(part) for part in (options.judge.removesuffix(":basic"), options.gold)]
     for flag, pairs in (("--column", options.columns), ("--map", options.labels)):
         names[1] += "".join(f" {flag} {shlex.quote('='.join(pair))}" for pair in pairs)
+    if options.rejects:
+        names[1] += f" --rejects {shlex.quote(options.rejects)}"
     if data["judge"].endswith(":basic"):
         model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
         return f"next: jurist compile {names[0]} --gold {names[1]}{model}"

@@ -332,14 +332,18 @@ def shared_hint(gold: GoldData) -> str:
     """Return what to do where near copies make groups few; empty if there are none."""
     from .copies import evidence_fields
 
-    names = evidence_fields(gold.settled) or gold.judge.input_fields
-    return _APART.format(field=names[0]) if gold.near_copies else ""
+    if not gold.near_copies:
+        return ""
+    names = evidence_fields(gold.settled)
+    return _APART.format(field=names[0]) if names else "label rows whose texts differ more"
 
 
 def _united(gold: GoldData) -> str:
     near = gold.near_copies
-    names = sum(len(one.groups) for one in near)
-    return f"; {names} groups hold the same or nearly the same texts and count as {len(near)}" if near else ""
+    if not near:
+        return ""
+    names, example = sum(len(one.groups) for one in near), " and ".join(near[0].sources[:2])
+    return f"; {names} groups hold nearly the same texts and count as {len(near)}, for example {example}"
 
 
 def _checked(shares: Sequence[float]) -> Shares:
