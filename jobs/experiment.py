@@ -186,24 +186,25 @@ class Experiment:
         for one in judges:
             one.asker()
         # What cannot be asked at all, or not read, is said before all the rows of another one are paid.
-        first = [self._first(one, on_case) for one in judges]
+        first = [_verdicts(one, self.cases[:1], 0, on_case) for one in judges]
+        readable = [self._readable(*known, on_case) for known in zip(judges, first, strict=True)]
         answers = [
-            self._answers(name, *known, on_case) for name, known in zip(self.roles, first, strict=True)
+            self._answers(name, *known, on_case) for name, known in zip(self.roles, readable, strict=True)
         ]
         look.done(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
-    def _first(
-        self, judge: LoadedJudge, on_case: Callable[[], None]
+    def _readable(
+        self, judge: LoadedJudge, said: tuple[Verdict, ...], on_case: Callable[[], None]
     ) -> tuple[LoadedJudge, tuple[Verdict, ...], str]:
         """Return a judge whose replies can be read, its first verdicts, and why it is asked in another form."""
         if not judge.finds_form:
-            return judge, _verdicts(judge, self.cases[:1], 0, on_case), ""
-        said: tuple[Verdict, ...] = ()
+            return judge, said, ""
 
         def ask(tried: LoadedJudge) -> tuple[Verdict, ...]:
             nonlocal said
-            said = _verdicts(tried, self.cases[:FIRST], 0, on_case)
+            known = said if tried is judge else ()
+            said = (*known, *_verdicts(tried, self.cases[len(known) : FIRST], 0, on_case))
             return said
 
         readable, why = in_readable_form((judge, judge.with_adapter("json")), ask)

@@ -82,7 +82,9 @@ def test_a_text_of_all_groups_is_the_task_and_one_of_most_makes_them_one() -> No
     assert groups_of(*rows) == []
     rows.append(("Dogs are welcome.", "No."))
     assert groups_of(*rows) == [tuple(f"g{n}" for n in range(8))]
-    with pytest.raises(GoldError, match=r"8 groups .* count as 1; .* common=\('policy',\)"):
+    with pytest.raises(
+        GoldError, match=r"8 groups .* count as 1, for example rows:1 and rows:2; .* common=\('policy',\)"
+    ):
         gold_of(CHECK, *rows).split(0)
     assert not gold_of(replace(CHECK, common=("policy",)), *rows).near_copies
 
