@@ -23,9 +23,6 @@ pytestmark = pytest.mark.usefixtures("no_waiting")
 WRITING = ("generate", "dialogue", "--input", "docs.jsonl")
 
 
-# asking again
-
-
 class Talk:
     """A dialogue as it was written."""
 
@@ -95,9 +92,6 @@ def test_markers_in_a_document_forge_no_field() -> None:
     assert user_of(inner.requests[0]).count("[[ ## complaint ## ]]") == 1
 
 
-# the offline engine
-
-
 def offline(plan: dict[str, Any], temperature: float, seed: int = 0) -> Any:
     lm = connect(Model(temperature=temperature, seed=seed), CallContext.fresh(), "generator")
     return talk(plan, lm)
@@ -114,9 +108,6 @@ def test_offline_dialogues_pass_the_checks(text: str, words: Range, turns: int, 
     assert len(set(said)) == 2 * turns
     assert all(count_words(one) in words for one in said[1::2])
     assert all(is_chinese(one) == is_chinese(text) for one in said)
-
-
-# the command
 
 
 def test_the_command_writes_dialogues_with_provenance() -> None:

@@ -80,7 +80,7 @@ def simple(**config: Any) -> Request:
     return Request(model="openai/m", system="s", messages=(Message.user("u"),), config=Config(**config))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObject) -> None:
     signature = data.draw(st.sampled_from(PREDICTORS)).signature

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.engines.channel import CallContext
-from jurist.engines.failures import backoff, brief, model_error, redact
+from jurist.engines.failures import brief, model_error, redact
 from jurist.engines.models import Model, connect
 from jurist.errors import UsageError
 
@@ -17,14 +17,6 @@ from jurist.errors import UsageError
 def error(name: str, message: str = "it went wrong", **details: Any) -> Any:
     kind = getattr(dspy_errors, name)
     return kind(message=message, **details)
-
-
-@pytest.mark.parametrize("attempt", range(12))
-def test_waits_grow_and_are_bounded(attempt: int) -> None:
-    assert backoff(error("LMServerError"), attempt) == min(0.5 * 2**attempt, 30)
-    assert backoff(error("LMServerError", retry_after=7), attempt) == 7
-    assert backoff(error("LMServerError", retry_after=0), attempt) == 0
-    assert backoff(error("LMServerError", retry_after=10**6), attempt) == 60
 
 
 @pytest.mark.parametrize(
@@ -70,9 +62,6 @@ def test_one_line_and_short() -> None:
     )
     assert "dspy" not in said
     assert "X_API_KEY" in said
-
-
-# -- models ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

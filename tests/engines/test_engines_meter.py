@@ -186,9 +186,6 @@ def test_nothing_else_is_begun_after_a_limit() -> None:
     assert len(inner.requests) == 1
 
 
-# Calls that an earlier process began: their share of the budget is kept for them.
-
-
 def test_no_new_call_is_made_in_the_place_of_one_that_is_owed() -> None:
     meter = Meter(Budget(calls=10, tokens=100, cost=1.0))
     meter.add_prior(0, Amount(calls=4, tokens=40, cost=0.4))

@@ -105,7 +105,7 @@ def said(found: dict[int, Verdict]) -> dict[int, tuple[object, ...]]:
     return {index: verdict.samples for index, verdict in found.items()}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     limit=st.integers(3, 60),
     ends=st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=5),

@@ -6,13 +6,11 @@ from typing import Any, Literal
 import dspy
 import pydantic
 import pytest
-from dspy.utils.exceptions import LMError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.errors import ModelError
 
 FORMATS = {name: adapter(name) for name in ADAPTERS}
 REFERENCE = (
@@ -163,20 +161,6 @@ def test_any_text_gets_a_verdict(reference: str, claim: str, form: str) -> None:
 def test_a_megabyte_is_read(text: str) -> None:
     assert verdict("chat", text, "A small claim.") == "unsupported"
     assert verdict("chat", REFERENCE, text) == "unsupported"
-
-
-def test_a_prompt_alone_is_refused_in_one_line() -> None:
-    """Of another client, or of an adapter that is not ours."""
-    request = dspy.lm15.Request(model="any", messages=(dspy.lm15.Message.user("x"),))
-    with pytest.raises(ModelError, match="reads typed requests") as refused:
-        OfflineEngine().complete(request)
-    assert "jurist.engines.adapters" in refused.value.hint
-    lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
-    with (
-        dspy.context(lm=lm, adapter=dspy.ChatAdapter()),
-        pytest.raises(LMError, match="reads typed requests"),
-    ):
-        dspy.Predict(Check)(reference="x", claim="y")
 
 
 def test_draws_follow_the_seed_and_the_temperature() -> None:

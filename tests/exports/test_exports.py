@@ -210,8 +210,6 @@ def test_half_characters_are_refused(target: str) -> None:
         export(PromptState({"self": PredictorPrompt(instructions="x\udfff")}), FECT, target)
 
 
-# --- markdown ----------------------------------------------------------------------------------
-
 SCORES = {
     "basic": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6}},
     "compiled": {"f1": {"value": 0.75, "low": 0.7, "high": 0.8}, "own": {"value": 1.0}},

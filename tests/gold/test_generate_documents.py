@@ -16,8 +16,6 @@ from jurist.gold.sources import read
 from jurist.papers.cognibench.dialogues import DialogueSpec, plans
 from jurist.programs.dialogue import CHECKS, Range, faults
 
-# documents
-
 
 def test_a_folder_of_texts(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
@@ -84,9 +82,6 @@ def test_half_a_character_is_refused_with_its_place(field: str) -> None:
         read_documents("docs.jsonl")
 
 
-# plans
-
-
 @given(
     st.lists(st.text("abcde", min_size=1, max_size=4), unique=True, min_size=1, max_size=6),
     st.integers(1, 4),
@@ -106,9 +101,6 @@ def test_a_dialogue_is_in_the_language_of_its_document() -> None:
     with pytest.raises(UsageError, match="not written in Chinese"):
         plan_of(language="zh")
     assert plan_of(TEA)["language"] == "zh"
-
-
-# checks
 
 
 @pytest.mark.parametrize(

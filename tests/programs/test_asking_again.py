@@ -38,9 +38,6 @@ def asker(inner: Any, judge: Any = FECT, **more: Any) -> Asker:
     return scripted(judge, inner, **more)
 
 
-# -- stopping early -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("script", "threshold", "drawn"),
     [
@@ -96,9 +93,6 @@ def test_votes_that_were_not_cast_cannot_be_counted_again() -> None:
     early = asker(Scripted([YES, YES]), sampling=sampling, stopping="settled").ask(CLAIM)
     with pytest.raises(UsageError, match=r"1 samples of case \w+ were not drawn"):
         asker(Scripted([]), sampling=Sampling(samples=3, threshold=1)).revote(CLAIM, early)
-
-
-# -- what is missing is asked again ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -176,6 +170,3 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     assert server.count == 48
     assert context.ledger.spend().calls == 0
     context.journal.close()
-
-
-# -- samples that are one -------------------------------------------------------------------------------

@@ -183,9 +183,6 @@ def test_the_key_is_not_in_a_verdict_either(serve: Serve, fake_key: str) -> None
     assert fake_key not in repr(verdict)
 
 
-# -- many rows, many faults -----------------------------------------------------------------------
-
-
 # -- servers that are not there, or do not answer ---------------------------------------------------
 
 
@@ -241,9 +238,6 @@ def test_a_server_that_trickles_is_not_waited_for() -> None:
     assert "no answer within" in verdict.error
 
 
-# -- what is sent ------------------------------------------------------------------------------------
-
-
 def test_the_sample_number_is_never_sent(serve: Serve) -> None:
     server = serve()
     verdict = asker(server, sampling=Sampling(samples=5)).ask(CASES[0])
@@ -258,9 +252,6 @@ def test_concurrency_is_bounded_and_used(serve: Serve) -> None:
     server = serve(delay=0.06)
     asker(server, concurrency=3).ask_all(CASES[:24])
     assert server.peak == 3
-
-
-# -- budget -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("calls", [1, 7, 50])
@@ -285,9 +276,6 @@ def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
     with pytest.raises(BudgetExhausted, match="seconds"):
         asker(server, context_with(Budget(seconds=0.3)), concurrency=2).ask_all(CASES)
     assert 0 < server.count < 200
-
-
-# -- event loops ----------------------------------------------------------------------------------------
 
 
 def test_asking_from_async_code(serve: Serve) -> None:

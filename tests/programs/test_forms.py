@@ -177,8 +177,6 @@ def reply_text(adapter: str, text: str) -> str:
     return f"<labels>{text}</labels>" if adapter == "xml" else reply(adapter, labels=text)
 
 
-# -- by number ------------------------------------------------------------------------------------------
-
 MANY = PerSentence(field="labels", unit="sentences", labels=("x", "y"))
 
 

@@ -125,8 +125,6 @@ def test_demonstrations_are_defused_too() -> None:
         assert demo["claim"] == defuse(text)
 
 
-# -- laws ---------------------------------------------------------------------------------------
-
 pieces = st.sampled_from(
     ["[", "]", "[[", "]]", "#", "##", " ", "\n", "\t", "<", "<<", "</", "/", ">", "(", "‹", "a", "é", "_"]
     + ["claim", "CLAIM", "labels", "completed", "dspy_root", "CUSTOM-TYPE", "custom-type"]
