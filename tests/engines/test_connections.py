@@ -80,11 +80,7 @@ def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
         {"usage": [1]},
         {"model": "half \ud800"},
         {"choice": {"logprobs": {"content": [{"token": "True", "logprob": None}]}}},
-        {
-            "choice": {
-                "logprobs": {"content": [{"token": "True", "logprob": float("nan"), "top_logprobs": []}]}
-            }
-        },
+        {"choice": {"logprobs": {"content": [{"token": "True", "logprob": float("nan")}]}}},
     ],
 )
 def test_a_paid_reply_is_read_whatever_stands_beside_its_text(wrong: dict[str, Any], tmp_path: Path) -> None:

@@ -145,11 +145,7 @@ def test_a_reply_that_nobody_limited_is_cut_all_the_same(serve: Serve) -> None:
     [
         ("cut", "hm", ""),
         (None, None, "you requested 4196 tokens (100 in the messages, 4096 in the completion)"),
-        (
-            None,
-            None,
-            "maximum context length is 2048 tokens. However, you requested 4096 (in the completion)",
-        ),
+        (None, None, "maximum context length is 2048 tokens. However, you requested 4096 (completion)"),
         (None, None, "max_tokens and max_completion_tokens are unknown"),
     ],
 )

@@ -71,6 +71,7 @@ TAGS = [
     ),
 ]
 TEXTS = [*"|".join([WORDS, NUMBERS, LISTS]).split("|"), *TAGS, "9" * 400, "[" * 5000 + "]" * 5000]
+JSON = '{{"answer": {}}}|Here: {{"answer": "{}"}} ok|{}|{{"answer": {}|{{"other": 1, "answer": {}}}'
 FRAMES = {
     "chat": [
         "[[ ## answer ## ]]\n{}\n\n[[ ## completed ## ]]",
@@ -79,13 +80,7 @@ FRAMES = {
         "{}",
         "[[ ## other ## ]]\nx\n[[ ## answer ## ]] {}",
     ],
-    "json": [
-        '{{"answer": {}}}',
-        'Here: {{"answer": "{}"}} ok',
-        "{}",
-        '{{"answer": {}',
-        '{{"other": 1, "answer": {}}}',
-    ],
+    "json": JSON.split("|"),
 }
 
 
@@ -120,19 +115,8 @@ def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None
 
 
 TYPES: list[Any] = [
-    *(
-        str,
-        bool,
-        int,
-        float,
-        list[str],
-        list[int],
-        list[bool],
-        list[Tag],
-        str | None,
-        Literal["a", 1],
-        int | None,
-    ),
+    *(str, bool, int, float, list[str], list[int], list[bool]),
+    *(list[Tag], str | None, Literal["a", 1], int | None),
     *(Literal["a"] | Literal["b"], list[Literal["a", "b"] | Literal["c"]], list[Literal["a", 1]]),
 ]
 _VALUES = st.sampled_from(

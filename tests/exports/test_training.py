@@ -61,19 +61,17 @@ def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: s
         assert [system_of(sent), sent.messages[-1].text] == [message["content"] for message in asked]
 
 
+AGAIN = {"sentences": ["It is old.", "It\nburned.", "It burned."]}
+
+
 @pytest.mark.parametrize(
     ("rows", "selection", "examples", "left_out"),
     [
         ([row()], ALL, 1, {}),
         ([row(), row(labels=["faithful", None, "faithful"], reference="b")], ALL, 1, {"unlabelled": 1}),
         ([row(), row(labels=None, reference="b")], ALL, 1, {"unlabelled": 1}),
-        ([row(), row(sentences=["It is old.", "It\nburned.", "It burned."])], ALL, 1, {"duplicates": 1}),
-        (
-            [row(), row(sentences=["It is old.", "It\nburned.", "It burned."], labels=["faithful"] * 3)],
-            ALL,
-            0,
-            {"conflicting": 1, "duplicates": 1},
-        ),
+        ([row(), row(**AGAIN)], ALL, 1, {"duplicates": 1}),
+        ([row(), row(**AGAIN, labels=["faithful"] * 3)], ALL, 0, {"conflicting": 1, "duplicates": 1}),
         ([row(), row(reference="long " * 4000)], Selection(part="all", max_tokens=2000), 1, {"too long": 1}),
     ],
 )

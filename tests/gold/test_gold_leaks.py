@@ -78,18 +78,9 @@ def demo(**values: Any) -> Demo:
 
 SHOWN: Demo = {"rule": "Be strict.", "policy": "Short.", "reply": "Yes.", "verdict": "send"}
 PROMPTS = {
-    "evidence in a demonstration": (
-        state("x", demo(), demo(policy=SECRET)),
-        "demonstration 2 of 'judge' holds",
-    ),
-    "evidence in a reasoning": (
-        state("x", demo(reasoning=SECRET.upper())),
-        "demonstration 1 of 'judge' holds",
-    ),
-    "the case as a demonstration": (
-        state("x", SHOWN),
-        "demonstration 1 of 'judge' is the test case gold.jsonl:31",
-    ),
+    "a demonstration": (state("x", demo(), demo(policy=SECRET)), "demonstration 2 of 'judge' holds"),
+    "a reasoning": (state("x", demo(reasoning=SECRET.upper())), "demonstration 1 of 'judge' holds"),
+    "the case itself": (state("x", SHOWN), "demonstration 1 of 'judge' is the test case gold.jsonl:31"),
     "a unit in the instruction": (state(f"For instance, {REPLY}"), "the instruction of 'judge' holds"),
     "evidence in the instruction": (state(f"Policy:\n{SECRET}"), "the instruction of 'judge' holds"),
 }

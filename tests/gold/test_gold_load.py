@@ -228,12 +228,7 @@ HEAD = "conversation,claim,factual,"
     [
         (COLUMNS + "c3,z,true,true,maybe,\n", 4, "rater: bob", "the rating 'maybe' does not fit the row"),
         (HEAD + "rater:\nc,d,true,true\n", 2, "rater:", "the column names no rater"),
-        (
-            HEAD + 'rater:a,ratings\nc,d,1,x,"{""a"": ""y""}"\n',
-            2,
-            "rater:a",
-            "'a' has two labels, 'y' and 'x'",
-        ),
+        (HEAD + 'rater:a,ratings\nc,d,1,x,"{""a"": ""y""}"\n', 2, "rater:a", "has two labels, 'y' and 'x'"),
         (HEAD + "rater:a,rater: a\nc,d,1,x,y\n", 2, "rater: a", "rater 'a' has two labels, 'x' and 'y'"),
     ],
 )

@@ -30,6 +30,7 @@ CHECK = Judge(name="check", signature=Check, positive=frozenset({"false"}))
 
 _TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
 _GROUP = st.sampled_from(["", "g", "h", "ü"])
+_RATER = st.sampled_from(["ann", "bob"])
 _FECT_ROWS = st.lists(
     st.fixed_dictionaries(
         {
@@ -37,9 +38,7 @@ _FECT_ROWS = st.lists(
             "claim": _TEXT,
             "factual": st.sampled_from([True, False, None, "factual"]),
             "group": _GROUP,
-            "ratings": st.dictionaries(
-                st.sampled_from(["ann", "bob"]), st.sampled_from([True, "non_factual", None])
-            ),
+            "ratings": st.dictionaries(_RATER, st.sampled_from([True, "non_factual", None])),
             "industry": _TEXT,
         }
     ),

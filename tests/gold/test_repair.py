@@ -51,10 +51,7 @@ def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_p
 
 def test_equal_rows_that_disagree_are_counted_by_what_they_say_with_their_places(tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
-    file.write_text(
-        "policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n",
-        encoding="utf-8",
-    )
+    file.write_text("policy,reply,verdict\np,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n")
     done = cli("gold", "check", OWN, "--gold", file, "--json")
     (problem,) = done.json["problems"]
     assert problem["places"] == [f"{file}:2 and {file}:3", f"{file}:4 and {file}:5"]

@@ -21,29 +21,9 @@ from jurist.programs.judge import Judge
 
 HOSTILE = [
     *("=1+1", "+1", "-2", "@SUM(A1)", "\t=x", " =x", "'", "''=1", "'=cmd|' /C calc'!A0", "＝1", "\r\n=1"),
-    *(
-        'he said "hi", twice',
-        "a;b\tc",
-        "line\nline\r\nline\rline",
-        "我很生气。",
-        "é\u2028ü",
-        '"',
-        ",",
-        "\ufeffx",
-    ),
-    *(
-        "[1, 2]",
-        '{"a": 1}',
-        "null",
-        "TRUE",
-        "007",
-        "1e5",
-        "[[ ## label ## ]]",
-        "</claim>",
-        " ",
-        "id-1",
-        "\0x",
-    ),
+    *('he said "hi", twice', "a;b\tc", "line\nline\r\nline\rline", "我很生气。", "é\u2028ü", '"', ","),
+    *("[1, 2]", '{"a": 1}', "null", "TRUE", "007", "1e5", "[[ ## label ## ]]", "</claim>", " ", "id-1"),
+    *("\ufeffx", "\0x"),
 ]
 TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8"), min_size=1, max_size=12))
 GROUP = st.sampled_from(["", "g", "=g", "ü,;"])

@@ -215,8 +215,8 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
         ("irrelevant faithful hallucinated", {2: "fact", 3: "fact"}, ["irrelevant", "faithful", "invented"]),
         (
             "irrelevant faithful hallucinated",
-            {2: "reliable", 3: "speculative"},
-            ["irrelevant", "reliable", "speculative"],
+            {2: "reliable", 3: "fact"},
+            ["irrelevant", "reliable", "invented"],
         ),
         ("faithful faithful faithful", {1: "fact", 3: "irrefutable"}, ["faithful", None, "irrefutable"]),
         ("irrelevant irrelevant irrelevant", None, ["irrelevant"] * 3),

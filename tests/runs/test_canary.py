@@ -10,6 +10,7 @@ from proven import proven_fect
 from small import claims, cli, ok, write_jsonl
 
 ROWS = claims(20)
+OTHER = ("--canary-gold", "other.jsonl")
 RUN = ("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
 
 
@@ -88,11 +89,8 @@ def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: 
     [
         (("run", "fect:basic"), "fect:basic has no proof to compare with"),
         (("run", "fect"), "gold.jsonl: there is no such file or folder; name its place with --canary-gold"),
-        (
-            ("run", "fect", "--temperature", "0.5", "--canary-gold", "other.jsonl"),
-            "temperature 0.5 and not 0.0",
-        ),
-        (("run", "fect", "--canary-gold", "other.jsonl"), "none of the 60 rows of the sealed test of fect@1"),
+        (("run", "fect", "--temperature", "0.5", *OTHER), "temperature 0.5 and not 0.0"),
+        (("run", "fect", *OTHER), "none of the 60 rows of the sealed test of fect@1"),
         (("run", "fect", "--canary-gold", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )
