@@ -205,9 +205,9 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
 
 def test_a_file_that_is_there_is_not_written_over() -> None:
     judge_of("messages")
-    again = cli("new", "polite-reply", "--from", FORMS["messages"][0], "--labels", "yes,no")
-    assert again.code in (1, 2)
-    assert "exists" in again.err
+    for name, words in (("polite-reply", "exists"), ("My Judge", "cannot name a judge")):
+        done = cli("new", name, "--from", FORMS["messages"][0], "--labels", "yes,no")
+        assert (done.code in (1, 2), words in done.err) == (True, True)
 
 
 @pytest.mark.targets
