@@ -227,8 +227,10 @@ class LoadedJudge(Prompt):
         if adapter is None:
             return self
         adapter_named(adapter)
-        if self.artifact and adapter != self.adapter:
-            raise proven_with(self.artifact, self.adapter)
+        if self.artifact:
+            if adapter != self.adapter:
+                raise proven_with(self.artifact, self.adapter)
+            return self
         by_name = self.by_name and replace(self.by_name, adapter=adapter)
         return replace(self, adapter=adapter, by_name=by_name, form_is_given=True)
 

@@ -121,11 +121,11 @@ class TestUnusable:
 
     def test_repeating_a_bad_run_does_not_make_it_good(self, serve: Callable[..., Any]) -> None:
         server = serve(faults=lambda index, body: "garbage")
-        first = cli(*argv(server, "--json"))
+        first = cli(*argv(server, "--adapter", "chat", "--json"))
         assert (first.code, first.json["abstained"], first.json["abstained_before"]) == (3, ROWS, 0)
         assert "asks the failed ones again" not in first.err  # none failed, so --resume would ask nothing
         sent = server.count
-        again = cli(*argv(server, "--resume", "--json"))
+        again = cli(*argv(server, "--resume", "--adapter", "chat", "--json"))
         assert (again.code, again.json["abstained"], again.json["abstained_before"]) == (3, 0, ROWS)
         assert again.json["resumed"] == ROWS
         said = cli(*argv(server, "--resume")).out

@@ -84,7 +84,7 @@ def test_shares_are_corrected_by_the_proof_and_those_of_labelled_rows_stand_besi
         (
             {0, 2, 4},
             20,
-            "the 60 units of the proof, in 20 groups, do not tell the judge's errors well enough",
+            "the 60 labelled units, in 20 groups, do not tell the judge's errors well enough",
         ),
     ],
 )

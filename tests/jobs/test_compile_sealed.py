@@ -45,7 +45,7 @@ def leaking(every: int) -> Callable[[list[dict[str, Any]]], str]:
             return f"[[ ## instruction ## ]]\nRule {number}: be strict.{note}\n\n[[ ## completed ## ]]"
         right = "be strict" in system or hashed(claim) % 100 < 20
         factual = ("cancel" in claim or "refuses" in claim) != right
-        return f"[[ ## factual ## ]]\n{factual}\n\n[[ ## completed ## ]]"
+        return f"[[ ## reasoning ## ]]\nRead.\n\n[[ ## factual ## ]]\n{factual}\n\n[[ ## completed ## ]]"
 
     return answers
 
