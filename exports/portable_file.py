@@ -38,7 +38,11 @@ _JUDGE = PortableJudge(_SPEC)
 $code'''
 
 
-_READ_BY = {"tagged": ("programs.answers.echo",), "listed": ("programs.answers.listed",)}
+_READ_BY = {
+    "tagged": ("programs.answers.echo",),
+    "listed": ("programs.answers.listed",),
+    "constraints": ("programs.faithqa.scoring",),
+}
 """Reader -> the modules that only it needs."""
 
 
@@ -121,6 +125,11 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         raise _unreadable(subject)
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
     judged = judge.answer.unit_fields
+    if reader == "constraints" and subject.samples > 1:
+        raise UsageError(
+            f"several samples of {judge.name} are combined by jurist's own code",
+            hint="export a version of one sample, or run it with jurist",
+        )
     return {
         **spec,
         "flow": plan.flow,

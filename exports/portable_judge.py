@@ -69,8 +69,11 @@ class PortableJudge:
         return {one["name"]: one["render"] for one in self.spec["inputs"] if one["render"] in RENDERERS}
 
     def texts(self, inputs: Mapping[str, Any]) -> list[str]:
-        """Return the units of a row: the texts of its list, or one without a text."""
-        return next((defuse(inputs[name]) for name in self._lists), [""])
+        """Return the units of a row: the texts of its list, or the one text that is judged."""
+        judged = self.spec["judged"]
+        return next(
+            (defuse(inputs[name]) for name in self._lists), [defuse(inputs[judged]) if judged else ""]
+        )
 
     def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""

@@ -180,7 +180,7 @@ def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, t
     return decide(votes, samples=samples, threshold=threshold, **about)
 
 
-COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
+COMBINERS: Final[dict[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
     **dict.fromkeys(_OF_LABELS, _by_sides),
     "preference": lambda votes, spec, samples, threshold: most_preferred(
         votes, spec["labels"], samples, spec["parser"]["answer"]["undecided"]
@@ -190,7 +190,10 @@ COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], in
         votes, labels=spec["labels"], samples=samples, threshold=threshold
     ),
 }
-"""Reader -> (votes of a unit, the export, samples, threshold) -> its value, ``None`` if they leave it open."""
+"""Reader -> (votes of a unit, the export, samples, threshold) -> its value, ``None`` if they leave it open.
+
+Modules with readers of their own add theirs.
+"""
 
 
 def _kept_off(value: Any, spec: Mapping[str, Any]) -> float:

@@ -29,7 +29,7 @@ from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
 from ..state import Demo
-from ..stepwise import Steps, Stepwise
+from ..stepwise import Plan, Stepwise
 from .scoring import MISSING, PRIORITY, constraints_of, items_of, line_of, missing_of, weighted_score
 
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
@@ -188,6 +188,10 @@ class ConstraintSet(ObjectSet):
         same = lambda one, two: similarity(_item(one), _item(two))  # noqa: E731
         return ConstraintSets(same=same, model=self.model, key=self.key)
 
+    def parser_rule(self) -> dict[str, Any]:
+        """The list and its reader."""
+        return {**super().parser_rule(), "reader": "constraints"}
+
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
         items, rejected = items_of(reply, str(inputs[self.unit]))
@@ -209,21 +213,16 @@ def _item(text: str) -> Item:
 class MapBySteps(Stepwise):
     """Three calls, each tuned by itself: what is missing, the core elements, the constraints."""
 
+    plan = Plan(
+        "mapped by steps",
+        {"steps": ("missing", "core", "extract"), "elements": ("subject", "action", "context")},
+    )
+
     def __init__(self) -> None:
         super().__init__()
         self.missing = dspy.Predict(MissingInputs)
         self.core = dspy.Predict(CoreElements)
         self.extract = dspy.Predict(ExtractConstraints)
-
-    def steps(self, **inputs: Any) -> Steps:
-        """Stop at once if something is missing."""
-        missing = (yield self.missing, inputs).get("missing")
-        if missing:
-            return dspy.Prediction(missing=missing, constraints=[])
-        core = yield self.core, inputs
-        elements = {name: list(core.get(name) or ()) for name in ("subject", "action", "context")}
-        found = yield self.extract, {**inputs, **elements}
-        return dspy.Prediction(missing=[], constraints=found.get("constraints"))
 
 
 def demonstrations(case: Case) -> Mapping[str, Demo]:

@@ -5,15 +5,17 @@ constraints of its own: it is refused, and the missing parts are named. What a r
 same (section 5.2), see :func:`constraints_of`. Only the standard library: exports carry this source along.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ...text.escaping import defuse, one_line
 from ...text.ranking import CJK
 from ..answers.base import by_number, member
+from ..answers.portable import COMBINERS, READERS
 from ..flows import FLOWS, Flow
 
 PRIORITY: Final[Mapping[str, str]] = {
@@ -152,6 +154,18 @@ def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
     return {"marks": list(said) if isinstance(said, list | tuple) else []}
 
 
+def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: Sequence[str]) -> Flow:
+    """Ask what is missing, then for the core elements, then for the constraints; stop at once if something is."""
+    lacking, core, extract = steps
+    missing = (yield lacking, inputs).get("missing")
+    if missing:
+        return {"missing": missing, "constraints": []}
+    known = yield core, inputs
+    # What a model wrote goes into the next prompt: it must not look like a field of it.
+    listed = defuse({name: list(known.get(name) or ()) for name in elements})
+    return {"missing": [], "constraints": (yield extract, {**inputs, **listed}).get("constraints")}
+
+
 def score_of_marks(
     inputs: Mapping[str, Any],
     steps: Sequence[str],
@@ -166,7 +180,6 @@ def score_of_marks(
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
-    # What a model wrote goes into the next prompt: it must not look like a field of it.
     lines = defuse(lines_of(constraints))
     said = yield from marking({**inputs, "constraints": lines}, judging)
     marks = by_number(said.get("marks"), labels)
@@ -186,4 +199,23 @@ def score_of_marks(
     return {"score": score, "reasoning": "\n".join([*shown, f"{score:.2f}: {band(score)}"])}
 
 
-FLOWS.update({"marks of lines": marks_of_lines, "score of marks": score_of_marks})
+def _mapped(
+    rule: Mapping[str, Any], said: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+) -> list[Any]:
+    items, _ = items_of(said, texts[0])
+    if items is None:
+        raise ValueError("no list of constraints")
+    kept = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}
+    return [tuple(sorted(kept))]
+
+
+FLOWS.update(
+    {
+        "marks of lines": marks_of_lines,
+        "mapped by steps": mapped_by_steps,
+        "score of marks": score_of_marks,
+    }
+)
+READERS["constraints"] = _mapped
+# of one sample: several are refused by exports
+COMBINERS["constraints"] = lambda votes, *_: [json.loads(one) for one in next(iter(votes))] if votes else None

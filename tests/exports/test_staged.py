@@ -14,6 +14,7 @@ import dspy
 import openai
 import pytest
 from asking import asker
+from dspy.utils.exceptions import AdapterParseError
 from loopback import Loopback
 from small import cli
 
@@ -25,26 +26,39 @@ from jurist.exports import EXPORTERS, Subject, rendered, subject_of
 from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
-from jurist.programs.catalogue import find
+from jurist.programs.catalogue import GENERATORS, find
+from jurist.programs.frozen import all_predictors
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
 STAGED = (
     *("tier", "cognibench-staged", "intent-baseline", "fact-check"),
-    *("satisfaction-model", "constraint-score-model", "cognibench-tags-staged"),
+    *("satisfaction-model", "constraint-score-model", "cognibench-tags-staged", "constraints-steps"),
 )
-READ = ("cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
+READ = ("constraints", "cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
 _ALL = ("faithful", "misleading", "invented", "irrelevant", "speculative")
 GOLD = {"tier": ("speculative",), "cognibench-staged": _ALL, "cognibench-tags-staged": _ALL}
-ONE_REPLY = (*READ, "satisfaction-model", "cognibench-tags-staged")  # the reply of a check is no echo
+ONE_REPLY = (
+    *READ,
+    "satisfaction-model",
+    "cognibench-tags-staged",
+    "constraints-steps",
+)  # the first reply ends it
+ONE_SAMPLE = ("constraints", "constraints-steps")
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
 
 def row_of(judge: Judge, text: str) -> dict[str, Any]:
     """Return inputs that hold a text."""
     constraints = [f"time: it says {text} [rivers]", "other: x [y]"]
-    lists = {"sentences": [*SENTENCES, text], "constraints": constraints}
-    return {name: lists.get(name, f"{name} rivers {text}") for name in judge.input_fields}
+    others = {
+        "sentences": [*SENTENCES, text],
+        "constraints": constraints,
+        "language": "en",
+        "words": "20-30",
+        "turns": 2,
+    }
+    return {name: others.get(name, f"{name} rivers {text}") for name in judge.input_fields}
 
 
 def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], numbers: Sequence[int]) -> Any:
@@ -81,7 +95,7 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
         adapter_named(adapter).format(
             one.signature, one.demos, dict.fromkeys(one.signature.input_fields, "")
         )[0]["content"]: one.signature
-        for one in subject.program.predictors()
+        for one in all_predictors(subject.program)
     }
 
     def answers(messages: Any) -> str:
@@ -142,12 +156,12 @@ FILES = {"python": judged_by_python, "dspy": judged_by_dspy}
 def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter: str) -> None:
     judge = find(name)
     subject, files, seen = subject_of(shown(judge), judge), {}, set()
-    for samples in (1, 3):
+    for samples in (1,) if name in ONE_SAMPLE else (1, 3):
         card = {"adapter": adapter, "version": 1, "thresholds": {"samples": samples}}
         files[samples] = executed(rendered(EXPORTERS[target], replace(subject, card=card)))
     every = (target, adapter) == ("python", "chat")
     for number, hostile in enumerate(NASTY[: -1 if every else 5]):
-        samples = 3 if number % 2 else 1
+        samples = 3 if number % 2 and name not in ONE_SAMPLE else 1
         row, seed = row_of(judge, hostile), f"{name} {number}"
         if "response" in row and number == 3:  # some judges ask nothing about it
             row["response"] = " "
@@ -161,6 +175,8 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
             said = FILES[target](files[samples], server, row)
             assert [hit.body["messages"] for hit in server.hits] == sent
         values = list(wanted.values)
+        if name in ONE_SAMPLE and values[0] is not None:
+            values = [[json.loads(item) for item in values[0]]]
         assert said["status"] == wanted.status
         assert (said["value"] if len(values) > 1 else [said["value"]]) == values
         assert said["votes"] == [dict(one) for one in wanted.votes]
@@ -195,9 +211,41 @@ def test_code_that_an_export_does_not_hold_is_said() -> None:
     assert "code of its own (Satisfaction)" in done.err
 
 
+@pytest.mark.parametrize("name", ["satisfaction", "constraint-score", *GENERATORS])
+def test_a_program_of_code_is_a_dspy_module_that_says_the_same(name: str) -> None:
+    judge = find(name)
+    subject = subject_of(shown(judge), judge)
+    module, seen = executed(rendered(EXPORTERS["dspy"], subject))["Program"](), set()
+    for number, hostile in enumerate(NASTY[:8]):
+        row, answers = (
+            row_of(judge, hostile),
+            [replies_to(subject, "chat", f"{name} {number}", strange=False) for _ in "ab"],
+        )
+        with Loopback(answers[0]) as server:
+            mine = replace(asker(server, judge=judge, adapter="chat"), program=subject.program)
+            wanted = mine.ask(Case(inputs=row))
+            sent = [hit.body["messages"] for hit in server.hits]
+        with Loopback(answers[1]) as server:
+            lm = dspy.LM("openai/some", api_base=server.url, api_key="none", cache=False, num_retries=0)
+            with dspy.context(lm=lm):
+                try:
+                    values = (module(**row) if number % 2 else asyncio.run(module.acall(**row))).get("values")
+                except AdapterParseError:
+                    values = wanted.values
+                    assert wanted.status == "abstained"
+            assert [hit.body["messages"] for hit in server.hits] == sent
+        assert values == wanted.values
+        seen.add(wanted.status)
+    assert "verdict" in seen
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("constraint-score", "export constraint-score-model"), ("satisfaction", "export satisfaction-model")],
+    [
+        ("haluagent", "export it to dspy with jurist's code"),
+        ("constraint-score", "export constraint-score-model"),
+        ("satisfaction", "export satisfaction-model"),
+    ],
 )
 def test_what_no_file_holds_names_what_works(name: str, words: str) -> None:
     done = cli("export", f"{name}:basic", "--to", "python")

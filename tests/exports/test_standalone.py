@@ -278,14 +278,6 @@ class Sub(dspy.Signature):
     ok: bool = dspy.OutputField()
 
 
-@pytest.mark.parametrize("target", ["python", "dspy"])
-@pytest.mark.parametrize("name", ["constraint-score", "satisfaction", "haluagent", "constraints"])
-def test_what_needs_our_own_code_is_refused(name: str, target: str) -> None:
-    judge = find(name)
-    with pytest.raises(UsageError, match="own code"):
-        export(PromptState.of(judge.basic()), judge, target)
-
-
 def test_a_signature_is_written_with_its_types_or_refused() -> None:
     models: dict[str, str] = {}
     source = signature_source(KINDS["numbered"].basic().signature, "Task", models)
