@@ -11,7 +11,7 @@ from jurist.engines.offline.filler import missing_parts
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import plan_rows, statistics
-from jurist.programs.faithqa.writing import LIMIT, OMISSION, QueryPlan, WriteQuery
+from jurist.programs.faithqa.writing import ANALYSIS, LIMIT, OMISSION, QueryPlan, WriteQuery
 from jurist.text.tables import table
 
 from .test_judges import Scripted
@@ -27,6 +27,22 @@ def test_a_longer_plan_begins_like_a_shorter_one() -> None:
     assert rows(40) == rows(90)[:40]
     assert rows(40) != rows(40, seed=1)
     assert len({row["id"] for row in rows()}) == 300
+
+
+def test_the_reports_of_an_analysis_are_those_nearest_to_one_of_them() -> None:
+    words = {
+        "tide": "tide moon coast harbour",
+        "loom": "loom thread weaver cloth",
+        "kiln": "kiln clay glaze potter",
+    }
+    documents = tuple(
+        Document(id=f"{name} {number}", topic="one", text=f"{text} {name} number{number}." * 3)
+        for name, text in words.items()
+        for number in range(4)
+    )
+    texts = [row["texts"] for row in plan_rows(documents, size=120) if row["task"] in ANALYSIS]
+    assert texts
+    assert all(len({text.split()[0] for text in three}) == 1 and len(set(three)) == 3 for three in texts)
 
 
 def test_every_plan_is_one_that_can_be_written() -> None:

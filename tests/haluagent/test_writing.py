@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +12,28 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
+from jurist.programs.frozen import all_predictors
 from jurist.programs.haluagent.writing import (
+    ANSWERS,
     CHECKS,
     HALUAGENT,
     HaluAgent,
 )
 from jurist.programs.together import asking_of
-from jurist.text.wording import count_words, passages
+from jurist.text.wording import count_words, is_chinese, passages
+
+
+@pytest.mark.parametrize(("language", "chinese"), [("en", False), ("zh", True)])
+def test_the_prompt_of_every_agent_begins_with_an_example(
+    language: Literal["en", "zh"], chinese: bool
+) -> None:
+    asked = all_predictors(HaluAgent(language))
+    assert len(asked) == 3 + 1 + 2 * ANSWERS
+    for predictor in asked:
+        (example,) = predictor.demos
+        assert set(example.keys()) == set(predictor.signature.fields)
+        assert is_chinese(" ".join(map(str, example.values()))) == chinese
+
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
 
