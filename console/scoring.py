@@ -49,7 +49,7 @@ class _Scoring(Terminal):
     def __init__(
         self,
         options: ScoringOptions,
-        beside: Callable[[PaidJob, Experiment, Sequence[Answers]], Mapping[str, Any]],
+        beside: Callable[[PaidJob, Experiment, Sequence[Answers]], Mapping[str, Any]] = lambda *_: {},
         before: Callable[[Experiment], None] = lambda work: None,
         all_pairs: bool | None = None,
     ) -> None:
@@ -81,7 +81,7 @@ class _Scoring(Terminal):
 
     def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
-        self.data = {**found.to_json(), **self._beside(job, work, answers)}
+        self.data = {**found.to_json(), **self._beside(job, work, answers), "forecast": self.forecast}
         metric = answers[0].judge.judge.comparison.metrics.get(self.data.get("metric", ""))
         self.rises = metric.higher_is_better if metric else None
         write_json(self.data, self._scoring.output)
@@ -98,7 +98,7 @@ def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
 
 def evaluate(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
-    terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
+    terminal = _Scoring(options)
     evaluate_judge(loaded_of(options.judge, options, terminal.store, load), **_on_gold(options, terminal))
     data = terminal.data
     detailed = flat(evaluation_sections(data, options.worst))
@@ -137,7 +137,7 @@ def compare(options: CompareOptions) -> Result:
         if options.plot:
             _plot(answers, options.plot)
             remark(f"drew {options.plot}")
-        return {**people[0].to_json(), "forecast": terminal.forecast}
+        return people[0].to_json()
 
     before = partial(_check_plot, path=options.plot)
     terminal = _Scoring(options, beside, before, all_pairs=options.pairs == "all")
@@ -164,7 +164,7 @@ def compare(options: CompareOptions) -> Result:
 
 def cascade(options: CascadeOptions) -> Result:
     """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
-    terminal = _Scoring(options, lambda *_: {"forecast": terminal.forecast})
+    terminal = _Scoring(options)
     loaded = [judge_of(name, options, terminal.store, OFFLINE_MODEL, load) for name in options.judges]
     found = choose_cascade(
         with_models(
@@ -240,7 +240,7 @@ def _plot(answers: Sequence[Answers], path: str) -> None:
 def gate(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
     check_files(options.junit)
-    terminal, other = _Scoring(options, lambda *_: {}), options.not_worse_than
+    terminal, other = _Scoring(options), options.not_worse_than
     names = [options.judge]
     if other is not None and other not in NAMES:
         near = options.judge.partition("@")[0].removesuffix(":basic") if other[:1] in "@:" else ""
