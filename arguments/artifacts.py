@@ -17,14 +17,12 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
       jurist artifacts show fect
       jurist artifacts show fect@2 --history
       jurist artifacts show fect@2 --diff
-      jurist artifacts show fect@2 --plot score.svg
     """
 
     artifact: str = positional("JUDGE[@VERSION]")
     history: bool = flag("every candidate that was tried, and the front of cost and score")
     prompt: bool = flag("the prompt alone")
     diff: bool = flag("what compiling changed in the basic prompt")
-    plot: str | None = option("F.svg|F.png", "write a plot of score against calls")
 
 
 class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff"):

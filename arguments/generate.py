@@ -14,7 +14,7 @@ from .groups import (
     name,
     whole,
 )
-from .options import choice, flag, option, positional
+from .options import choice, option, positional
 
 _LIMIT = "hard limit on calls, all models together"
 
@@ -87,7 +87,7 @@ class DatasetOptions(
 
     examples:
       jurist generate cognibench-l --input cognibench-mini --output dataset/ --samples 1
-      jurist generate cognibench-l --input docs/ --output dataset/ --judge cognibench@2 --samples 5 --plots
+      jurist generate cognibench-l --input docs/ --output dataset/ --judge cognibench@2 --samples 5
       jurist generate cognibench-l --input docs.jsonl --output dataset/ --model openai/gpt-4.1-mini \\
         --judge-model openai/gpt-4.1 --max-cost 10
 
@@ -96,7 +96,6 @@ class DatasetOptions(
     """
 
     output: str = option("FOLDER", "the folder to write")
-    plots: bool = flag("draw the figures into FOLDER/plots")
 
 
 class ItemsOptions(

@@ -95,12 +95,11 @@ class DynamicsOptions(
 
     examples:
       jurist gold dynamics --gold cognibench-mini
-      jurist gold dynamics --gold dataset/ --plots figures/ --csv dynamics.csv
+      jurist gold dynamics --gold dataset/ --csv dynamics.csv
     """
 
     parts: int = option("N", "into how many parts an answer is cut", 5, type=whole)
     csv: str | None = option("F.csv", "write the tables as CSV too")
-    plots: str | None = option("DIR", "draw the figures into a folder")
 
 
 class ReviewOptions(JudgedGold, command="review", does="pages.review"):

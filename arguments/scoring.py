@@ -51,7 +51,6 @@ class CompareOptions(
     )
     repeats: int = option("N", "ask everything N times, with other draws", 1)
     pairs: Literal["first", "all"] = choice("test the first against each other one, or all pairs", "first")
-    plot: str | None = option("F.svg", "draw how far scores are from gold (judges of scores)")
 
 
 class CascadeOptions(

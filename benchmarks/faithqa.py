@@ -1,7 +1,6 @@
 """Constraint Score and its baselines against the scores and marks that gold holds (FAITHQA, section 7 and Figure 3).
 
     python benchmarks/faithqa.py                                 # bundled faithqa-mini, offline engine
-    python benchmarks/faithqa.py --plot deviations.svg           # with the density of the deviations
     python benchmarks/faithqa.py --model openai/gpt-4.1-mini
 
 Trivial baselines stand beside the judges: every constraint satisfied (10 for every response), the mean of all scores,
@@ -22,20 +21,18 @@ from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.faithqa.judges import CONSTRAINTS
-from jurist.report.plotting import draw_densities
 
 JUDGES = ("constraint-score:basic", "intent-baseline:basic")
 
 
 def main() -> int:
-    """Print two tables; draw the deviations if asked to."""
+    """Print two tables."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--gold", default="faithqa-mini", metavar="PATH|NAME")
     options.add_argument("--model", default="offline", metavar="M")
     options.add_argument("--api-base", metavar="URL")
-    options.add_argument("--plot", metavar="F.svg")
     given = options.parse_args()
     model = Model(name=given.model, api_base=given.api_base)
     deviations = {name: scored(name, given.gold, model) for name in JUDGES}
@@ -49,9 +46,6 @@ def main() -> int:
             f"{name:<28}  {fmean(g * g for g in gaps):6.2f}  {fmean(gaps):9.2f}  {near:10.1%}  {len(gaps):9}"
         )
     mapping(given.gold, model)
-    if given.plot:
-        shown = {name: deviations[name] for name in JUDGES}
-        draw_densities(given.plot, shown, -10, 10, title="deviations from gold's scores", x="deviation")
     return 0
 
 

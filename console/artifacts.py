@@ -32,9 +32,8 @@ from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.document import Document, flat
-from ..report.history import basic_state, chosen_candidate, curve
+from ..report.history import basic_state, chosen_candidate
 from ..report.page import as_page
-from ..report.plotting import draw
 from ..report.saved import cascade_report, saved_report
 from ..report.scores import (
     disagreement_cell,
@@ -115,17 +114,12 @@ def _labelled(one: Artifact) -> Sequence[Any]:
 
 
 def show(options: ShowOptions) -> Result:
-    """Return one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
+    """Return one artifact: as a page, or its prompt, its history, or what compiling changed."""
     store = store_named(options)
     artifact = store.load(options.artifact)
     data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
     data["disagreements"] = list(artifact.disagreements)
     body: list[Part] = []
-    if options.plot:
-        line = curve(artifact)
-        optimizer = (artifact.card.get("optimizer") or {}).get("name", "")
-        draw(options.plot, line.series, title=f"{artifact.ref}, {optimizer}", **line.names, kind="step")
-        body.append(f"plot: {options.plot}")
     if options.history:
         chosen, names = chosen_candidate(artifact), candidate_names_of(artifact)
         data["history"] = [

@@ -35,7 +35,7 @@ from ..papers.cognibench.dialogues import (
     make_dataset,
     sampled_dialogues,
 )
-from ..papers.cognibench.statistics import Dynamics, describe_labelled, plot_dynamics
+from ..papers.cognibench.statistics import Dynamics, describe_labelled
 from ..papers.cognibench.statistics import dynamics as dynamics_of
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..papers.faithqa.benchmark import plan_rows, statistics
@@ -186,9 +186,6 @@ def cognibench_l(options: DatasetOptions) -> Result:
             on_answer=begun.step,
             on_labelling=lambda answers: begun.begin(f"labelling with {judge.name}", answers),
         )
-    if options.plots and found.dynamics is not None:
-        for path in plot_dynamics(found.dynamics, folder / "plots"):
-            remark(f"drew {path}")
     statistics = found.statistics
     made = statistics["made"]
     counts, line = _dialogue_counts(options, found.made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
@@ -212,9 +209,6 @@ def dynamics(options: DynamicsOptions) -> Result:
     found = dynamics_of(labelled, parts=options.parts, positive=positive)
     if options.csv:
         write_text(found.to_csv(), options.csv)
-    if options.plots:
-        for path in plot_dynamics(found, Path(options.plots)):
-            remark(f"drew {path}")
     return Result(
         data={"gold": gold.name, "statistics": described, "dynamics": found.to_json()},
         body=_described(described, found),

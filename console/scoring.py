@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
@@ -29,7 +28,6 @@ from ..jobs.references import NAMES
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
 from ..report.document import flat
-from ..report.plotting import check_drawable, draw_densities
 from ..report.raters import ceiling_card, ceiling_line, strata_lines
 from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustness_table, spend_line
 from ..report.table import Table, table
@@ -40,8 +38,6 @@ from .inputs import judge_of, loaded_of, models_of
 from .printing import Part, Result, remark, write_json, write_text
 from .terminal import Terminal
 
-_DEVIATION = "mean_deviation"
-
 
 class _Scoring(Terminal):
     """The terminal of a command on gold: the estimate, the question, and the result written before it is printed."""
@@ -50,20 +46,18 @@ class _Scoring(Terminal):
         self,
         options: ScoringOptions,
         beside: Callable[[PaidJob, Experiment, Sequence[Answers]], Mapping[str, Any]] = lambda *_: {},
-        before: Callable[[Experiment], None] = lambda work: None,
         all_pairs: bool | None = None,
     ) -> None:
         super().__init__(options)
         self.data: dict[str, Any] = {}
         self.rises: bool | None = None  # whether more of the first judge's metric is better
-        self._scoring, self._beside, self._before, self._pairs = options, beside, before, all_pairs
+        self._scoring, self._beside, self._pairs = options, beside, all_pairs
 
     def note(self, *notes: str) -> None:
         """Leave it to :meth:`asking`, which says it below the estimate."""
 
     def notes(self, work: Experiment) -> Sequence[str]:
         """Return what a user should know before it is asked, and what the gold can show at all."""
-        self._before(work)
         notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
         if isinstance(work, Hardening):
             return notes
@@ -134,13 +128,9 @@ def compare(options: CompareOptions) -> Result:
 
     def beside(job: PaidJob, work: Experiment, answers: Sequence[Answers]) -> Mapping[str, Any]:
         people.append(People.of(work, answers))
-        if options.plot:
-            _plot(answers, options.plot)
-            remark(f"drew {options.plot}")
         return people[0].to_json()
 
-    before = partial(_check_plot, path=options.plot)
-    terminal = _Scoring(options, beside, before, all_pairs=options.pairs == "all")
+    terminal = _Scoring(options, beside, all_pairs=options.pairs == "all")
     judges = [
         one
         for reference in options.judges
@@ -199,42 +189,6 @@ def cascade(options: CascadeOptions) -> Result:
         ],
     )
     return Result(data=data, body=[card], code=0 if found.chosen else 3)
-
-
-def _check_plot(experiment: Experiment, path: str | None) -> None:
-    judge = experiment.contenders[0].judge
-    if path is None:
-        return
-    if _DEVIATION not in judge.comparison.metrics:
-        raise UsageError(
-            f"--plot draws how far scores are from gold, and {judge.name} gives no scores",
-            hint="leave it out, or compare judges of scores",
-        )
-    check_drawable(path)
-    check_files(path)
-
-
-def _plot(answers: Sequence[Answers], path: str) -> None:
-    """Draw the density of answer minus gold, a line for each contender; missing answers are left out."""
-    metric = answers[0].judge.judge.comparison.metrics[_DEVIATION]
-    deviations = {
-        one.name: [
-            value - gold
-            for rows in one.repeats
-            for row in rows
-            for gold, value in zip(row.gold, row.predicted, strict=True)
-            if gold is not None and value is not None
-        ]
-        for one in answers
-    }
-    draw_densities(
-        path,
-        deviations,
-        metric.low,
-        metric.high,
-        title="how far scores are from gold",
-        x="deviation (answer less gold)",
-    )
 
 
 def gate(options: GateOptions) -> Result:

@@ -44,7 +44,7 @@ from .scores import (
 from .table import Table, table
 from .verdict import needless, proof_table, tone_of
 from .views import TAKEN
-from .votes import credit_of, reliability_parts, sure_parts
+from .votes import credit_of, sure_parts
 
 _HEADLINES = {
     "better": "It can ship: it is better than the prompt you started with",
@@ -72,97 +72,14 @@ class ArtifactReport:
 
     def document(self) -> Document:
         """Return the report. Raises ``JuristError`` if the artifact was never proven."""
-        card, artifact, optimizer = self._card, self.artifact, self._card.get("optimizer") or {}
+        card, artifact = self._card, self.artifact
         if not (card.get("scores") and card.get("decision")):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
         verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
         constant = card["decision"].get("constant") or {}
         and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
         headline = _NEEDLESS if verdict == "better" and needless(card) else _HEADLINES[verdict] + and_constant
-        succession = against_before(artifact, self.judge, self.store)
-        older = [f"Against the version before it: {succession.words}."] if succession else []
-        sure = sure_parts(self.judge, self._proof, self._sampling.samples) if self._proof else []
-        rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
-        scored = {name: class_scores(own, self.judge.comparison) for name, own in rows.items()}
         before = basic_state(artifact, self.store)
-        sections = (
-            Section(
-                "errors",
-                "Errors",
-                [
-                    part
-                    for name, own in rows.items()
-                    for part in confusion_table(name, confused(self.judge.answer.scale, own), opens=name)
-                ],
-                intro=f"{TAKEN} A number opens its cases.",
-            ),
-            self._case_section(),
-            Section(
-                "prompt",
-                "Prompt",
-                prompt_changes(before, artifact.state),
-                intro="Green words were added by compiling, red ones were removed; an instruction that is another "
-                "one altogether stands beside the basic one.",
-            ),
-            *(
-                replace(section, folded=True)
-                for section in (
-                    Section(
-                        "scores",
-                        "All scores",
-                        [
-                            *score_parts(card["scores"], metric, "the sealed test"),
-                            *(counts_line(system, card["counts"][system]) for system in SYSTEMS),
-                            *older,
-                        ],
-                        intro="On the sealed test, each with the interval in which it is likely to be over all "
-                        "cases of the same kind. The star marks the metric that was compiled for.",
-                    ),
-                    Section(
-                        "classes",
-                        "Classes",
-                        [
-                            part
-                            for name, own in scored.items()
-                            for part in class_table(
-                                f"each class against the rest, {name}", [plain(one) for one in own]
-                            )
-                        ],
-                    ),
-                    Section(
-                        "votes",
-                        "How sure it is",
-                        [*sure, *reliability_parts(card.get("calibration") or {})],
-                        intro=f"Samples a case: {self._sampling.samples}.",
-                    ),
-                    Section(
-                        "search",
-                        "Search",
-                        search_parts(artifact),
-                        intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
-                        "The choice was made by a lower bound and not by the highest dot: the best of many noisy "
-                        "means is mostly luck.",
-                    ),
-                    Section(
-                        "people",
-                        "Gold, people and groups",
-                        list(self._people()),
-                        intro="The human ceiling is how well each rater does against the others: a judge that "
-                        "reaches it agrees with people as well as they agree with each other.",
-                    ),
-                    Section(
-                        "robustness",
-                        "Attacks and biases",
-                        [robustness_table(one, robustness_about(one)) for one in artifact.robustness],
-                        intro="How often the answer changed when the judged text was changed in a way that must not "
-                        "change it. The control is the same text asked again: what changes there changes by itself.",
-                    ),
-                    Section("cost", "What compiling cost", [*self._spending(), spend_line(card["spend"])]),
-                    Section("unmeasured", "Not measured", list(self._unmeasured())),
-                    Section("provenance", "Where it comes from", [self._provenance()]),
-                )
-            ),
-        )
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
@@ -170,8 +87,73 @@ class ArtifactReport:
             tone="open" if headline == _NEEDLESS else tone_of(verdict),
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
-            sections=sections,
+            sections=(*self._open(before), *self._folded(metric)),
         )
+
+    def _open(self, before: PromptState) -> tuple[Section, ...]:
+        """Return what is read after the first screen: errors, cases, prompt."""
+        errors = [
+            part
+            for name, rows in self._systems.items()
+            for part in confusion_table(name, confused(self.judge.answer.scale, rows), opens=name)
+        ]
+        changed = (
+            "Green words were added by compiling, red ones were removed; an instruction that is another one "
+            "altogether stands beside the basic one."
+        )
+        prompt = prompt_changes(before, self.artifact.state)
+        return (
+            Section("errors", "Errors", errors, intro=f"{TAKEN} A number opens its cases."),
+            self._case_section(),
+            Section("prompt", "Prompt", prompt, intro=changed),
+        )
+
+    def _folded(self, metric: str) -> Iterator[Section]:
+        """Yield what only its heading is seen of at first."""
+        card, artifact = self._card, self.artifact
+        succession = against_before(artifact, self.judge, self.store)
+        scores: list[Part] = [*score_parts(card["scores"], metric, "the sealed test")]
+        scores += [counts_line(system, card["counts"][system]) for system in SYSTEMS]
+        scores += [f"Against the version before it: {succession.words}."] if succession else []
+        likely = (
+            "On the sealed test, each with the interval in which it is likely to be over all cases of the same "
+            "kind. The star marks the metric that was compiled for."
+        )
+        classes = [
+            part
+            for name, rows in self._systems.items()
+            for part in class_table(
+                f"each class against the rest, {name}",
+                [plain(one) for one in class_scores(rows, self.judge.comparison)],
+            )
+        ]
+        sure = sure_parts(self.judge, self._proof, card.get("calibration") or {}) if self._proof else []
+        samples, optimizer = f"Samples a case: {self._sampling.samples}.", card.get("optimizer") or {}
+        tried = (
+            f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. The choice was made by "
+            "a lower bound and not by the highest dot: the best of many noisy means is mostly luck."
+        )
+        ceiling = (
+            "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
+            "with people as well as they agree with each other."
+        )
+        attacks = [robustness_table(one, robustness_about(one)) for one in artifact.robustness]
+        flips = (
+            "How often the answer changed when the judged text was changed in a way that must not change it. The "
+            "control is the same text asked again: what changes there changes by itself."
+        )
+        for section in (
+            Section("scores", "All scores", scores, intro=likely),
+            Section("classes", "Classes", classes),
+            Section("votes", "How sure it is", sure, intro=samples),
+            Section("search", "Search", search_parts(artifact), intro=tried),
+            Section("people", "Gold, people and groups", list(self._people()), intro=ceiling),
+            Section("robustness", "Attacks and biases", attacks, intro=flips),
+            Section("cost", "What compiling cost", [spend_line(card["spend"])]),
+            Section("unmeasured", "Not measured", list(self._unmeasured())),
+            Section("provenance", "Where it comes from", [self._provenance()]),
+        ):
+            yield replace(section, folded=True)
 
     def _front(self, metric: str, before: PromptState) -> tuple[Section, ...]:
         card, about, ref = self._card, self.artifact.about, self.artifact.ref
@@ -305,6 +287,11 @@ class ArtifactReport:
         )
 
     @cached_property
+    def _systems(self) -> dict[str, list[Row]]:
+        """The rows of the proof by who answered; empty without a proof."""
+        return {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
+
+    @cached_property
     def _ceiling(self) -> Any:
         test = {row["case"] for row in self._proof}
         if not self.gold or not test:
@@ -343,18 +330,6 @@ class ArtifactReport:
             f"groups of the sealed test{shown}", ["group", "units", "right, basic", "right, compiled"], rows
         )
 
-    def _spending(self) -> list[Table]:
-        names = {"judge": "asking the judge", "proposer": "writing prompts", "total": "all"}
-        rows = [
-            [
-                names.get(purpose, purpose),
-                *(one[name] for name in ("calls", "input_tokens", "output_tokens")),
-                f"{one['cost']:.4f}",
-            ]
-            for purpose, one in (self._card["spend"].get("by_purpose") or {}).items()
-        ]
-        return [table("", ["for", "calls", "input tokens", "output tokens", "USD"], rows)] if rows else []
-
     def _provenance(self) -> Table:
         card, about = self._card, self.artifact.about
         optimizer = card["optimizer"]
@@ -372,15 +347,8 @@ class ArtifactReport:
         return table("", ["name", "value"], rows, layout="facts")
 
     def _unmeasured(self) -> Iterator[str]:
-        card, samples = self._card, self._sampling.samples
         if self._offline:
             yield "Any language model: the offline engine scores how texts overlap, and says nothing about one."
-        if not self._proof:
-            yield "Single cases: this artifact is of a version that did not keep what was said on the sealed test."
-        if samples == 1 and not card.get("calibration"):
-            yield "How sure the judge is: one sample a case gives no votes, and so no threshold and no calibration."
-        elif samples > 1 and self._proof:
-            yield "What other thresholds would give, where drawing stopped because nothing could change any more."
         yield "How far answers vary when the same cases are asked again: jurist compare with --repeats measures it."
         if self._ceiling is None:
             yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
@@ -389,7 +357,6 @@ class ArtifactReport:
             yield f"Enough groups: with {groups}, only a large difference can be shown."
         if self._openings > 1:
             yield f"A fresh test: this one has been opened {self._openings} times; the level is stricter for it."
-        yield "Latency: it is the model's server's; of jurist serve, /metrics has the time of every request."
         yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
         if not self.artifact.robustness:
             yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."

@@ -22,17 +22,17 @@ class Plot:
 
     title: str  # above it
     words: str  # what it shows, for those who do not see it
-    name: str  # one word, for the identifiers in it
+    name: str  # one word
     series: Sequence[Series]
     x: str  # the names of the axes
     y: str
-    kind: Kind = "line"
+    kind: Kind
     labels: Sequence[str] = ()
 
     @property
     def svg(self) -> str:
         """The ``<svg>`` element: the only markup of a report that is not escaped."""
-        return element(self.series, name=self.name, x=self.x, y=self.y, kind=self.kind, labels=self.labels)
+        return element(self.series, x=self.x, y=self.y, kind=self.kind, labels=self.labels)
 
 
 class Word(NamedTuple):

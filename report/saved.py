@@ -1,16 +1,16 @@
 """Reports of saved results: what ``evaluate``, ``compare`` and ``run`` wrote, and any other command's JSON object."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import JuristError, UsageError, why
-from .document import Cases, Document, Part, Section, Tone, text_of
+from ..gold.files import scan
+from .document import Cases, Document, Section, Tone, text_of
 from .judged import case_value, note_json
-from .scores import counts_line, interval_plot, joint_spend_line, metric_cell
+from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 from .views import cascade_sections, comparison_sections, evaluation_sections
 
@@ -21,8 +21,6 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wavering", "open", "the judge's own samples differ"),
     ("judged", "good", "it has a verdict"),
 )
-_FEW = 12
-"""Values of a field up to which they are counted; a field of more is free text."""
 _KIND = "format"
 """The field that items are told apart by, where they have it."""
 _RUN = {"id", "status", "units"}
@@ -133,7 +131,8 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
 
 
 def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
-    judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
+    inputs = _inputs_of(rows)
+    judge, cases = str(rows[0]["judge"]), [_judged(row, inputs) for row in rows]
     ended = Counter(str(row["status"]) for row in rows)
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
     usable, spent = ended["verdict"], joint_spend_line([row.get("usage") or {} for row in rows])
@@ -152,8 +151,23 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     )
 
 
-def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
-    status = row["status"]
+def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the rows of the input by the source that lines name, of files that are still there."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in {str(row.get("source") or "").rpartition(":")[0] for row in rows}:
+        if name and Path(name).is_file():
+            with Path(name).open("rb") as file:
+                found |= {
+                    f"{name}:{place}": row for place, row in scan(file, name)[1] if isinstance(row, Mapping)
+                }
+    return found
+
+
+def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    status, source = row["status"], str(row.get("source") or "")
+    texts = [[name, text_of(value)] for name, value in inputs.get(source, {}).items()]
+    # a file that was changed meanwhile is not shown as what was judged
+    same = all(any(unit["text"] in text for _, text in texts) for unit in row["units"])
     units = [
         {
             "text": unit["text"],
@@ -169,7 +183,8 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
         str(row["id"]),
         wavers or [status if status in ("abstained", "failed") else "judged"],
         group=str(row.get("group") or ""),
-        source=str(row.get("source") or ""),
+        source=source,
+        inputs=texts if same else (),
         units=units,
         notes=[note_json(row["judge"], row, min(shares, default=None))],
     )
@@ -192,68 +207,28 @@ def _items(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
             for row, kind in zip(rows, kinds, strict=True)
         ],
     )
-    counts: list[Part] = []  # how often each value of a field occurs, of the fields that have few
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = Counter(text_of(row[name], None) for row in rows if name in row)
-        if 1 < len(values) <= min(_FEW, len(rows) // 2):
-            counts.append(table("", [name, "items"], values.most_common()))
     return Document(
         subject=path.name,
         about="a file of items",
         headline=f"{len(rows)} items",
         tone="open",
-        sections=[Section("content", "What is in it", counts), Section("cases", "The items", [cases])],
+        sections=[Section("cases", "The items", [cases])],
     )
 
 
 def _any(path: Path, data: Mapping[str, Any]) -> Document:
-    """Return what a result of another command holds: estimates with their intervals, every other value by its name."""
-    contenders = {name: known for name, one in _contenders(data) if (known := dict(_estimates("", one)))}
-    sections = {"estimates": Section("estimates", "Estimates", list(_compared(contenders)))}
+    """Return what a result of another command holds: every value by its name."""
+    sections = []
     for number, (name, value) in enumerate(data.items()):
-        rows, slug = list(_flat("", value)), re.sub(r"[^a-z0-9]+", "-", str(name).lower())
-        slug = f"part-{number}" if slug in (*sections, "", "-", "content") else slug
+        rows = list(_flat("", value))
         facts = [table("", ["name", "value"], rows, layout="facts")] if rows else []
-        sections[slug] = Section(slug, str(name), facts)
+        sections.append(Section(f"part-{number}", str(name), facts))
     return Document(
         subject=path.name,
         about="as the command wrote it",
-        headline=f"Estimates of {' and '.join(contenders)}" if contenders else "Saved results",
+        headline="Saved results",
         tone="open",
-        sections=list(sections.values()),
-    )
-
-
-def _contenders(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the models that were assessed, or the judges, by name."""
-    for key, name in (("models", "model"), ("judges", "name")):
-        found = data.get(key)
-        for one in found if isinstance(found, list) else ():
-            if isinstance(one, Mapping) and name in one:
-                yield str(one[name]), one
-
-
-def _estimates(name: str, value: Any) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield every share that has an interval, by the names on the way to it."""
-    if not isinstance(value, Mapping):
-        return
-    if all(isinstance(value.get(end), int | float) for end in _ENDS):
-        if all(0 <= value[end] <= 1 for end in _ENDS):
-            yield name, {end: value[end] for end in _ENDS}
-        return
-    for key, one in value.items():
-        yield from _estimates(f"{name} {key}".strip(), one)
-
-
-def _compared(contenders: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Iterator[Part]:
-    """Yield the estimates that all have, beside each other, as a plot and as a table."""
-    every = list(contenders.values())
-    shared = [name for name in (every[0] if every else {}) if all(name in one for one in every)]
-    if not shared:
-        return
-    yield interval_plot("estimates", "shares", contenders, shared)
-    yield table(
-        "", ["share", *contenders], [[name, *(metric_cell(one[name]) for one in every)] for name in shared]
+        sections=sections,
     )
 
 

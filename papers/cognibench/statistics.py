@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from ...evaluation.intervals import Cell, Share, breakdown
@@ -42,12 +41,6 @@ _POSITION: Final = {
     "cognitive_hallucinations_here": ("bad cognitive", "bad cognitive in all"),
 }
 """The same of a part of an answer; ``in all`` are those of the whole answer."""
-_PLOTS: Final = (
-    ("statements-by-turn", (*_TURN,)[:2], "Statements per answer, by turn", "statements"),
-    ("cognitive-share-by-turn", (*_TURN,)[2:3], "Share of cognitive statements, by turn", "share"),
-    ("hallucinations-by-turn", (*_TURN,)[3:5], "Rate of hallucination, by turn", "share"),
-    ("hallucinations-by-position", (*_POSITION,)[2:], "Where in an answer its hallucinations stand", "share"),
-)
 
 
 def label_sets(positive: Collection[str]) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -202,35 +195,3 @@ def _counts(labels: Sequence[str | None], positive: Collection[str]) -> Counter[
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def plot_dynamics(found: Dynamics, folder: Path) -> list[Path]:
-    """Draw both figures as SVG into a folder and return the files.
-
-    A value of a single document has no interval and would look certain: it stands in the tables only, unless all
-    are so.
-    """
-    from ...report.plotting import Series, draw
-
-    written = []
-    for name, measures, title, y in _PLOTS:
-        turns = name.endswith("turn")
-        rows, series = found.by_turn if turns else found.by_position, []
-        for measure in measures:
-            held = [
-                (float(at), row[measure]) for at, row in enumerate(rows) if row[measure].value is not None
-            ]
-            sure = [(at, share) for at, share in held if share.low is not None]
-            if held:
-                points = tuple((at, float(share.value)) for at, share in sure or held)
-                low, high = (
-                    tuple(float(getattr(share, end)) for _, share in sure) for end in ("low", "high")
-                )
-                series.append(Series(name=_words(measure), points=points, low=low, high=high))
-        if series:
-            path = folder / f"{name}.svg"
-            look: dict[str, Any] = {"x": "turn"} if turns else {"x": "part of the answer", "kind": "bars"}
-            labels = [str(row["turn" if turns else "part"]) for row in rows]
-            draw(path, series, title=title, y=y, labels=labels, **look)
-            written.append(path)
-    return written

@@ -203,22 +203,3 @@ def test_gold_dynamics_of_the_bundled_set() -> None:
     assert [one.answer.turn for one in labelled_gold(gold)][:3] == [0, 1, 2]
     assert Path("t.csv").is_file()
     assert "**by turn" in cli("gold", "dynamics", "--gold", "cognibench-mini", "--markdown").out
-
-
-def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
-    pytest.importorskip("matplotlib")
-    write_jsonl(Path("docs.jsonl"), docs(2))
-    argv = (*MAKING, "--output", "d", "--samples", "1", "--words", "10-60")
-    ok(*argv, "--plots")
-    drawn = tree(Path("d/plots"))
-    names = ("statements-by-turn", "cognitive-share-by-turn", "hallucinations-by-turn")
-    assert {f"{name}.svg" for name in names} <= {path.name for path in Path("d/plots").iterdir()}
-    for path in Path("d/plots").iterdir():
-        path.unlink()
-    again = cli(*argv, "--resume", "--plots", "--json")
-    assert (again.code, again.json["done_before"], again.json["spend"]) == (0, True, {})
-    assert tree(Path("d/plots")) == drawn
-    Path("d/dynamics.json").write_text('{"by_turn": [{}]}', encoding="utf-8")
-    broken = cli(*argv, "--resume", "--plots")
-    said = [line for line in broken.lines if "was not compiled yet" not in line]
-    assert (broken.code, len(said), "--fresh" in broken.err) == (2, 1, True)

@@ -72,7 +72,6 @@ PRINTED = {
     "output",
     "checkpoint",
     "junit",
-    "plot",
     "worst",
     "rejects",
     "verbose",

@@ -1,7 +1,6 @@
 """What `jurist artifacts show` says of a search: table, chart, plot, and the prompt from basic to compiled."""
 
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -121,35 +120,6 @@ def test_what_was_estimated_comes_before_what_was_counted() -> None:
     assert found.tried == ((10, 0.5), (40, 0.45), (60, 0.7), (90, 0.6), (90, 0.65))
     assert (found.basic, found.chosen, found.best[-1]) == (0.5, (60, 0.7), (95, 0.7))
     assert "0.700 ± 0.100" in show("fect", "--history").out
-
-
-@pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_the_plot(suffix: str) -> None:
-    saved(*ROWS)
-    done = show("fect", "--plot", f"score.{suffix}")
-    assert (done.results, done.err) == ([f"plot: score.{suffix}"], "")
-    if suffix == "svg":
-        words = "".join(text for text in ET.parse("score.svg").getroot().itertext())
-        for text in (
-            "fect@1, opro",
-            "f1 by all that is known",
-            "best so far",
-            "basic prompt",
-            "became the artifact",
-        ):
-            assert text in words
-
-
-def test_a_plot_that_cannot_be_made() -> None:
-    saved(*ROWS)
-    assert cli("artifacts", "show", "fect", "--plot", "score.pdf").code == 2
-    Store("compiled").save(FECT, changed(FECT, "New."), {}, [], make_latest=True)
-    done = cli("artifacts", "show", "fect", "--plot", "score.svg")
-    assert (done.code, done.lines) == (
-        1,
-        ["error: fect@2 has no history of scores; plot an artifact that jurist compile made"],
-    )
-    assert show("fect", "--history").code == 0
 
 
 def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:

@@ -101,7 +101,7 @@ def test_every_figure_is_the_cards(folder: Path) -> None:
     )
     for system, numbers in card["counts"].items():
         assert f"{system}: {numbers['units']['answered']} units answered" in page.texts["li"]
-    assert {"calls", str(card["spend"]["calls"])} <= set(page.cells)
+    assert f"{card['spend']['calls']} calls" in page.texts["li"]
 
 
 def test_every_count_opens_the_units_that_it_counts(folder: Path) -> None:
@@ -161,15 +161,6 @@ def test_every_kind_of_answer_has_a_report(tmp_path: Path, name: str, samples: i
     became = Counter(unit["became"] for case in unpacked(text)["cases"] for unit in case["units"])
     assert became.total() == card["decision"]["units"]
     assert bool(became.keys() & {"nearer", "no nearer"}) == (card["decision"]["c"] is None)
-    proof = read_jsonl(tmp_path / f"compiled/{judge}/1/proof.jsonl")
-    shares = [
-        {share for row in proof for share in row[system]["agreement"] if share is not None}
-        for system in ("basic", "compiled")
-    ]
-    differ = any(
-        len(found) > 1 for found in shares
-    )  # else all samples agree alike, and there is nothing to show
-    assert ('id="votes"' in text) == (samples > 1 and differ)
 
 
 def test_without_its_gold_the_cases_have_no_inputs_and_that_is_said(folder: Path, tmp_path: Path) -> None:

@@ -74,6 +74,11 @@ def test_a_run(gold: Path) -> None:
     rows = [json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines()]
     said = [unit["label"] for row in rows for unit in row["units"]]
     assert [unit["said"][0] for case in cases["cases"] for unit in case["units"]] == said
+    claims_of = [json.loads(line)["claim"] for line in gold.read_text(encoding="utf-8").splitlines()]
+    inputs = [dict(case["inputs"])["claim"] for case in cases["cases"]]
+    assert [cases["texts"][one["t"]] if isinstance(one, dict) else one for one in inputs] == claims_of
+    write_jsonl(gold, [{**row, "claim": "Something else."} for row in claims()])
+    assert not any(case["inputs"] for case in page("r.jsonl")[1]["cases"])  # the file was changed meanwhile
 
 
 def test_any_other_object_shows_every_value(tmp_path: Path) -> None:
@@ -81,19 +86,6 @@ def test_any_other_object_shows_every_value(tmp_path: Path) -> None:
     path.write_text(json.dumps({"models": [{"name": "m", "rates": {"raw": 0.25}}], "n": 3}), encoding="utf-8")
     parts = [part.rows for section in saved_report(path).sections for part in section.parts]  # type: ignore[union-attr]
     assert parts == [(("1 name", "m"), ("1 rates raw", "0.25")), (("value", "3"),)]
-
-
-def test_what_was_assessed_stands_beside_each_other(tmp_path: Path) -> None:
-    share = {"value": 0.25, "low": 0.125, "high": 0.5, "of": 8}
-    models = [{"model": name, "rates": {"raw": share}, name: share} for name in ("one", "two")]
-    (tmp_path / "r.json").write_text(json.dumps({"models": models}), encoding="utf-8")
-    found = saved_report(tmp_path / "r.json")
-    plot, estimates = found.sections[0].parts
-    assert (found.headline, plot.words) == (
-        "Estimates of one and two",
-        "rates raw: one 0.250 [0.125, 0.500], two 0.250 [0.125, 0.500]",
-    )
-    assert estimates.rows == (("rates raw", "0.250 [0.125, 0.500]", "0.250 [0.125, 0.500]"),)
 
 
 def test_a_benchmark(tmp_path: Path) -> None:
