@@ -57,21 +57,6 @@ class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"
     artifact: str | None = positional("JUDGE[@VERSION]", "default: all of them", nargs="?")
 
 
-class PackOptions(Printed, command="artifacts pack", does="artifacts.pack_"):
-    """Write one artifact as one file."""
-
-    artifact: str = positional("JUDGE[@VERSION]")
-    output: str | None = option("F.zip", "default: JUDGE-VERSION.zip")
-
-
-class UnpackOptions(Printed, command="artifacts unpack", does="artifacts.unpack_"):
-    """Put a packed artifact into the store, if its seal holds.
-    It keeps its version where that number is free; else it gets the next one, and its card says which it was.
-    """
-
-    file: str = positional("FILE")
-
-
 class AgainOptions(Transport, Limits, Resume, Printed, Details):
     """What a new version without a search takes, beside the version."""
 

@@ -9,23 +9,19 @@ from ..arguments.artifacts import (
     DiffOptions,
     ForgetOptions,
     ListOptions,
-    PackOptions,
     ReportOptions,
     ShowOptions,
     TagOptions,
-    UnpackOptions,
     VerifyOptions,
 )
 from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
 from ..exports import export
 from ..gold.goldset import Gold
-from ..gold.writing import write_whole
 from ..jobs.derived_versions import forget
 from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Problem, Store
 from ..keeping.loaders import load_judge
-from ..keeping.moving import pack, unpack
 from ..keeping.naming import judge_of, unfit
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
@@ -66,15 +62,14 @@ def list_(options: ListOptions) -> Result:
     rows = []
     for one in found:
         card, decision = one.card, one.card.get("decision") or {}
-        parent, origin, metric = card.get("parent"), card.get("origin"), decision.get("metric")
+        parent, metric = card.get("parent"), decision.get("metric")
         score = ((card.get("scores") or {}).get("compiled") or {}).get(metric)
         decided = filter(None, (str(decision.get("verdict", "-")), disagreement_cell(_labelled(one))))
         rows.append(
             [
                 one.ref,
                 " ".join(one.names),
-                (f"{one.judge}@{parent}" if parent else "basic")
-                + (f", arrived as {one.judge}@{origin['version']}" if origin else ""),
+                f"{one.judge}@{parent}" if parent else "basic",
                 (card.get("optimizer") or {}).get("name", "-"),
                 one.model or "-",
                 f"{metric} {metric_cell(score)}" if score else "-",
@@ -252,46 +247,6 @@ def verify(options: VerifyOptions) -> Result:
     return Result(
         data=data, body=[*([table("", ["artifact", "engine", "made with"], rows)] if rows else []), said]
     )
-
-
-def pack_(options: PackOptions) -> Result:
-    """Write one artifact as one file."""
-    artifact = store_named(options).load(options.artifact)
-    output = options.output or f"{artifact.judge}-{artifact.version}.zip"
-    data = pack(artifact)
-    write_whole(data, Path(output))
-    about = {"artifact": artifact.ref, "sha256": artifact.sha256, "output": output, "bytes": len(data)}
-    return Result(
-        data=about, body=[f"{artifact.ref} packed into {output}"], notes=_file_beside(artifact.card)
-    )
-
-
-def unpack_(options: UnpackOptions) -> Result:
-    """Put a packed artifact into the store."""
-    try:
-        data = Path(options.file).read_bytes()
-    except OSError as error:
-        raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
-    artifact, new = unpack(data, store_of(options))
-    origin = artifact.card.get("origin")
-    words = f"{artifact.ref} {'is in the store' if new else 'was in the store already'}"
-    words += f" (arrived as version {origin['version']})" if origin else ""
-    about = {
-        "artifact": artifact.ref,
-        "sha256": artifact.sha256,
-        "path": str(artifact.path),
-        "new": new,
-    }
-    return Result(data=about, body=[words], notes=_file_beside(artifact.card))
-
-
-def _file_beside(card: dict[str, Any]) -> list[str]:
-    reference = str(card.get("judge_ref") or "")
-    if ".py" not in reference or card.get("definition"):
-        return []
-    return [
-        f"the judge's file {reference} is not in it: whoever uses it needs that file, and trusts it first"
-    ]
 
 
 _NAMED = 3

@@ -23,7 +23,6 @@ from ..keeping.card import ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.openings import Openings
-from ..keeping.sealing import content_hash, files_in
 from ..programs.judge import Judge
 from .experiment import Answers, Experiment
 from .label_decision import constant_of
@@ -216,8 +215,7 @@ def _row(judge: Judge, gold: Gold, case: Case) -> Mapping[str, Any]:
 
 def _marker(artifact: Artifact) -> Case:
     """Return what stands for a version in the ledger of openings, so that each plan on it counts."""
-    files = files_in(artifact.path, artifact.card)
-    return Case(inputs={"version": content_hash(files)})
+    return Case(inputs={"version": artifact.sha256})
 
 
 def _survey(

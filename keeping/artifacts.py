@@ -159,10 +159,8 @@ class Store:
     def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
         for shelf in self._shelves(judge):
-            if have := shelf.versions():  # one's own decide, better or not; what was shipped stands behind
-                latest = shelf.number(LATEST)
-                meant = [] if latest is None else [latest, *reversed(shelf.moves(LATEST))]
-                return [self._read(shelf, one) for one in dict.fromkeys(meant) if one in have]
+            if shelf.versions():  # one's own decide, better or not; what was shipped stands behind
+                return [self._read(shelf, version) for version in shelf.promoted()]
         return []
 
     def list(self, judge: str | None = None) -> list[Artifact]:

@@ -132,11 +132,6 @@ class _JobCard(_Part):
     threshold: int | float | None = None
 
 
-class _Origin(_Part):
-    version: int | None = None
-    sha256: str | None = None
-
-
 class _Trust(_Part):
     intercept: float
     slope: float
@@ -206,7 +201,6 @@ class Card(_Part):
     pareto: Listed[dict[str, Any]] = []
     guidelines: Listed[dict[str, Any]] = []
     versions: Whole[dict[str, str]] = {}
-    origin: Whole[_Origin] = _Origin()
     sha256: str | None = None
 
     @classmethod

@@ -11,14 +11,12 @@ from typing import Any
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
 MATRIX, PROOF, SEEN = "matrix.jsonl", "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
-_LARGEST = 1 << 28  # bytes
 OPTIONAL = (MATRIX, PROOF, SEEN)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
 ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
 """Files that may be added later, when something more was measured, and what tells their entries apart. The seal does
-not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt, whichever version
-that becomes in another store."""
+not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt."""
 _FOREIGN = "does not belong to the artifact"
 
 
@@ -62,53 +60,29 @@ def added(data: Mapping[str, Any], program: bytes) -> bytes:
     return canonical({**whole, "sha256": _sha256(canonical(whole))})
 
 
-def files_in(folder: Path, card: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, bytes]:
-    """Return files of an artifact whose seal holds, by name: the sealed ones, and ``more``."""
-    names = [*FILES, *(name for name in OPTIONAL if name in card["files"]), *more]
-    return {name: (folder / name).read_bytes() for name in names}
-
-
-def content_hash(files: Mapping[str, bytes]) -> str:
-    """Return the hash of all that is sealed but the version's number, which a store may change."""
-    card = json.loads(files[CARD])
-    rest = {key: value for key, value in card.items() if key not in ("version", "origin", "sha256")}
-    return _digest(_hashed(files), rest)
-
-
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     files: dict[str, bytes] = {}
-    unread: dict[str, str] = {}
+    extras: list[str] = []
     try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        return Sealed(faults=(f"{folder.name}: cannot be read: {error.strerror}",))
-    for entry in entries:
-        try:
-            if entry.name not in (*FILES, *OPTIONAL, *ADDED):
-                unread[entry.name] = _FOREIGN
-            elif entry.stat().st_size > _LARGEST:
-                unread[entry.name] = f"is larger than {_LARGEST >> 20} MiB"
-            else:
+        for entry in sorted(folder.iterdir()):
+            if entry.name in (*FILES, *OPTIONAL, *ADDED):
                 files[entry.name] = entry.read_bytes()
-        except OSError as error:
-            unread[entry.name] = f"cannot be read: {error.strerror}"
-    return checked(files, unread)
-
-
-def checked(files: Mapping[str, bytes], unread: Mapping[str, str] = MappingProxyType({})) -> Sealed:
-    """Check the seal of files; ``unread`` says of others why they are not among them."""
+            else:
+                extras.append(f"{entry.name}: {_FOREIGN}")
+    except OSError as error:
+        return Sealed(faults=(f"{Path(error.filename).name}: cannot be read: {error.strerror}",))
     faults: list[str] = []
     card = _object(CARD, files.get(CARD), faults)
     hashes = card.get("files")
     hashes = hashes if isinstance(hashes, dict) else {}
     names = (*FILES, *(name for name in OPTIONAL if name in hashes))
-    faults[:0] = [f"{name}: {unread.get(name, 'is missing')}" for name in names if name not in files]
+    faults[:0] = [f"{name}: is missing" for name in names if name not in files]
     whole = not faults
     program = _object(PROGRAM, files.get(PROGRAM), faults)
     history = _records(files.get(HISTORY, b""), faults)
-    data = _hashed({name: files[name] for name in names if name in files})
     if whole:
+        data = _hashed({name: files[name] for name in names})
         rest = {key: value for key, value in card.items() if key != "sha256"}
         broken = [name for name, content in data.items() if hashes.get(name) != _sha256(content)]
         if not broken and card.get("sha256") != _digest(data, rest):
@@ -116,8 +90,7 @@ def checked(files: Mapping[str, bytes], unread: Mapping[str, str] = MappingProxy
         faults += [f"{name}: its content was changed after it was saved" for name in broken]
         if not broken and _canonical_or_none(card) != files[CARD]:
             faults.append(f"{CARD}: its layout was changed after it was saved")
-    foreign = {name: _FOREIGN for name in OPTIONAL if name in files and name not in names}
-    extras = [f"{name}: {why}" for name, why in sorted({**unread, **foreign}.items()) if name not in names]
+    extras += [f"{name}: {_FOREIGN}" for name in OPTIONAL if name in files and name not in names]
     later = {}
     for name in ADDED:
         if value := _object(name, files.get(name), extras):

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import ArtifactError, UsageError, why
@@ -109,10 +108,10 @@ class Shelf:
         with self._writing():
             _write(self.path / str(version) / name, data)
 
-    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool, wanted: int = 0) -> int:
+    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
         """Write the next version and return its number."""
         with self._writing():
-            version = self._place(files, wanted)
+            version = self._place(files)
             if make_latest and self.names().get(LATEST, 0) < version:
                 self._move(LATEST, version)
         return version
@@ -127,39 +126,38 @@ class Shelf:
         with self._writing():
             self._move(tag, version)
 
-    def moves(self, tag: str) -> list[int]:
-        """Return the versions that ``tag`` meant, oldest first, without those that were rolled back."""
-        meant: list[int] = []
-        for line in (_read(self.path / _MOVES) or "").splitlines():
-            try:
-                move = json.loads(line)
-                name, version = str(move["name"]), int(move["version"])
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ArtifactError(
-                    f"{self.path / _MOVES} does not hold moves of names", hint="correct or remove it"
-                ) from error
-            if name == tag:
-                meant = meant[:-1] if move.get("back") else [*meant, version]
-        return meant
+    def promoted(self) -> list[int]:
+        """Return the versions that exist and were made the latest, the last one first."""
+        latest, have = self.number(LATEST), self.versions()
+        meant = [] if latest is None else [latest, *self._noted()]
+        return [version for version in dict.fromkeys(meant) if version in have]
+
+    def _noted(self) -> list[int]:
+        """Return what ``latest`` is noted to have meant, the last one first."""
+        try:
+            moves = [json.loads(line) for line in (_read(self.path / _MOVES) or "").splitlines()]
+            return [int(move["version"]) for move in reversed(moves) if move["name"] == LATEST]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArtifactError(
+                f"{self.path / _MOVES} does not hold moves of names", hint="correct or remove it"
+            ) from error
 
     def _move(self, tag: str, version: int) -> None:
-        """Write what a name means, and note the move, and what it meant if nothing was noted yet."""
-        old = self.names().get(tag)
-        noted = [old, version] if old is not None and not self.moves(tag) else [version]
-        if tag == LATEST:
-            _write(self.path / LATEST, f"{version}\n".encode())
-        else:
+        """Write what a name means, and of ``latest`` what it meant: each model has a latest version."""
+        if tag != LATEST:
             _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        lines = (json.dumps({"at": when, "name": tag, "version": one}) + "\n" for one in noted)
-        _write(self.path / _MOVES, f"{_read(self.path / _MOVES) or ''}{''.join(lines)}".encode())
+            return
+        meant = dict.fromkeys([version, self.names().get(LATEST, version), *self._noted()])
+        lines = (json.dumps({"name": LATEST, "version": one}) + "\n" for one in reversed(meant))
+        _write(self.path / LATEST, f"{version}\n".encode())
+        _write(self.path / _MOVES, "".join(lines).encode())
 
-    def _place(self, files: Callable[[int], Mapping[str, bytes]], wanted: int) -> int:
+    def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
         for _ in range(_ATTEMPTS):
             # A number that a pointer still names is not given again, even if its folder was removed.
             entries = (entry.name for entry in self.path.iterdir())
             taken = {0, *self.names().values(), *(int(name) for name in entries if _VERSION.fullmatch(name))}
-            version = wanted if wanted and wanted not in taken else 1 + max(taken)
+            version = 1 + max(taken)
             staging = self.path / f".{version}.{uuid.uuid4().hex}"
             staging.mkdir()
             try:

@@ -50,7 +50,6 @@ artifacts show fect@1 --history
 artifacts diff fect:basic fect
 artifacts tag fect@1 good
 artifacts verify
-artifacts pack fect --output fect.zip
 artifacts choose fect@1 nobody
 report fect --output fect.html
 gold check fect gold.jsonl

@@ -172,17 +172,6 @@ def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:
     )
 
 
-def test_figures_travel_with_the_artifact_whatever_its_number_becomes() -> None:
-    for folder, number in (("here", 1), ("there", 2)):
-        for version in range(number):
-            Store(folder).save(FECT, changed(FECT, f"{folder} {version}"), {}, [], make_latest=True)
-    ok("evaluate", "harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here")
-    ok("artifacts", "pack", "fect", "--output", "a.zip", "--store", "here")
-    ok("artifacts", "unpack", "a.zip", "--store", "there")
-    assert Store("there").load("fect@3").robustness == Store("here").load("fect").robustness != ()
-    ok("artifacts", "verify", "--store", "there")
-
-
 def test_the_report_shows_it() -> None:
     store = Store("compiled")
     gold = write_jsonl(Path("more.jsonl"), claims())

@@ -278,3 +278,10 @@ def test_the_descriptions_that_were_proved_come_back(store: Store) -> None:
     assert content == dspy.ChatAdapter().format(
         original.signature, original.demos, {"message": "m", "reply": "r"}
     )
+
+
+def test_a_damaged_record_of_moves_is_one_line(store: Store) -> None:
+    save(store)
+    (store.root / "polite" / "names.jsonl").write_text("nonsense\n")
+    with pytest.raises(ArtifactError, match="moves of names"):
+        store.tag("polite@1", "latest")

@@ -17,7 +17,6 @@ from jurist.engines.models import Model, same_model
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
-from jurist.keeping.moving import pack, unpack
 from jurist.programs.fect import FECT
 
 MINI = "openai/gpt-4.1-mini"
@@ -82,22 +81,6 @@ def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
     assert (name("offline"), name(MINI)) == ("fect@3", "fect@2")
     ok("artifacts", "tag", "fect@4", "latest")
     assert (name("offline"), name("openai/other")) == ("fect@3", "fect@4")
-
-
-def test_a_version_that_arrives_is_the_latest_of_its_model_if_it_is_better(
-    store: Store, tmp_path: Path
-) -> None:
-    mine = Store(tmp_path / "mine")
-    for ref in ("fect@1", "fect@3", "fect@2"):
-        unpack(pack(store.load(ref)), mine)
-    assert [load_judge("fect", store=mine, model=Model(one)).name for one in ("offline", MINI)] == [
-        "fect@1",
-        "fect@2",
-    ]
-    worse = Store(tmp_path / "worse")
-    kept("Fifth.", "offline", decision={"verdict": "not shown to be better"})
-    unpack(pack(store.load("fect@5")), worse)
-    assert load_judge("fect", store=worse).name == "fect:basic"
 
 
 def test_another_prompt_format_is_refused_only_where_the_name_is_a_version(store: Store) -> None:
