@@ -8,34 +8,36 @@ of these is long). Two rows are the same if each own text of one nearly repeats 
 
 Labels ask the same question if one labelling tells at least half of what the other says (mutual information over the
 smaller entropy), on the rows that both have: so renamed, merged and a few corrected labels are no other question, as
-they would be by a hash. Where rows are too few to tell, the question is the same.
+they would be by a hash. Where rows are too few to tell, or each repeats several others, the question is the same.
 """
-
-from __future__ import annotations
 
 import base64
 import hashlib
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import entropy
 
 from ..cases import Case, text_hash
 from ..text.near import clusters, sketches
 from ..text.ranking import folded
 from ..text.wording import strings
 from .trust import data_file, to_stderr
+
+_MOST = 2  # rows of a set that may have a text which identifies them
+_LONG = 20  # letters and digits from which a text can identify a row
+_SAME = 0.5  # of the information in one labelling, the share that another of the same question tells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,116 +50,7 @@ class Opened:
     number: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    prompts: frozenset[str]
-    rows: str
-    marks: RowMarks
-
-
-@dataclass(frozen=True, kw_only=True)
-class Openings:
-    """The openings that are known."""
-
-    path: Path = field(default_factory=lambda: data_file("openings.jsonl"))  # the file
-    # takes the line that says that there is none yet, that some cannot be read, or that it cannot be
-    # written
-    say: Callable[[str], None] = to_stderr
-
-    def of(self, cases: Sequence[Case], prompts: Collection[str] = ()) -> tuple[Opened, ...]:
-        """Return what is known of each row."""
-        lines = list(self._lines())
-        if not lines or not cases:
-            return (Opened(before=0, number=1),) * len(cases)
-        sets = {line.rows: line.marks for line in lines}
-        mine = marks_of(cases)
-        held = {
-            name: {pair.here for pair in pairs}
-            if pairs and same_question(known, mine, pairs)
-            else frozenset()
-            for (name, known), pairs in zip(sets.items(), same_rows([*sets.values()], mine), strict=True)
-        }
-        wanted = frozenset(prompts) or None
-        return tuple(
-            _counted([line.prompts for line in lines if place in held[line.rows]], wanted)
-            for place in range(len(cases))
-        )
-
-    def note(self, what: str, cases: Sequence[Case], prompts: Collection[str] = ()) -> None:
-        """Add an opening of these rows, before anything of it is shown."""
-        marks = orjson.dumps(marks_of(cases).to_json())
-        rows = hashlib.sha256(marks).hexdigest()[:16]
-        line = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "what": what,
-            "prompts": sorted(prompts),
-            "rows": rows,
-        }
-        if not self.path.exists():
-            self.say(f"openings of sealed tests are counted in {self.path}, first use recorded")
-        elif rows in {one.rows for one in self._lines(quiet=True)}:
-            marks = b""
-        text = json.dumps(line)
-        if marks:
-            text = f'{text[:-1]}, "marks": {marks.decode("ascii")}}}'
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # one write: lines of several processes do not mix; a newline first: one that was cut off stays alone
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(descriptor, ("\n" + text).encode("utf-8"))
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            self.say(f"this opening is not counted: {self.path} cannot be written ({error.strerror})")
-
-    def _lines(self, *, quiet: bool = False) -> Iterator[_Line]:
-        """Yield every opening; what was cut off, or written by an earlier format, is none, and that is said."""
-        sets: dict[str, RowMarks] = {}
-        unread = 0
-        try:
-            texts = self.path.read_bytes().split(b"\n")
-        except OSError:
-            return
-        for text in filter(None, texts):
-            try:
-                data = orjson.loads(text)
-                rows = str(data["rows"])
-                if rows not in sets:
-                    sets[rows] = RowMarks.from_json(data["marks"])
-                yield _Line(prompts=frozenset(map(str, data["prompts"])), rows=rows, marks=sets[rows])
-            except (ValueError, TypeError, KeyError):
-                unread += 1
-        if unread and not quiet:
-            self.say(
-                f"{unread} of the lines in {self.path} cannot be read (cut off, or of an earlier format): what they "
-                "tell of is not counted"
-            )
-
-
-def _counted(lines: Sequence[frozenset[str]], wanted: frozenset[str] | None) -> Opened:
-    """Return how many of the lines opened a row, and which opening trying these prompts on it is."""
-    tried: set[str] = set()
-    before, number = 0, None
-    for prompts in lines:
-        if not prompts or not prompts <= tried:
-            before += 1
-        tried |= prompts
-        if number is None and wanted is not None and wanted <= tried:
-            number = before
-    return Opened(before=before, number=number or before + 1)
-
-
-_Text: TypeAlias = tuple[str, str]
-"""A text, folded, and what is left of it without what all texts of its input begin and end with."""
-_MOST = 2  # rows of a set that may have a text which identifies them
-_LONG = 20  # letters and digits from which a text can identify a row
-_SAME = 0.5  # of the information in one labelling, the share that another of the same question tells
-_LOOKED_UP = 200  # rows with several near copies of which the nearest is looked up: enough to tell a question
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowMarks:
+class RowMarks(NamedTuple):
     """What is kept of some rows: no text and no label."""
 
     # of each different text a sketch of it without what all texts of its input begin and end with; shape
@@ -169,87 +62,167 @@ class RowMarks:
     # each row's labels by their numbers, in the order in which they first come; -1 where nobody labelled
     gold: Sequence[Sequence[int]]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        texts, whole = (base64.b64encode(part.tobytes()).decode("ascii") for part in (self.texts, self.whole))
-        return {"texts": texts, "whole": whole, "rows": self.rows, "own": self.own, "gold": self.gold}
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RowMarks:
-        """Read what :meth:`to_json` returned."""
-        texts, whole = (base64.b64decode(data[name], validate=True) for name in ("texts", "whole"))
-        found = cls(
-            texts=np.frombuffer(texts, dtype=np.uint8).reshape(-1, 64),
-            whole=np.frombuffer(whole, dtype=np.uint64),
-            rows=data["rows"],
-            own=data["own"],
-            gold=data["gold"],
+class _Line(NamedTuple):
+    """One opening: the prompts that were tried, and on which set of rows."""
+
+    prompts: frozenset[str]
+    rows: str
+    marks: RowMarks
+
+
+@dataclass(frozen=True)
+class Openings:
+    """The openings that are known."""
+
+    path: Path = field(default_factory=lambda: data_file("openings.jsonl"))
+
+    def of(self, cases: Sequence[Case], prompts: Collection[str] = ()) -> tuple[Opened, ...]:
+        """Return what is known of each row."""
+        lines = self._lines()
+        if not lines or not cases:
+            return (Opened(before=0, number=1),) * len(cases)
+        sets, mine = {line.rows: line.marks for line in lines}, marks_of(cases)
+        held = {
+            rows: {pair.here for pair in pairs} if same_question(known, mine, pairs) else set()
+            for (rows, known), pairs in zip(sets.items(), same_rows([*sets.values()], mine), strict=True)
+        }
+        return tuple(
+            _counted([line.prompts for line in lines if place in held[line.rows]], frozenset(prompts))
+            for place in range(len(cases))
         )
-        if not len(found.rows) == len(found.own) == len(found.gold) or len(found.texts) != len(found.whole):
-            raise ValueError("parts of other lengths")
-        return found
+
+    def note(self, what: str, cases: Sequence[Case], prompts: Collection[str] = ()) -> None:
+        """Add an opening of these rows, before anything of it is shown."""
+        marks = _to_json(marks_of(cases))
+        rows = hashlib.sha256(orjson.dumps(marks)).hexdigest()[:16]
+        line: dict[str, Any] = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "what": what,
+            "prompts": sorted(prompts),
+            "rows": rows,
+        }
+        if not self.path.exists():
+            to_stderr(f"openings of sealed tests are counted in {self.path}, first use recorded")
+        if rows not in {known.rows for known in self._lines(quiet=True)}:
+            line["marks"] = marks
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # one write: lines of several processes do not mix; a newline first: one that was cut off stays alone
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, ("\n" + json.dumps(line)).encode("utf-8"))
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            to_stderr(f"this opening is not counted: {self.path} cannot be written ({error.strerror})")
+
+    def _lines(self, *, quiet: bool = False) -> list[_Line]:
+        """Return every opening; what was cut off, or written by an earlier format, is none, and that is said."""
+        sets: dict[str, RowMarks] = {}
+        lines: list[_Line] = []
+        try:
+            texts = [text for text in self.path.read_bytes().split(b"\n") if text]
+        except OSError:
+            return []
+        for text in texts:
+            try:
+                data = orjson.loads(text)
+                rows = str(data["rows"])
+                if rows not in sets:
+                    sets[rows] = _from_json(data["marks"])
+                lines.append(_Line(frozenset(map(str, data["prompts"])), rows, sets[rows]))
+            except (ValueError, TypeError, KeyError):
+                continue
+        if (unread := len(texts) - len(lines)) and not quiet:
+            to_stderr(
+                f"{unread} of the lines in {self.path} cannot be read (cut off, or of an earlier format): what they "
+                "tell of is not counted"
+            )
+        return lines
+
+
+def _counted(lines: Sequence[frozenset[str]], wanted: frozenset[str]) -> Opened:
+    """Return how many of the lines opened a row, and which opening trying these prompts on it is."""
+    tried: set[str] = set()
+    before, number = 0, None
+    for prompts in lines:
+        if not prompts or not prompts <= tried:
+            before += 1
+        tried |= prompts
+        if number is None and wanted and wanted <= tried:
+            number = before
+    return Opened(before=before, number=number or before + 1)
+
+
+def _to_json(marks: RowMarks) -> dict[str, Any]:
+    texts, whole = (base64.b64encode(part.tobytes()).decode("ascii") for part in marks[:2])
+    return {"texts": texts, "whole": whole, "rows": marks.rows, "own": marks.own, "gold": marks.gold}
+
+
+def _from_json(data: Mapping[str, Any]) -> RowMarks:
+    texts, whole = (base64.b64decode(data[name], validate=True) for name in ("texts", "whole"))
+    sketched = np.frombuffer(texts, dtype=np.uint8).reshape(-1, 64)
+    marks = RowMarks(sketched, np.frombuffer(whole, np.uint64), data["rows"], data["own"], data["gold"])
+    if not len(marks.rows) == len(marks.own) == len(marks.gold) or len(marks.texts) != len(marks.whole):
+        raise ValueError("parts of other lengths")
+    return marks
 
 
 def marks_of(cases: Sequence[Case]) -> RowMarks:
     """Return what is kept of some rows."""
-    fields = _trimmed([_texts(case) for case in cases])
-    found = Counter(text for texts in fields for text in set(texts))
-    places: dict[_Text, int] = {}
-    rows, own = (
-        [[places.setdefault(text, len(places)) for text in dict.fromkeys(some)] for some in several]
-        for several in (fields, [_own(texts, found) for texts in fields])
-    )
+    fields = [
+        {name: text for name, value in case.inputs.items() if (text := folded(" ".join(strings(value))))}
+        for case in cases
+    ]
+    cuts = _shared_ends(fields)
+    texts = [
+        [
+            (text, text[start : len(text) - end] or text)
+            for name, text in row.items()
+            for start, end in [cuts[name]]
+        ]
+        for row in fields
+    ]
+    rows_with = Counter(text for row in texts for text in set(row))
+    places = {text: place for place, text in enumerate(rows_with)}
+    own = [[text for text in row if rows_with[text] <= _MOST] for row in texts]
+    own = [
+        some if any(len(trimmed) >= _LONG for _, trimmed in some) else row
+        for some, row in zip(own, texts, strict=True)
+    ]
     numbers: dict[Any, int] = {}
     gold = [
         [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in case.gold or ()]
         for case in cases
     ]
-    whole = [int(text_hash(whole)[:16], 16) for whole, _ in places]
     return RowMarks(
-        texts=sketches([text for _, text in places]).astype(np.uint8),
-        whole=np.array(whole, dtype=np.uint64),
-        rows=rows,
-        own=own,
+        texts=sketches([trimmed for _, trimmed in places]).astype(np.uint8),
+        whole=np.array([int(text_hash(text)[:16], 16) for text, _ in places], dtype=np.uint64),
+        rows=[[places[text] for text in dict.fromkeys(row)] for row in texts],
+        own=[[places[text] for text in dict.fromkeys(row)] for row in own],
         gold=gold,
     )
 
 
-def _texts(case: Case) -> dict[str, str]:
-    found = {name: folded(" ".join(strings(value))) for name, value in case.inputs.items()}
-    return {name: text for name, text in found.items() if text.strip()}
-
-
-def _own(texts: Sequence[_Text], found: Mapping[_Text, int]) -> Sequence[_Text]:
-    own = [text for text in texts if found[text] <= _MOST]
-    return own if any(len(trimmed) >= _LONG for _, trimmed in own) else texts
-
-
-def _trimmed(rows: Sequence[Mapping[str, str]]) -> list[list[_Text]]:
-    """Return each text with what is left of it without the start and the end that all texts of its input have."""
-    by_name: defaultdict[str, set[str]] = defaultdict(set)
-    for texts in rows:
-        for name, text in texts.items():
-            by_name[name].add(text)
+def _shared_ends(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[int, int]]:
+    """Return of each input with how many letters all of its texts begin, and end, alike."""
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for name, text in row.items():
+            texts[name].add(text)
     cuts = {}
-    for name, several in by_name.items():
-        start = _alike(min(several), max(several)) if len(several) > 1 else 0
-        ends = [text[start:][::-1] for text in several]
-        cuts[name] = start, _alike(min(ends), max(ends)) if len(several) > 1 else 0
-    return [
-        [(text, text[cuts[name][0] : len(text) - cuts[name][1]] or text) for name, text in texts.items()]
-        for texts in rows
-    ]
+    for name, several in texts.items():
+        start = _alike([*several])
+        cuts[name] = start, _alike([text[start:][::-1] for text in several])
+    return cuts
 
 
-def _alike(one: str, two: str) -> int:
-    """Return how many letters two texts begin with alike."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
-    )
+def _alike(texts: Sequence[str]) -> int:
+    return len(os.path.commonprefix(texts)) if len(texts) > 1 else 0  # noqa: RUF071  # letters, not folders
 
 
-@dataclass(frozen=True)
-class Same:
+class Same(NamedTuple):
     """A row of a known set that is one of some rows: their places, and whether its texts stand in another order."""
 
     there: int
@@ -257,60 +230,50 @@ class Same:
     turned: bool
 
 
-def same_rows(known: Sequence[RowMarks], marks: RowMarks) -> list[list[Same]]:
-    """Return for each of the known sets which of its rows are the same as one of ``marks``."""
+def same_rows(known: Sequence[RowMarks], marks: RowMarks) -> Iterator[list[Same]]:
+    """Yield for each of the known sets which of its rows are the same as one of ``marks``."""
     *others, mine = _in_clusters([*known, marks])
-    holding: defaultdict[int, list[int]] = defaultdict(list)
+    holding: defaultdict[int, set[int]] = defaultdict(set)
+    rarest: defaultdict[int, set[int]] = defaultdict(set)
     for place, (row, _) in enumerate(mine):
         for text in row:
-            holding[text].append(place)
-    rarest: defaultdict[int, list[int]] = defaultdict(list)
+            holding[text].add(place)
     for place, (_, own) in enumerate(mine):
         if own:
-            rarest[min(own, key=lambda text: len(holding[text]))].append(place)
-
-    @cache
-    def same(row: tuple[int, ...], own: frozenset[int]) -> list[tuple[int, bool]]:
-        fewest = min((holding.get(text, []) for text in own), key=len, default=[])
-        found = {place for place in fewest if own.issubset(mine[place][0])}
-        found.update(place for text in row for place in rarest.get(text, ()) if mine[place][1].issubset(row))
-        others = ((place, mine[place][0]) for place in sorted(found))
-        return [
-            (place, [text for text in row if text in two] != [text for text in two if text in row])
-            for place, two in others
-        ]
-
-    return [
-        [Same(there, here, turned) for there, row in enumerate(rows) for here, turned in same(*row)]
-        for rows in others
-    ]
+            rarest[min(own, key=lambda text: len(holding[text]))].add(place)
+    for rows in others:
+        pairs = []
+        for there, (row, own) in enumerate(rows):
+            having = [holding.get(text, set()) for text in own]
+            found = set.intersection(*having) if having else set()
+            found |= {place for text in row for place in rarest.get(text, ()) if mine[place][1].issubset(row)}
+            for here in sorted(found):
+                other = mine[here][0]
+                turned = [text for text in row if text in other] != [text for text in other if text in row]
+                pairs.append(Same(there, here, turned))
+        yield pairs
 
 
-_Row: TypeAlias = tuple[tuple[int, ...], frozenset[int]]
+_Row = tuple[tuple[int, ...], frozenset[int]]
 """The clusters of a row's texts, in their order, and of those that identify it."""
 
 
 def _in_clusters(sets: Sequence[RowMarks]) -> list[list[_Row]]:
     """Return the rows of all sets in clusters of texts: those that nearly repeat share one."""
-    texts = np.concatenate([one.texts for one in sets])
-    starts = np.cumsum([0, *(len(one.texts) for one in sets)])
-    different, place = np.unique(texts, axis=0, return_inverse=True)
-    near = clusters(different.astype(np.uint16))[place.reshape(-1)]
-    whole = np.unique(np.concatenate([one.whole for one in sets]), return_inverse=True)[1] + len(near)
+    near = clusters(np.concatenate([marks.texts for marks in sets]).astype(np.uint16))
+    whole = np.unique(np.concatenate([marks.whole for marks in sets]), return_inverse=True)[1] + len(near)
     joined = coo_array(
         (np.ones(len(near), dtype=np.bool_), (near, whole)), shape=(2 * len(near), 2 * len(near))
     )
     cluster = connected_components(joined, directed=False)[1][near]
-    found = []
-    for one, start in zip(sets, starts, strict=False):
-        here = cluster[start : start + len(one.texts)].tolist()
-        found.append(
-            [
-                (tuple(dict.fromkeys([here[text] for text in row])), frozenset([here[text] for text in own]))
-                for row, own in zip(one.rows, one.own, strict=True)
-            ]
-        )
-    return found
+    starts = np.cumsum([len(marks.texts) for marks in sets])[:-1]
+    return [
+        [
+            (tuple(dict.fromkeys(here[row].tolist())), frozenset(here[own].tolist()))
+            for row, own in zip(marks.rows, marks.own, strict=True)
+        ]
+        for marks, here in zip(sets, np.split(cluster, starts), strict=True)
+    ]
 
 
 def same_question(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> bool:
@@ -319,46 +282,26 @@ def same_question(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> bo
     Where texts stand in another order, as the two replies of a preference may, labels may mean the reverse: they are
     taken for other labels there.
     """
+    there, here = Counter(pair.there for pair in pairs), Counter(pair.here for pair in pairs)
     both = [
-        (known.gold[one.there], marks.gold[one.here], one.turned) for one in _nearest(known, marks, pairs)
+        (known.gold[pair.there], marks.gold[pair.here], pair.turned)
+        for pair in pairs
+        if there[pair.there] == here[pair.here] == 1
     ]
-    units: Counter[tuple[Any, Any]] = Counter()
     if all(len(old) == len(new) for old, new, _ in both):
-        for old, new, turned in both:
-            units.update(
-                ((was, turned), now) for was, now in zip(old, new, strict=True) if -1 not in (was, now)
-            )
+        units = [
+            ((was, turned), now)
+            for old, new, turned in both
+            for was, now in zip(old, new, strict=True)
+            if -1 not in (was, now)
+        ]
     else:
-        units.update(((tuple(old), turned), tuple(new)) for old, new, turned in both)
-    sides: tuple[Counter[Any], Counter[Any]] = (Counter(), Counter())
-    for pair, count in units.items():
-        for side, value in zip(sides, pair, strict=True):
-            side[value] += count
-    entropies = [_entropy(side) for side in sides]
-    shared = sum(entropies) - _entropy(units)
-    return min(entropies) <= 0.0 or shared >= _SAME * min(entropies)
+        units = [((tuple(old), turned), tuple(new)) for old, new, turned in both]
+    before, after, joint = (
+        _entropy(values) for values in ([old for old, _ in units], [new for _, new in units], units)
+    )
+    return min(before, after) <= 0.0 or before + after - joint >= _SAME * min(before, after)
 
 
-def _nearest(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> Iterator[Same]:
-    """Yield a pair for each row of the side that has fewer: of many rows that nearly repeat it, the nearest."""
-    fewer_there = len({one.there for one in pairs}) <= len({one.here for one in pairs})
-    several: defaultdict[int, list[Same]] = defaultdict(list)
-    for one in pairs:
-        several[one.there if fewer_there else one.here].append(one)
-    ours, theirs = (known, marks) if fewer_there else (marks, known)
-    looked_up = 0
-    for place, found in several.items():
-        if len(found) == 1:
-            yield found[0]
-        elif looked_up < _LOOKED_UP:
-            looked_up += 1
-            rows = [theirs.rows[one.here if fewer_there else one.there] for one in found]
-            starts = np.cumsum([0, *map(len, rows[:-1])])
-            flat = theirs.texts[[text for row in rows for text in row]]
-            equal = (ours.texts[list(ours.rows[place])][:, None] == flat).mean(axis=2)
-            yield found[int(np.maximum.reduceat(equal, starts, axis=1).sum(axis=0).argmax())]
-
-
-def _entropy(counts: Mapping[Any, int]) -> float:
-    shares = np.array(list(counts.values())) / max(1, sum(counts.values()))
-    return float(-(shares * np.log(shares)).sum())
+def _entropy(values: Sequence[Any]) -> float:
+    return float(entropy(list(Counter(values).values()))) if values else 0.0

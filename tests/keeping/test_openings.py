@@ -56,7 +56,7 @@ def numbers(ledger: Openings, cases: list[Case], *prompts: str) -> set[int]:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Openings:
-    return Openings(path=tmp_path / "openings.jsonl", say=lambda line: None)
+    return Openings(tmp_path / "openings.jsonl")
 
 
 EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -113,8 +113,9 @@ def test_edited_rows_are_the_same_rows(ledger: Openings, name: str, words: int) 
 def test_being_the_same_row_goes_both_ways(seed: int, count: int, one: str, two: str) -> None:
     cases = rows_of(40, seed)
     first, second = marks_of(edited(cases, EDITS[one])), marks_of(edited(cases[:count], EDITS[two]))
-    there = {(pair.there, pair.here) for pair in same_rows([first], second)[0]}
-    assert there == {(pair.here, pair.there) for pair in same_rows([second], first)[0]}
+    (pairs,), (reverse,) = same_rows([first], second), same_rows([second], first)
+    there = {(pair.there, pair.here) for pair in pairs}
+    assert there == {(pair.here, pair.there) for pair in reverse}
     if "another policy" not in (one, two):
         assert there >= {(place, place) for place in range(count)}
 
@@ -197,16 +198,15 @@ def test_rows_are_kept_once_without_text_or_labels(ledger: Openings) -> None:
     assert numbers(ledger, cases) == {4}
 
 
-def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
-    said: list[str] = []
-    ledger = Openings(path=tmp_path / "openings.jsonl", say=said.append)
+def test_what_cannot_be_read_or_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = Openings(tmp_path / "openings.jsonl")
     cases = rows_of(5)
     assert numbers(ledger, cases) == {1}
     ledger.note("compile", cases, ["a"])
-    assert "first use recorded" in said[0]
+    assert "first use recorded" in capsys.readouterr().err
     with ledger.path.open("a") as file:
         file.write('\n{"at": "2025-01-01", "what": "compile", "rows": ["0123456789abcdef"]}\n{"rows": [')
     assert numbers(ledger, cases) == {2}
-    assert said[1].startswith("2 of the lines in")
-    Openings(path=tmp_path / "openings.jsonl" / "below", say=said.append).note("compile", cases, ["a"])
-    assert "this opening is not counted" in said[-1]
+    assert capsys.readouterr().err.startswith("2 of the lines in")
+    Openings(tmp_path / "openings.jsonl" / "below").note("compile", cases, ["a"])
+    assert "this opening is not counted" in capsys.readouterr().err
