@@ -22,7 +22,7 @@ from ..gold.label_journal import LabelJournal
 from ..gold.raters import Rule
 from ..gold.review import judged_in_search, read_judged, review_lines
 from ..gold.rows import RESOLVED
-from ..gold.sheets_out import RATER_NAME, SheetLine, open_lines, write_sheet
+from ..gold.sheets import RATER_NAME, SheetLine, open_lines, write_sheet
 from ..gold.sources import bundled_names
 from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of
@@ -159,17 +159,16 @@ def _tokens(path: Path, raters: Sequence[str], host: str, port: int) -> dict[str
 def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
     path = options.output
-    cut = write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
+    write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
     labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
     merge: Rule = "reviewed" if labelled else "unanimous"
     cases = len({line.case.id for line in lines})
     sources, named = f"{name} {path}" if labelled else path, options.judge.partition("@")[0]
-    long = f"{cut} cells are longer than Excel keeps, which cuts them: use another program, or a page: -o F.jsonl"
     then = f"when it is filled in: jurist gold import {named} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
         data={"units": len(lines), "cases": cases, "files": [path]},
         body=[f"{len(lines)} units of {cases} cases written to {path}"],
-        notes=[*([long] if cut else []), then],
+        notes=[then],
     )
 
 

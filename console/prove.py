@@ -10,7 +10,7 @@ from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
-from ..gold.sheets_out import write_sheet
+from ..gold.sheets import write_sheet
 from ..jobs.label_decision import decide, settle
 from ..jobs.label_plan import LabelPlan, Labels, labels_in
 from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..errors import UsageError, why
-from ..gold.files import unreadable
+from ..gold.files import Place, unreadable
 from .messages import FORMAT
 
 _DOUBLE = re.compile(r"\{\{\{?\s*([A-Za-z_][\w.]*)\s*\}?\}\}")
@@ -91,7 +91,7 @@ def templates_of(path: Path) -> list[Template]:
         raise UsageError(
             f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"
         ) from error
-    if wrong := unreadable(text, str(path), 1):
+    if wrong := unreadable(text, Place(str(path))):
         raise UsageError(wrong.message, hint=wrong.hint)
     content = _structured(text, path)
     if isinstance(content, Mapping) and isinstance(content.get("manifest"), Mapping):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pydantic
 
-from .files import Place, Row, Rows, validated
+from .files import Place, Row, validated
 
 FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
 _ROLE = re.compile(r"<(user|assistant)>")
@@ -49,12 +49,8 @@ def is_cognibench(row: Mapping[str, Any]) -> bool:
     return row.keys() >= {"id", "dialogue", "current_turn", "reference"}
 
 
-def cognibench_rows(dialogues: Rows, labels: Mapping[str, Any], *, path: str, labels_path: str) -> Rows:
-    """Return one row a dialogue turn, as the ``cognibench`` judge reads them."""
-    return [(line, _row(row, labels, Place(path, line), Place(labels_path))) for line, row in dialogues]
-
-
-def _row(row: Row, labels: Mapping[str, Any], place: Place, labels_place: Place) -> Row:
+def turn_row(row: Row, labels: Mapping[str, Any], place: Place, labels_place: Place) -> Row:
+    """Return a dialogue turn as the ``cognibench`` judge reads it, with the labels that there are of it."""
     turn = validated(_TURNS, row, place, hint="restore it")
     current = _turns(turn.current_turn)
     response = "\n".join(text for role, text in current if role == "assistant")

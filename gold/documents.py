@@ -12,8 +12,8 @@ from ..cases import text_hash
 from ..errors import GoldError, why
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .files import OnBad, Place, Reading, refuse, text_of
-from .sources import read
+from .files import Place, text_of
+from .sources import All, OnBad, Reading, read, refuse
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -45,7 +45,7 @@ class Document:
         return "zh" if is_chinese(self.text) else "en"
 
 
-def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading:
+def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     """Read rows for a judge: documents where it takes documents, else whatever the source holds."""
     return document_rows(source, judge.document) if judge.document else read(source, on_bad)
 
@@ -62,22 +62,14 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
     return GoldError(said, path=path, hint=hint)
 
 
-def document_rows(source: str | Path, name: str) -> Reading:
+def document_rows(source: str | Path, name: str) -> Reading[All]:
     """Read documents as rows for a program."""
-    rows = [
-        {
-            **one.extra,
-            "id": one.id,
-            "group": one.id,
-            "title": one.title,
-            "topic": one.topic,
-            "language": one.language,
-            "source": one.source,
-            name: one.text,
-        }
-        for one in read_documents(source, name)
-    ]
-    return Reading(name=Path(source).stem or "documents", path=str(source), rows=list(enumerate(rows, 1)))
+    rows = []
+    for number, one in enumerate(read_documents(source, name), 1):
+        row = {"id": one.id, "group": one.id, "title": one.title, "topic": one.topic, "source": one.source}
+        row = {**one.extra, **row, "language": one.language, name: one.text}
+        rows.append((Place(str(source), number), row))
+    return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
@@ -114,9 +106,7 @@ def _documents(source: str | Path, keys: Sequence[str]) -> Iterator[Document]:
         yield _plain(path, path.parent)
         return
     reading = read(source)
-    yield from _references(
-        (row, _document(row, keys, Place(reading.path, line))) for line, row in reading.rows
-    )
+    yield from _references((row, _document(row, keys, place)) for place, row in reading.rows)
 
 
 def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iterator[Document]:

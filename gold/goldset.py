@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ from ..cases import Case
 from ..errors import EmptyInputError, GoldError
 from ..programs.records import is_table, records
 from .documents import nothing_for, read_for
-from .files import Kind, Place, Reading, Row
+from .files import Kind, Place, Row
 from .mapping import RowMapping
 from .raters import Rule, merge_gold
 from .rejects import Rejects
 from .rows import canonical_row, joined, label_keys, normalise
 from .shared import GoldData, empty_inputs, grouped, settled, shared_inputs
-from .sheets import is_sheet, sheet_cases
+from .sheets import as_row, labelled_rows
+from .sources import All, Reading
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
 
@@ -46,7 +47,7 @@ class Gold(GoldData):
 
         Args:
             source: see :func:`jurist.gold.sources.read`; several are read as one, equal rows joined with the
-                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets_out`.
+                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets`.
             judge: whose rows they are.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
@@ -100,7 +101,8 @@ class Gold(GoldData):
         bad = Rejects() if rejects is None else rejects
         with bad:
             kind: Kind = "columns" if is_table(rows) else "json"
-            reading = Reading(name=name, path=name, rows=list(enumerate(records(rows, name), 1)), kind=kind)
+            placed = [(Place(name, line, kind), row) for line, row in enumerate(records(rows, name), 1)]
+            reading = Reading(name=name, path=name, rows=placed)
             return _build([reading], judge, name, labelled, mapping, bad, rejects is None)
 
     def split(
@@ -174,7 +176,7 @@ def write_split(split: Split, folder: str | Path) -> None:
 
 
 def _build(
-    readings: Sequence[Reading],
+    readings: Sequence[Reading[All]],
     judge: Judge,
     source: str,
     labelled: bool,
@@ -198,7 +200,7 @@ def _build(
     whole: dict[str, tuple[Case, Row]] = {}
     for key, several in held.items():
         try:
-            whole[key] = reduce(joined, [one for _, one in several])
+            whole[key] = reduce(partial(joined, judge), [one for _, one in several])
         except GoldError as error:  # none of rows that contradict each other is the truth
             for raw, _ in several[strict:]:
                 bad.add(error, raw)
@@ -230,44 +232,37 @@ def _build(
 
 
 def _rows(
-    reading: Reading, judge: Judge, mapping: RowMapping, bad: Rejects, aside: bool
+    reading: Reading[All], judge: Judge, mapping: RowMapping, bad: Rejects, aside: bool
 ) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of a source, or the first of a case of a sheet, with the cases that it holds.
+    """Yield each row of a source with the cases that it holds.
 
     A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
     """
     mapping.check_columns(reading)
-    originals, rows = dict(reading.rows), []
-    for line, row in reading.rows:
+    for number, (place, raw) in enumerate(labelled_rows(reading.rows)):
         try:
-            rows += [(line, part) for part in mapping.rows(judge, row, Place(reading.path, line))]
+            row, at = as_row(judge, raw, place)
+            parts = mapping.rows(judge, row, at)
+            if second := reading.second.get(number):
+                parts[0]["ratings"] = _of_two(judge, parts[0], mapping.row(judge, second))
         except GoldError as error:
-            bad.add(error, row)
-    if rows and is_sheet(rows[0][1], reading.kind):
-        for line, one in sheet_cases(judge, rows, reading.path, reading.kind):
-            yield originals[line], [one]
-        return
-    for line, row in rows:
-        place = Place(reading.path, line)
-        try:
-            if line in reading.second:
-                row["ratings"] = _of_two(judge, row, mapping.row(judge, reading.second[line]), place)
-            yield originals[line], normalise(judge, row, place, reading.kind)
-        except GoldError as error:
-            if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
-                yield originals[line], []
-            else:
-                bad.add(error, originals[line])
+            bad.add(error, raw)
+            continue
+        for part in parts:
+            try:
+                yield raw, normalise(judge, part, at)
+            except GoldError as error:
+                if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
+                    yield raw, []
+                else:
+                    bad.add(error, raw)
 
 
-def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
+def _of_two(judge: Judge, row: Row, second: Row) -> Row:
     """Return the ratings of a row on which a second rater spoke: those of the row itself, and of both."""
     # where the layout holds several judges' labels, the judge's own come first
-    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), None)
-    if name is None:
-        hint = "write the row's number and the labels, under the name they have in gold.jsonl"
-        raise place.wrong("the second rater's labels are missing in second.jsonl", hint=hint)
-    ratings = {"first": row[name], "second": second[name], **(row.get("ratings") or {})}
+    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), "")
+    ratings = {"first": row.get(name), "second": second.get(name), **(row.get("ratings") or {})}
     return {rater: label for rater, label in ratings.items() if label is not None}
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
-from .files import Place, Reading, Row
+from .files import Place, Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
+from .sources import All, Reading
 
 if TYPE_CHECKING:
     from ..evaluation.scale import Scale
@@ -68,7 +69,7 @@ class RowMapping:
                     hint=f"use {judge.answer.scale.expects}",
                 )
 
-    def check_columns(self, reading: Reading) -> None:
+    def check_columns(self, reading: Reading[All]) -> None:
         """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
             if not any(has_column(row, column) for _, row in reading.rows):

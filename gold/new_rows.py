@@ -10,11 +10,11 @@ from ..errors import GoldError, why
 from ..programs.judge import Judge
 from ..programs.records import each_record, is_table
 from .documents import nothing_for, read_for
-from .files import Kind, Place, Row
+from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
 from .rows import input_columns, normalise
 from .shared import grouped
-from .sources import Placed, can_be_read_again, stream
+from .sources import can_be_read_again, opened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ StreamedRow: TypeAlias = NewRow | BadRow | None
 class Source:
     """Where new rows come from."""
 
-    name: str  # what :func:`jurist.gold.sources.stream` takes; documents for a judge of documents
+    name: str  # what :func:`jurist.gold.sources.opened` takes; documents for a judge of documents
     judge: Judge  # whose rows they are
     mapping: RowMapping = field(
         default_factory=RowMapping
@@ -65,17 +65,16 @@ class Source:
     def rows(self) -> Iterator[StreamedRow]:
         """Return the rows, in their order."""
         judged = {*input_columns(self.judge), "id"} | ({"group"} & self.judge.row_model.model_fields.keys())
-        for number, (path, kind, line, found) in enumerate(self._placed(), 1):
+        for number, (place, found) in enumerate(self._placed(), 1):
             if isinstance(found, GoldError):
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                place = Place(path, line)
                 rows = self.mapping.rows(self.judge, found, place)
                 cases = [
                     (row, grouped(self.judge, case))
                     for row in rows
-                    for case, _ in normalise(self.judge, row, place, kind)
+                    for case, _ in normalise(self.judge, row, place)
                 ]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
@@ -86,22 +85,20 @@ class Source:
             if not cases:
                 yield None
 
-    def _placed(self) -> Iterator[Placed]:
-        if self.given is None and not self.judge.document:
-            yield from stream(self.name)
-        elif self.given is None:
-            reading = read_for(self.judge, self.name)
-            for line, row in reading.rows:
-                yield reading.path, reading.kind, line, row
-        else:
+    def _placed(self) -> Rows:
+        if self.given is not None:
             kind: Kind = "columns" if is_table(self.given) else "json"
             try:
                 for line, row in enumerate(each_record(self.given, self.name), 1):
-                    yield self.name, kind, line, row
+                    yield Place(self.name, line, kind), row
             except OSError as error:  # of the user's own generator: it says nothing of a file of ours
                 said = f"reading them raised {type(error).__name__}: {why(error)}"
                 hint = "mend what gives the rows, and go on with --resume"
                 raise GoldError(said, path=self.name, hint=hint) from error
+        elif self.judge.document:
+            yield from read_for(self.judge, self.name).rows
+        else:
+            yield from opened(self.name).rows
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:

@@ -11,9 +11,8 @@ from ..cases import Case, Value, text_hash
 from ..errors import GoldError
 from ..evaluation.rows import Row, majority
 from .files import Place
-from .rows import AMBIGUITY, RESOLVED, explained, label_keys
+from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 from .shared import GoldData
-from .sheets import CATEGORIES, Category
 
 if TYPE_CHECKING:
     from ..evaluation.ceiling import Ceiling
@@ -90,8 +89,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
         if row.get("ratings"):
             row = {key: value for key, value in row.items() if key not in keys}
             if case.gold is not None:
-                values = [answer.scale.to_json(value) for value in case.gold]
-                row[keys[0]] = answer.row_of(values)
+                row[keys[0]] = label_field(gold.judge, case.gold)
         unsure = [
             bool(units[at]) and (case.gold is None or case.gold[at] is None) for at in range(len(units))
         ]

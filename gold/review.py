@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, Values
 from ..errors import GoldError
-from .files import Place, bytes_of, parse
 from .raters import unit_ratings
 from .rows import RESOLVED
-from .sheets_out import SheetLine
+from .sheets import SheetLine
+from .sources import read
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -41,13 +41,13 @@ class Judged:
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
     """Read the output of ``jurist run``."""
-    name, judged = str(path), list[Judged]()
-    for number, row in parse(bytes_of(Path(path), name), name).rows:
+    judged = list[Judged]()
+    for place, row in read(path).rows:
         try:
             judged.append(_judged(row, judge))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             said = f"no line of a run of judge {judge.name!r}: {error}"
-            raise Place(name, number).wrong(said, hint="give the file that this judge wrote") from error
+            raise place.wrong(said, hint="give the file that this judge wrote") from error
     return judged
 
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 import pydantic
 
 from ..cases import Case, Values
 from ..engines.kept import Kept
 from ..errors import GoldError
-from .files import Kind, Place, Row
+from .files import Place, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -26,14 +26,15 @@ REASON = "reason"
 """The field and column that says why the label is right: a text, or one of each rater, as ``reason:NAME`` has it."""
 RESOLVED = "resolved"
 """Whoever settled what raters differ on: this "rater" counts alone in the label, and not as a rater."""
+Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
+"""Why a unit is ambiguous, as people said in the row; ``unknown`` where nobody did. It is never guessed."""
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 _WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
-def normalise(
-    judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind = "json"
-) -> list[tuple[Case, Row]]:
+def normalise(judge: Judge, row: Mapping[str, Any], place: Place) -> list[tuple[Case, Row]]:
     """Return the cases that a row holds, none if nothing in it concerns the judge, each with the judge's own row."""
-    parts = judge.expanded(_json_row(judge, row, place, kind), path=place.path, line=place.line)
+    parts = judge.expanded(_json_row(judge, row, place), path=place.path, line=place.line)
     own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
     return [(make_case(judge, part, place), part) for part in own]
 
@@ -124,42 +125,46 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     return result
 
 
-def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
+def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
     """Return the one case, with its row, for two rows with equal inputs.
 
     Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
     it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
     """
     one, two = first[0], again[0]
-    places = f"{one.source} and {two.source}"
+    places = Place(f"{one.source} and {two.source}")
     if one.known and two.known and one.gold != two.gold:
         shown = [", ".join(map(str, case.gold or ()))[:60] for case in (one, two)]
-        said = f"equal inputs and different labels ({' and '.join(shown)})"
-        raise GoldError(
-            said, path=places, hint="decide on one label, and keep the other rater's under ratings"
-        )
+        hint = "decide on one label, and keep the other rater's under ratings"
+        raise places.wrong(f"equal inputs and different labels ({' and '.join(shown)})", hint=hint)
     named = [case.group for case, row in (first, again) if row.get("group")]
     group = min(named or (one.group, two.group))
-    (case, row), (other, other_row) = (again, first) if two.known and not one.known else (first, again)
-    case, row = replace(case, group=group), {**row, "group": group} if named else row
+    (case, row), (_, other) = (again, first) if two.known and not one.known else (first, again)
     ratings: dict[str, Values] = {**one.ratings, **two.ratings}
-    raw: Row = {**(first[1].get("ratings") or {}), **(again[1].get("ratings") or {})}
-    for rater in sorted(case.ratings.keys() & other.ratings.keys()):
-        pairs = list(zip(case.ratings[rater], other.ratings[rater], strict=True))
+    for rater in sorted(one.ratings.keys() & two.ratings.keys()):
+        pairs = list(zip(one.ratings[rater], two.ratings[rater], strict=True))
         for unit, (label, its) in enumerate(pairs, 1):
             if None not in (label, its) and label != its:
                 said = f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {its!r}"
                 hint = "keep one of the two labels, or name the raters apart"
-                raise GoldError(said, path=places, hint=hint)
+                raise places.wrong(said, hint=hint)
         ratings[rater] = tuple(its if label is None else label for label, its in pairs)
-        raw[rater] = _either(row["ratings"][rater], other_row["ratings"][rater])
-    why = _reasons(row.get(AMBIGUITY), other_row.get(AMBIGUITY))
-    row = {**row, **({"ratings": raw} if raw else {}), **({AMBIGUITY: why} if why else {})}
+    row = {**row, **({"group": group} if named else {})}
+    if ratings:
+        row["ratings"] = {rater: label_field(judge, values) for rater, values in ratings.items()}
+    if why := _categories(row.get(AMBIGUITY), other.get(AMBIGUITY)):
+        row[AMBIGUITY] = why
     told = [_by_rater(one.get(REASON)) for one in (first[1], again[1])]
     if any(told):
         each = {who: dict.fromkeys(one[who] for one in told if who in one) for who in {**told[0], **told[1]}}
         row[REASON] = {who: "\n".join(whys) for who, whys in each.items()}
-    return explained(replace(case, ratings=ratings), row), row
+    return explained(replace(case, group=group, ratings=ratings), row), row
+
+
+def label_field(judge: Judge, values: Values) -> Any:
+    """Return what a row's field for labels holds, where it gives the units these values."""
+    to_json = judge.answer.scale.to_json
+    return judge.answer.row_of([None if value is None else to_json(value) for value in values])
 
 
 def explained(case: Case, row: Mapping[str, Any]) -> Case:
@@ -178,29 +183,18 @@ def _by_rater(said: Any) -> dict[str, str]:
     return {str(who): str(why).strip() for who, why in reasons.items() if str(why or "").strip()}
 
 
-def _either(one: Any, two: Any) -> Any:
-    """Return the first of two labels, or of each unit the first that is given."""
-    if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return {**one, **{name: label for name, label in two.items() if one.get(name) is None}}
-    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return [other if label is None else label for label, other in zip(one, two, strict=True)]
-    return one
-
-
-def _reasons(one: Any, two: Any) -> Any:
-    """Join two fields ``ambiguity``: one reason for all units, or a list with one (or null) per unit."""
+def _categories(one: Any, two: Any) -> Any:
+    """Join two fields ``ambiguity``: one category for all units, or a list with one (or null) per unit."""
     if not one or not two or one == two:
         return one or two
-    sizes = {len(given) for given in (one, two) if isinstance(given, list | tuple)}
-    if len(sizes) != 1:
-        return one if sizes else "unknown"  # of two lengths, reading the categories will say so
-    lists = [given if isinstance(given, list | tuple) else [given] * max(sizes) for given in (one, two)]
-    return [_reasons(first, second) for first, second in zip(*lists, strict=True)]
+    if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
+        return [_categories(first, second) for first, second in zip(one, two, strict=True)]
+    return "unknown"
 
 
-def _json_row(judge: Judge, row: Mapping[str, Any], place: Place, kind: Kind) -> Row:
+def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
     """Return a row whose values are JSON values as judges read them, absent cells left out, ratings in one object."""
-    result, known = dict(row), _infos(judge.row_model)
+    result, known, kind = dict(row), _infos(judge.row_model), place.kind
     for key, value in row.items() if kind != "json" else ():
         info = known.get(key)
         empty = value is None or (value == "" and (info is None or kind == "text"))

@@ -14,7 +14,7 @@ from ..evaluation.disagreements import win_share_shown
 from ..gold.goldset import Gold
 from ..gold.raters import merged, unit_ratings
 from ..gold.rows import AMBIGUITY
-from ..gold.sheets_out import SheetLine
+from ..gold.sheets import SheetLine
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store

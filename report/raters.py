@@ -7,7 +7,7 @@ from typing import Any
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
 from ..gold.raters import Ambiguous, Strata
-from ..gold.sheets import CATEGORIES
+from ..gold.rows import CATEGORIES
 from .table import Table, table
 
 _RATERS = 10  # with more of them a terminal shows no column of each, and --json has all

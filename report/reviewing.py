@@ -18,9 +18,8 @@ from ..errors import GoldError, JuristError, UsageError
 from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
-from ..gold.rows import RESOLVED
-from ..gold.sheets import CATEGORIES
-from ..gold.sheets_out import RATER_NAME, SheetLine, sheet_row
+from ..gold.rows import CATEGORIES, RESOLVED
+from ..gold.sheets import RATER_NAME, SheetLine, sheet_row
 from ..text.escaping import well_formed
 from .document import text_of
 from .page import pack_values, rendered

@@ -252,10 +252,10 @@ def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
                 if data.endswith(b"\n"):
                     yield number, _json(data)
             return
-        for number, row in scan(file, str(path))[1]:
+        for place, row in scan(file, str(path)):
             if isinstance(row, GoldError):
                 raise row
-            yield number, {name: _value(name, cell) for name, cell in row.items()}
+            yield place.line or 0, {name: _value(name, cell) for name, cell in row.items()}
 
 
 def _json(data: bytes) -> Any:

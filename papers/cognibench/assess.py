@@ -141,12 +141,14 @@ def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
     reading = read(name)
     if any("turns" in row for _, row in reading.rows):
         found = [
-            answer for line, row in reading.rows for answer in answers_of(row, path=reading.path, line=line)
+            answer
+            for place, row in reading.rows
+            for answer in answers_of(row, path=place.path, line=place.line)
         ]
     else:
-        rows = [(line, {"sentences": ["-"], **row}) for line, row in reading.rows]
+        rows = [{"sentences": ["-"], **row} for _, row in reading.rows]
         bare = [
-            {key: value for key, value in row.items() if key not in ("labels", "ratings")} for _, row in rows
+            {key: value for key, value in row.items() if key not in ("labels", "ratings")} for row in rows
         ]
         if not any(row.get("question") for row in bare):
             hint = "give rows with 'turns', or with 'reference', 'history' and 'question'"

@@ -145,7 +145,7 @@ def read_authors(path: str | Path) -> tuple[Item, ...]:
     """Read generative or single-choice items of the authors; their ids are the numbers of their lines."""
     hint = f"give rows with {', '.join(_GENERATIVE)}; or with {', '.join(_CHOICE)}"
     items = []
-    for number, row in read(path).rows:
+    for number, (_, row) in enumerate(read(path).rows, 1):
         problem = ""
         try:
             made = {_GENERATIVE: _generative, _CHOICE: _choice}.get(tuple(row))

@@ -172,17 +172,12 @@ def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
     assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("second", "said"),
-    [
-        ({"row": 0, "label": True}, "gold.jsonl:1: the second rater's labels are missing in second.jsonl"),
-        ({"row": 0, "factual": "hm"}, "gold.jsonl:1, field 'ratings.second': the rating 'hm' does not fit"),
-    ],
-)
-def test_faults_of_the_second_rater_name_the_row(second: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(GoldError) as caught:
-        Gold.load(folder(tmp_path, [second]), FECT)
-    assert said in str(caught.value)
+def test_a_fault_of_the_second_rater_names_the_row(tmp_path: Path) -> None:
+    second = folder(tmp_path, [{"row": 0, "factual": "hm"}])
+    with pytest.raises(
+        GoldError, match=r"gold.jsonl:1, field 'ratings.second': the rating 'hm' does not fit"
+    ):
+        Gold.load(second, FECT)
 
 
 COLUMNS = (

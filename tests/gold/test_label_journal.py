@@ -12,7 +12,7 @@ from small import claims, ok, read_jsonl, write_jsonl
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import Label, LabelJournal
-from jurist.gold.sheets_out import sheet_row
+from jurist.gold.sheets import sheet_row
 from jurist.programs.fect import FECT
 
 GOLD = Gold.of(claims(3), FECT, labelled=False)

@@ -13,7 +13,7 @@ from jurist.errors import GoldError
 from jurist.evaluation.rows import majority
 from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.raters import RULES, Rule, merge, merge_gold, merged, strata
-from jurist.gold.sheets import CATEGORIES
+from jurist.gold.rows import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -204,7 +204,7 @@ def halves(first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
 
 def test_two_halves_of_one_raters_work_are_one() -> None:
     rows = halves(["faithful", None], [None, "invented"], ambiguity=["other", None])
-    rows[1]["ambiguity"] = "relation"
+    rows[1]["ambiguity"] = ["sentiment", "relation"]
     gold = Gold.of(rows, COGNIBENCH, labelled=False)
     (case,) = gold.cases
     assert case.ratings == {"ann": ("faithful", "invented")}

@@ -133,7 +133,7 @@ def test_what_is_no_run_is_named(tmp_path: Path, line: dict[str, Any], message: 
 
 
 def test_missing_files_and_missing_cases_are_named(tmp_path: Path) -> None:
-    with pytest.raises(GoldError, match="cannot be read"):
+    with pytest.raises(GoldError, match="no such file"):
         read_judged(tmp_path / "no.jsonl", FECT)
     with pytest.raises(GoldError, match=r"3 of the cases to review .*input="):
         review_lines(read_judged(run_file(tmp_path), FECT), FECT, {})

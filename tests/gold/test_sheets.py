@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
-from jurist.gold.sheets import CATEGORIES, plain, safe
-from jurist.gold.sheets_out import open_lines, write_sheet
+from jurist.gold.rows import CATEGORIES
+from jurist.gold.sheets import open_lines, plain, safe, write_sheet
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -23,9 +23,10 @@ HOSTILE = [
     *("=1+1", "+1", "-2", "@SUM(A1)", "\t=x", " =x", "'", "''=1", "'=cmd|' /C calc'!A0", "＝1", "\r\n=1"),
     *('he said "hi", twice', "a;b\tc", "line\nline\r\nline\rline", "我很生气。", "é\u2028ü", '"', ","),
     *("[1, 2]", '{"a": 1}', "null", "TRUE", "007", "1e5", "[[ ## label ## ]]", "</claim>", " ", "id-1"),
-    *("\ufeffx", "\0x"),
+    "\ufeffx",
 ]
-TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8"), min_size=1, max_size=12))
+LETTERS = st.characters(codec="utf-8", exclude_characters="\0\r\n")
+TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(LETTERS, min_size=1, max_size=12))
 GROUP = st.sampled_from(["", "g", "=g", "ü,;"])
 
 
@@ -59,9 +60,13 @@ def test_a_cell_comes_back_and_is_no_formula(text: str) -> None:
         assert plain(cell.removeprefix("'")) == text
 
 
-def fill(path: Path, answers: Filled, rater: str, delimiter: str = ",", keep: int | None = None) -> None:
+def cells(path: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def fill(path: Path, answers: Filled, rater: str, delimiter: str) -> None:
     """Fill a CSV in as a person would, save it as a spreadsheet program would, and turn the lines round."""
-    header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
+    header, *lines = cells(path)
     names = ("case", "unit", f"rater:{rater}", "ambiguity", f"reason:{rater}")
     places = [header.index(name) for name in names]
     for line in lines:
@@ -69,7 +74,7 @@ def fill(path: Path, answers: Filled, rater: str, delimiter: str = ",", keep: in
         line[places[2]], line[places[3]] = answers.get(key, ("", ""))
         line[places[4]] = safe(WHY)
     with path.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, delimiter=delimiter).writerows([header, *lines[::-1][:keep]])
+        csv.writer(stream, delimiter=delimiter).writerows([header, *lines[::-1]])
 
 
 def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
@@ -152,7 +157,7 @@ def two(tmp_path: Path, **changes: str) -> Path:
     rows = [{"reference": "r", "sentences": ["a", "b"]}, {"reference": "q", "sentences": ["c"]}]
     gold, path = Gold.of(rows, COGNIBENCH, labelled=False), tmp_path / "s.csv"
     write_sheet(open_lines(gold), gold, path, rater="ann")
-    header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
+    header, *lines = cells(path)
     for name, value in changes.items():
         lines[1][header.index({"rater": "rater:ann", "reference": "input:reference"}.get(name, name))] = value
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -164,13 +169,12 @@ def two(tmp_path: Path, **changes: str) -> Path:
     ("changes", "where", "message"),
     [
         ({"rater": "true"}, "rater:ann", "unknown label 'true'; use one of: irrelevant"),
-        ({"case": "id-0123456789abcdef"}, "case", "unknown case id '0123456789abcdef'"),
-        ({"reference": "other"}, "case", "unknown case id"),
-        ({"unit": "3"}, "unit", "has 2 units, and no unit '3'"),
-        ({"unit": "²"}, "unit", "no unit '²'"),
-        ({"unit": ""}, "unit", "no unit ''"),
-        ({"ambiguity": "mood"}, "ambiguity", "unknown category 'mood'; use one of: sentiment"),
-        ({"json:sentences": "[a"}, "json:sentences", "not the JSON that was written"),
+        ({"case": "id-0123456789abcdef"}, "case", "not those of case '0123456789abcdef'"),
+        ({"reference": "other"}, "case", "the inputs of this line are not those"),
+        ({"unit": "3"}, "unit", "has 2 units, and no such unit"),
+        ({"unit": "²"}, "unit", "no such unit"),
+        ({"unit": ""}, "unit", "no such unit"),
+        ({"input:sentences": "[a"}, "sentences", "a valid list"),
     ],
 )
 def test_what_is_wrong_in_a_csv_is_named_with_file_line_and_column(
@@ -215,7 +219,8 @@ YES, NO = chosen("label", "factual"), chosen("label", "non_factual")
         ([by(1, YES), by(2, NO)], {"annotator-1": "factual", "annotator-2": "non_factual"}),
         ([by(1, YES, was_cancelled=True), by(2)], {}),
         ([by(1, YES), by(1, YES)], {"annotator-1": "factual"}),
-        ([by(1, {"type": "textarea", "value": {"text": ["hm"]}})], {}),
+        ([by(1, {"type": "textarea", "from_name": "reason", "value": {"text": ["hm"]}})], {}),
+        ([by(1, {"type": "rating", "value": {"rating": 3}})], {}),
         ([], {}),
     ],
 )
@@ -225,28 +230,22 @@ def test_annotators_of_label_studio(tmp_path: Path, annotations: list[Any], rati
     assert case.ratings == {name: (label,) for name, label in ratings.items()}
 
 
-AT = "annotations.0.result.0"
-
-
 @pytest.mark.parametrize(
-    ("row", "field", "message"),
+    ("row", "message"),
     [
-        (task([by(1, chosen("label", "maybe"))]), f"{AT}.value.choices", "unknown label 'maybe'"),
-        (task([by(1, {"value": {"choices": ["a", "b"]}})]), f"{AT}.value.choices", "not ['a', 'b']"),
-        (task([by(1, YES), by(1, NO)]), "annotations.1.result.0.value.choices", "two labels, 'factual' and"),
-        (task([by(1, {"type": "choices"})]), f"{AT}.value.choices", "a list of one choice"),
-        (task([{"completed_by": 1}]), "annotations.0.result", "Field required"),
-        (task(["x"]), "annotations.0", "valid dictionary"),
-        ({"id": 1}, "data", "Field required"),
+        (task([by(1, chosen("label", "maybe"))]), "'rater:annotator-1': the rating 'maybe' does not fit"),
+        (task([by(1, {"type": "choices", "value": {"choices": ["a", "b"]}})]), "one choice a control"),
+        (task([by(1, YES), by(1, NO)]), "it says both 'factual' and 'non_factual'"),
+        (task([{"completed_by": 1}]), "no export of Label Studio: KeyError('result')"),
+        (task(["x"]), "no export of Label Studio"),
     ],
 )
-def test_faults_of_an_export_are_named(tmp_path: Path, row: dict[str, Any], field: str, message: str) -> None:
-    first = {"data": {"conversation": "first", "claim": "x"}, "annotations": []}
+def test_faults_of_an_export_are_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     path = tmp_path / "x.json"
-    path.write_text("[\n" + json.dumps(first) + ",\n" + json.dumps(row) + "\n]", encoding="utf-8")
+    path.write_text(json.dumps([task([]), row]), encoding="utf-8")
     with pytest.raises(GoldError) as caught:
         Gold.load(path, FECT, labelled=False)
-    assert f"{path}:2, field '{field}': " in str(caught.value)
+    assert f"{path}:2, field '" in str(caught.value)
     assert message in str(caught.value)
 
 
@@ -265,15 +264,10 @@ def test_a_sheet_that_exists_is_never_written_over(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
+def test_nothing_to_label_and_what_no_csv_can_hold_are_said(tmp_path: Path) -> None:
     gold = Gold.of([{"conversation": "c", "claim": "x", "factual": True}], FECT, labelled=False)
     with pytest.raises(UsageError, match="there is no unit to label"):
         write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
-
-
-def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Path) -> None:
-    gold = Gold.of([{"conversation": "c" * 40_000, "claim": "x"}], FECT, labelled=False)
-    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann") == 1
-    nul = Gold.of([{"conversation": "c", "claim": "x", "group": "\0"}], FECT, labelled=False)
-    with pytest.raises(GoldError, match="no CSV can hold this name"):
+    nul = Gold.of([{"conversation": "c", "claim": "x\0"}], FECT, labelled=False)
+    with pytest.raises(GoldError, match="no CSV can hold the characters of this row; label on the page"):
         write_sheet(open_lines(nul), nul, tmp_path / "b.csv", rater="ann")

@@ -14,7 +14,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 
 import jurist
 from jurist.errors import GoldError, UsageError
-from jurist.gold.sheets_out import SheetLine
+from jurist.gold.sheets import SheetLine
 from jurist.jobs.label_decision import settle
 from jurist.jobs.label_plan import AGAINST, LabelPlan, PlannedUnit, drawn, labels_in
 from jurist.keeping.artifacts import Store

@@ -22,7 +22,7 @@ from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
-from jurist.gold.sheets_out import open_lines
+from jurist.gold.sheets import open_lines
 from jurist.programs.definition import defined, definition_of
 from jurist.report.reviewing import Review
 

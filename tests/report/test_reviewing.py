@@ -17,7 +17,7 @@ from small import claims
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.raters import RULES, merge_gold
-from jurist.gold.sheets_out import open_lines
+from jurist.gold.sheets import open_lines
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.report.reviewing import Review, application

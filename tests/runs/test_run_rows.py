@@ -21,8 +21,8 @@ from small import cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.gold.files import parse
 from jurist.gold.new_rows import Source
+from jurist.gold.sources import read
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.runs.feeding import Feed
@@ -94,7 +94,7 @@ def test_every_source_and_every_output_say_the_same(out: str) -> None:
     for source in ("rows.jsonl", "rows.csv", "rows.parquet", "folder"):
         place = Path(f"of-{source}") / out
         ok(*FECT, "--input", source, "--output", place)
-        table = parse(place.read_bytes(), str(place))
+        table = read(place)
         found[source] = [row for _, row in table.rows]
         assert [str(row["id"]) for row in found[source]] == [row["id"] for row in rows]
         assert [int(row["note"]) for row in found[source]] == list(range(30))
@@ -325,7 +325,7 @@ def test_twenty_kills_leave_each_row_once_and_pay_for_nothing_but_what_was_in_fl
         assert asked - heard <= 16
         flying += asked - heard
     ok(*on(server, "--resume", "--json", "--concurrency", 16, out=out))
-    lines = [row for _, row in parse(Path(out).read_bytes(), out).rows]
+    lines = [row for _, row in read(out).rows]
     assert right(rows, [{**line, "note": int(line["note"])} for line in lines])
     assert server.count == len(rows) + flying, "nothing is paid twice but what was in flight at a kill"
     assert len(server.by_body) == len(rows)
