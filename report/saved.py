@@ -157,9 +157,8 @@ def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
     for name in {str(row.get("source") or "").rpartition(":")[0] for row in rows}:
         if name and Path(name).is_file():
             with Path(name).open("rb") as file:
-                found |= {
-                    f"{name}:{place}": row for place, row in scan(file, name)[1] if isinstance(row, Mapping)
-                }
+                rows = [(place.line, row) for place, row in scan(file, name) if isinstance(row, Mapping)]
+                found |= {f"{name}:{line}": row for line, row in rows}
     return found
 
 
