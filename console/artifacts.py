@@ -15,7 +15,7 @@ from ..arguments.artifacts import (
     VerifyOptions,
 )
 from ..arguments.groups import StoreOptions
-from ..errors import ArtifactError, GoldError, JuristError, UsageError, plural
+from ..errors import ArtifactError, GoldError, plural
 from ..exports import export
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
@@ -23,10 +23,9 @@ from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Problem, Store
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of, unfit
-from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
-from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
+from ..report.differing import Side, prompt_difference, score_rows, setting_rows
 from ..report.document import Document, flat
 from ..report.history import basic_state, chosen_candidate
 from ..report.page import as_page
@@ -55,28 +54,10 @@ def store_named(options: StoreOptions) -> Store:
 
 def list_(options: ListOptions) -> Result:
     """List artifacts, one's own first, with what each came from."""
-    found = store_named(options).list(options.judge)
-    if options.judge is not None and not found:
+    artifacts = store_named(options).list(options.judge)
+    if options.judge is not None and not artifacts:
         hint = "jurist artifacts list has all; --store names another folder"
         raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
-    rows = []
-    for one in found:
-        card, decision = one.card, one.card.get("decision") or {}
-        parent, metric = card.get("parent"), decision.get("metric")
-        score = ((card.get("scores") or {}).get("compiled") or {}).get(metric)
-        decided = filter(None, (str(decision.get("verdict", "-")), disagreement_cell(_labelled(one))))
-        rows.append(
-            [
-                one.ref,
-                " ".join(one.names),
-                f"{one.judge}@{parent}" if parent else "basic",
-                (card.get("optimizer") or {}).get("name", "-"),
-                one.model or "-",
-                f"{metric} {metric_cell(score)}" if score else "-",
-                one.about.tokens_words or "-",
-                one.problem or "; ".join(decided),
-            ]
-        )
     columns = [
         "artifact",
         "names",
@@ -89,23 +70,35 @@ def list_(options: ListOptions) -> Result:
     ]
     entries = [
         {
-            "artifact": one.ref,
-            "path": str(one.path),
-            "latest": one.latest,
-            "tags": list(one.tags),
-            "shipped": one.shipped,
-            "problem": one.problem,
-            "disagreements": _labelled(one),
-            "card": one.card,
+            "artifact": artifact.ref,
+            "path": str(artifact.path),
+            "latest": artifact.latest,
+            "tags": list(artifact.tags),
+            "shipped": artifact.shipped,
+            "problem": artifact.problem,
+            "disagreements": list(artifact.disagreements),
+            "card": artifact.card,
         }
-        for one in found
+        for artifact in artifacts
     ]
-    return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
+    return Result(data={"artifacts": entries}, body=[table("", columns, map(_row, artifacts))])
 
 
-def _labelled(one: Artifact) -> Sequence[Any]:
-    """Return what labels where the prompts differ have shown."""
-    return list(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
+def _row(artifact: Artifact) -> list[str]:
+    about = artifact.about
+    metric = about.decision.metric or ""
+    score = ((about.scores or {}).get("compiled") or {}).get(metric)
+    decided = filter(None, (about.decision.verdict or "-", disagreement_cell(artifact.disagreements)))
+    return [
+        artifact.ref,
+        " ".join(artifact.names),
+        f"{artifact.judge}@{about.parent}" if about.parent else "basic",
+        about.optimizer.name or "-",
+        artifact.model or "-",
+        f"{metric} {metric_cell(score)}" if score else "-",
+        about.tokens_words or "-",
+        artifact.problem or "; ".join(decided),
+    ]
 
 
 def show(options: ShowOptions) -> Result:
@@ -153,33 +146,19 @@ def diff(options: DiffOptions) -> Result:
     store = store_named(options)
     one, two = _sides(store, options.first, options.second)
     changed, settings, scores = prompt_difference(one, two), setting_rows(one, two), score_rows(one, two)
-    test, why = None, "no paired test: they were proven on other cases"
-    proven = [side for side in (one, two) if side.card.get("decision")]
-    if not (proven and one.proof and two.proof) or one.judge != two.judge:
-        why = "no paired test: these are not two proven versions of one judge"
-    else:
-        try:
-            judge = load_judge(proven[-1].name, store=store).judge
-            metric = proven[-1].card["decision"]["metric"]
-            test = paired_test(one, two, judge, judge.metric if callable(judge.metric) else metric)
-        except JuristError as error:
-            why = f"no paired test: {error}"
-    found = {
+    data = {
         "first": one.name,
         "second": two.name,
         "diff": changed,
         "settings": {name: values for name, *values in settings},
         "scores": {side.name: dict(side.scores) for side in (one, two)},
-        "test": test.to_json() if test else None,
     }
     body: list[Part] = [
         Verbatim(changed) if changed else f"{one.name} and {two.name} have the same prompt",
         *([table("settings that differ", ["", one.name, two.name], settings)] if settings else []),
         *([scores] if scores else []),
     ]
-    body.append(f"on {test.groups} groups that both were proven on: {test.words}" if test else why)
-    body += [f"warning: {warning}" for warning in (test.warnings if test else ())]
-    return Result(data=found, body=body)
+    return Result(data=data, body=body)
 
 
 def _sides(store: Store, *references: str) -> list[Side]:
@@ -249,24 +228,13 @@ def verify(options: VerifyOptions) -> Result:
     )
 
 
-_NAMED = 3
-"""Files that are named of a folder."""
-
-
 def report(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     saved = Path(options.subject)
     if saved.suffix in (".json", ".jsonl"):
         return _written(saved_report(saved), options.output or f"{saved.stem}.html")
     store = store_of(options)
-    try:
-        artifact = store.load(options.subject)
-    except JuristError as error:
-        if not saved.is_dir():
-            raise
-        inside = ", ".join(map(str, sorted(saved.glob("*.json*"))[:_NAMED]))
-        hint = f"name a file in it: {inside}" if inside else "name a compiled judge, or a file of results"
-        raise UsageError(f"{saved} is a folder", hint=hint) from error
+    artifact = store.load(options.subject)
     if found := _cascade(artifact):
         document = cascade_report(found, f"{str(artifact.card['created'])[:10]}")
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")

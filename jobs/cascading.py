@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from ..cases import Value
 from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
 from ..evaluation.proof import level_of
+from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -140,11 +140,6 @@ class Cascading(Experiment):
         members = tuple(as_member(one) for one in self.contenders)
         object.__setattr__(self, "contenders", members)
         super().__post_init__()
-        for place, one in enumerate(members):
-            if any(one.fingerprint() == other.fingerprint() for other in members[:place]):
-                raise UsageError(
-                    f"{one.name} is asked twice", hint="name each judge once, with each model once"
-                )
         first, *others = (one.judge.answer.scale.identity() for one in members)
         if any(other != first for other in others):
             raise UsageError(
@@ -158,22 +153,10 @@ class Cascading(Experiment):
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
         """Choose the level, and keep the cascade as a version."""
-        comparison = self.scored.comparison
-
-        def agrees(gold: Value | None, value: Value | None) -> bool:
-            if gold is None or value is None:
-                return False
-            right = comparison.right(gold, value)
-            return gold == value if right is None else right
-
         labelled = [place for place, case in enumerate(self.cases) if case.known]
         groups = [self.cases[place].group for place in labelled]
-        said, right = [], []
-        for one in answers:
-            asker = one.judge.asker()
-            said.append([said_by(asker, one.verdicts[place]) for place in labelled])
-            rows = [one.repeats[0][place] for place in labelled]
-            right.append([agrees(row.gold[0], row.predicted[0]) for row in rows])
+        said = [[said_by(one.judge.asker(), one.verdicts[place]) for place in labelled] for one in answers]
+        right = [[self._agrees(one.repeats[0][place]) for place in labelled] for one in answers]
         probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
         level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
         tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
@@ -208,6 +191,13 @@ class Cascading(Experiment):
             spends=tuple(one.spend.to_json() for one in answers),
         )
         return found if best is None else self._kept(found, answers)
+
+    def _agrees(self, row: Row) -> bool:
+        gold, value = row.gold[0], row.predicted[0]
+        if gold is None or value is None:
+            return False
+        right = self.scored.comparison.right(gold, value)
+        return gold == value if right is None else right
 
     def _prices(
         self,
@@ -298,28 +288,26 @@ def with_models(
     Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs were
     loaded with it.
     """
-    kept = keep or [False] * len(judges)
-    takers = [one for one, own in zip(judges, kept, strict=True) if not (one.named or own)]
-    if models and len(models) not in (1, len(takers)):
+    fixed = [
+        bool(judge.named) or own for judge, own in zip(judges, keep or [False] * len(judges), strict=True)
+    ]
+    takers, settings = fixed.count(False), settings or Model()
+    if models and len(models) not in (1, takers):
         raise UsageError(
-            f"{plural(len(models), 'model')} for {plural(len(takers), 'judge')}",
+            f"{plural(len(models), 'model')} for {plural(takers, 'judge')}",
             hint="name one for all, or one for each in their order",
         )
-    each = iter([*models] * (len(takers) if len(models) == 1 else 1))
-    settings = settings or Model()
-
-    def model_of(judge: LoadedJudge) -> Model:
-        if judge.named:
-            return settings
-        if models:
-            return next(each)
+    each = iter([*models] * (takers if len(models) == 1 else 1))
+    ready = []
+    for judge, own in zip(judges, fixed, strict=True):
         proven = judge.artifact.about.model if judge.artifact else None
-        if proven is None or not proven.name:
-            return settings
-        known = proven.model(timeout=settings.timeout)
-        return replace(
-            settings, **{name: getattr(known, name) for name in ("name", "api_base", "max_tokens")}
-        )
-
-    pairs = zip(judges, kept, strict=True)
-    return tuple(judge if own else judge.with_model(model_of(judge)) for judge, own in pairs)
+        if own:
+            ready.append(judge)
+        elif models:
+            ready.append(judge.with_model(next(each)))
+        elif proven and proven.name:
+            known = {name: getattr(proven, name) for name in ("name", "api_base", "max_tokens")}
+            ready.append(judge.with_model(replace(settings, **known)))
+        else:
+            ready.append(judge.with_model(settings))
+    return tuple(ready)

@@ -73,43 +73,23 @@ class _Again(Plan):
 
     def foresee(self) -> Estimate:
         contest, test = self._foreseen, self._foreseen.look.cases
-        asked = [("judge", contest.basic, self.model)]
-        asked += [("chosen", contest.chosen, self.model)] * (not contest.same)
+        askers = {"judge": contest.basic, **({} if contest.same else {"chosen": contest.chosen})}
         asks = []
-        for role, asker, model in asked:
+        for role, asker in askers.items():
             number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples
-            asks.append(ask_of(role, asker, [model], test, number))
+            asks.append(ask_of(role, asker, [self.model], test, number))
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
 
 
-def choose(
-    ref: str,
-    candidate: str,
-    surface: Surface,
-    *,
-    gold: str | None = None,
-    answering: Callable[[ModelCard], Model] = ModelCard.model,
-    force: bool = False,
-    **settings: Any,
-) -> Concluded:
+def choose(ref: str, candidate: str, surface: Surface, *, force: bool = False, **settings: Any) -> Concluded:
     """Make a candidate of an artifact's history, the next version, proven on the same sealed test."""
     artifact = surface.store.load(ref)
-    artifact.check_single()
-    named = partial(_candidate, artifact, candidate)
-    return _concluded(
-        _plan(artifact, surface.store, named, gold, answering, **settings), surface, "choose", force
-    )
+    plan = _plan(artifact, surface.store, partial(_candidate, artifact, candidate), **settings)
+    return _concluded(plan, surface, "choose", force)
 
 
 def remember(
-    ref: str,
-    labels: str,
-    surface: Surface,
-    *,
-    gold: str | None = None,
-    answering: Callable[[ModelCard], Model] = ModelCard.model,
-    force: bool = False,
-    **settings: Any,
+    ref: str, labels: str, surface: Surface, *, force: bool = False, **settings: Any
 ) -> tuple[Concluded, int, int]:
     """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test.
 
@@ -117,23 +97,20 @@ def remember(
     Returns the version, and how many rows it remembers and how many are left out.
     """
     artifact = surface.store.load(ref)
-    artifact.check_single()
-    setting = Setting(threshold=(kept := artifact.about.setting).threshold, weights=kept.weights)
+    about = artifact.about
+    setting = Setting(threshold=about.setting.threshold, weights=about.setting.weights)
     own = Candidate(state=artifact.state, setting=setting, parent=None, source=ref, step=0, calls=0)
-    plan = _plan(artifact, surface.store, lambda gold: own, gold, answering, **settings)
-    cases = [
-        one
-        for one in Gold.again(artifact.card["gold"], plan.judge, labels, labelled=False).cases
-        if one.known
-    ]
+    plan = _plan(artifact, surface.store, lambda gold: own, **settings)
+    new = Gold.again(artifact.card["gold"], plan.judge, labels, labelled=False).cases
+    cases = [case for case in new if case.known]
     split, basic = plan.split, PromptState.of(plan.judge.basic())
     near = near_rows(split.judge, cases, sketched_rows(split.judge, split.test))
     alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
     leaks, groups = leaks_of(split, alone.values()), {case.group for case in split.test}
     fit = [
-        one
-        for one in cases
-        if one.group not in groups and one.id not in near and alone[one.id].id not in leaks
+        case
+        for case in cases
+        if case.group not in groups and case.id not in near and alone[case.id].id not in leaks
     ]
     if not fit:
         raise GoldError(
@@ -166,22 +143,23 @@ def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Conc
     """Prove the plan's candidate and keep it beside what the card of the compilation says."""
     artifact, candidate, new = plan.artifact, plan.candidate, plan.more
     check_leaks(plan.split, [candidate.state])
-    card, history = artifact.card, artifact.history
+    card, history = _derived(artifact, candidate.id, artifact.card["optimizer"], _SEARCHED), artifact.history
+    card["gold"] = artifact.card["gold"]
+    if rules := rules_in(candidate.state, [{"rules": artifact.about.guidelines}]):
+        card["guidelines"] = rules
+    if new:
+        card["gold"] = {
+            **card["gold"],
+            "seen": sorted({*artifact.about.gold.seen, *(case.id for case in new)}),
+        }
+        history += (_tried(candidate.state, candidate.source, candidate.setting),)
     with surface.asking(plan, "proving") as (work, tick):
-        gold, rules = card["gold"], rules_in(candidate.state, [{"rules": artifact.about.guidelines}])
-        if new:
-            gold = {**gold, "seen": sorted({*gold["seen"], *(case.id for case in new)})}
-            history += (_tried(candidate.state, candidate.source, candidate.setting),)
         return conclude(
             plan.contest(work.contexts["judge"]),
             work,
             surface.store,
             f"artifacts {verb} {artifact.ref}",
-            {
-                **_derived(artifact, candidate.id, card["optimizer"], _SEARCHED),
-                "gold": gold,
-                **({"guidelines": rules} if rules else {}),
-            },
+            card,
             history,
             artifact.matrix() if "matrix" in card else None,
             seen=new,
@@ -208,53 +186,51 @@ def _tried(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
 
 
 def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
+    """Return the candidate of a history that is called so, or whose id begins so."""
     names = candidate_names((str(row.get("candidate")), str(row.get("source"))) for row in artifact.history)
-    ids = [str(row.get("candidate", "")) for row in artifact.history]
-    fitting = [id_ for id_ in ids if names.get(id_) == named] or [
-        id_ for id_ in ids if id_.startswith(named) and named
+    rows = {str(row.get("candidate", "")): row for row in artifact.history}
+    fitting = [id_ for id_ in rows if names.get(id_) == named] or [
+        id_ for id_ in rows if named and id_.startswith(named)
     ]
     if len(fitting) != 1:
-        some = [point["candidate"] for point in artifact.about.pareto] or ids[:8]
+        some = [point["candidate"] for point in artifact.about.pareto] or [*rows][:8]
         raise ArtifactError(
             f"{artifact.ref} has {'no candidate' if not fitting else f'{len(fitting)} candidates'} {named!r}",
             hint=f"on its front of cost and score are {', '.join(some)}; jurist artifacts show {artifact.ref} "
             "--history has all",
         )
-    row = artifact.history[ids.index(fitting[0])]
-    if not row.get("prompt"):
-        raise ArtifactError(
-            f"the history of {artifact.ref} does not hold the prompt of {row['candidate']}",
-            hint="what came with the package keeps the basic and the chosen prompt; compile it yourself to choose",
-        )
-    rows = {case.id: case for case in gold.cases}
-    for name, prompt in row["prompt"].items():
+    row, cases = rows[fitting[0]], {case.id: case for case in gold.cases}
+    prompts = row.get("prompt") or {}  # what came with the package keeps the basic and the chosen one alone
+    for name, prompt in prompts.items():
         if kept := prompt.get("nearest"):  # the history has the ids of remembered rows
-            kept["demos"] = [gold.judge.demos(rows[id_])[name] for id_ in kept["rows"] if id_ in rows]
-    found = Candidate(
-        state=PromptState.from_json(row["prompt"]),
+            kept["demos"] = [gold.judge.demos(cases[id_])[name] for id_ in kept["rows"] if id_ in cases]
+    candidate = Candidate(
+        state=PromptState.from_json(prompts),
         setting=Setting(**(row.get("setting") or {})),
         parent=None,
         source=str(row.get("source")),
         step=0,
         calls=0,
     )
-    if found.id != row["candidate"]:
+    if candidate.id != row["candidate"]:
         raise ArtifactError(
-            f"the prompt of {row['candidate']} in the history of {artifact.ref} is not the one that was scored",
-            hint="something in it was taken out as a credential; choose another candidate",
+            f"the history of {artifact.ref} does not hold the prompt of {row['candidate']} as it was scored",
+            hint="it was left out, or something in it was taken out as a credential: choose another candidate",
         )
-    return found
+    return candidate
 
 
 def _plan(
     artifact: Artifact,
     store: Store,
     candidate: Callable[[Gold], Candidate],
-    named: str | None,
-    answering: Callable[[ModelCard], Model],
+    *,
+    gold: str | None = None,
+    answering: Callable[[ModelCard], Model] = ModelCard.model,
     **settings: Any,
 ) -> _Again:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
+    artifact.check_single()
     about = artifact.about
     judge = judge_of(artifact, store).as_compiled(artifact.card)
     artifact.check(judge)
@@ -266,19 +242,18 @@ def _plan(
             f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
             hint="compile it again",
         )
-    source = named or str(kept.get("source") or kept["name"])
-    hint, own = "name the gold set it was compiled on with --gold", kept.get("holdout")
-    asked = job.model if job.model.name else about.model
+    source, own = gold or str(about.gold.source or kept["name"]), about.gold.holdout
+    hint = "name the gold set it was compiled on, as it was then, with --gold"
     try:
-        gold = Gold.load(source, judge) if named else Gold.again(kept, judge)
-        holdout = None if own is None else Gold.again(own, gold.settled)
+        read = Gold.load(gold, judge) if gold else Gold.again(kept, judge)
+        holdout = None if own is None else Gold.again(own, read.settled)
         plan = _Again(
             artifact=artifact,
-            candidate=candidate(gold),
+            candidate=candidate(read),
             judge=judge,
-            gold=gold,
+            gold=read,
             holdout=holdout,
-            model=answering(asked),
+            model=answering(job.model if job.model.name else about.model),
             verifier=answering(about.verifier) if about.verifier else None,
             seed=about.optimizer.seed or 0,
             shares=tuple(kept["shares"]),
@@ -289,21 +264,14 @@ def _plan(
         )
         split = plan.split
     except GoldError as error:
-        if named is not None:
+        if gold is not None:
             raise
-        raise GoldError(
-            f"the gold set of {artifact.ref} cannot be read as {source!r}: {error}", hint=hint
-        ) from error
+        raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=hint) from error
     if split.test_hash != kept["test_ids_sha256"]:
+        raise GoldError(f"{source!r} does not give the sealed test of {artifact.ref}", hint=hint)
+    if read.sha256 != kept["sha256"] or (holdout and own and holdout.sha256 != own["sha256"]):
         raise GoldError(
-            f"{source!r} does not give the sealed test of {artifact.ref}: {len(split.test)} cases with other ids "
-            f"than the {kept['test']} it was proven on",
-            hint=hint,
-        )
-    if gold.sha256 != kept["sha256"] or (holdout and own and holdout.sha256 != own["sha256"]):
-        raise GoldError(
-            f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
-            hint="compile again on it, or name the gold set as it was with --gold",
+            f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it", hint=hint
         )
     return plan
 
@@ -312,51 +280,50 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet."""
     artifact, ids = store.load(ref), set(rows)
     artifact.check_single()
-    gold, card = artifact.card.get("gold") or {}, artifact.card
-    if unknown := sorted(ids - set(gold.get("seen") or ())):
+    about, card = artifact.about, artifact.card
+    if unknown := sorted(ids.difference(about.gold.seen)):
         raise ArtifactError(
             f"{artifact.ref} was not compiled on {', '.join(unknown)}",
             hint="name rows of train or dev by their ids, as the gold of its card has them",
         )
-    rules = [one for one in artifact.about.guidelines if not ids & set(one["cases"])]
-    own = next(
-        (row for row in artifact.history if row["candidate"] == artifact.about.optimizer.candidate), {}
-    )
-    gone, prompts = list[Demo](), dict[str, PredictorPrompt]()
+    rules = [rule for rule in about.guidelines if not ids & set(rule["cases"])]
+    gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()
     for name, prompt in artifact.state.predictors.items():
-        fixed = [demo for demo in prompt.demos if _id_of(demo, artifact) in ids]
+        shown = {
+            case_id({key: demo[key] for key in about.inputs if key in demo}): demo for demo in prompt.demos
+        }
         kept, text = prompt.remembered, prompt.instructions
-        if any(one["rule"] in text for one in artifact.about.guidelines):
-            text = with_rules(text, [one["rule"] for one in rules])
-        gone += [*fixed, *(demo for id_, demo in (kept.rows if kept else {}).items() if id_ in ids)]
-        demos = tuple(demo for demo in prompt.demos if demo not in fixed)
+        if any(rule["rule"] in text for rule in about.guidelines):
+            text = with_rules(text, [rule["rule"] for rule in rules])
+        known = {**(kept.rows if kept else {}), **shown}
+        gone |= {id_: demo for id_, demo in known.items() if id_ in ids}
         prompts[name] = replace(
-            prompt, instructions=text, demos=demos, remembered=kept.without(ids) if kept else None
+            prompt,
+            instructions=text,
+            demos=tuple(demo for demo in prompt.demos if demo not in gone.values()),
+            remembered=kept.without(ids) if kept else None,
         )
-    shown = ids & set(own.get("demo_ids") or ())
-    found = {_id_of(demo, artifact) for demo in gone}
+    own = next((row for row in artifact.history if row["candidate"] == about.optimizer.candidate), {})
     held = normalised("\n".join(prompt.instructions for prompt in prompts.values()))
-    if shown - found or any(text in held for demo in gone for text in texts_of(demo)):
-        raise ArtifactError(
-            f"the prompt of {artifact.ref} holds a row in a form in which it cannot be taken out",
-            hint="compile the judge again without the row",
-        )
-    state, seen = PromptState(prompts), [one for one in artifact.seen() if one["case"] not in ids]
+    texts = [text for demo in gone.values() for text in texts_of(demo)]
     search = {key: card["optimizer"].get(key) for key in ("name", "seed", "settings")}
+    state = PromptState(prompts)
     new: dict[str, Any] = {
         **_derived(artifact, state.id, {**search, "reason": f"{plural(len(ids), 'row')} forgotten"}, _ASKED),
-        "gold": {**gold, "seen": [id_ for id_ in gold["seen"] if id_ not in ids]},
+        "gold": {**card["gold"], "seen": [id_ for id_ in about.gold.seen if id_ not in ids]},
         "guidelines": rules,
     }
     history = _tried(state, "forget", Setting())
-    if any(id_ in json.dumps([new, history]) for id_ in ids):
+    if (
+        (ids & set(own.get("demo_ids") or ())) - gone.keys()
+        or any(text in held for text in texts)
+        or any(id_ in json.dumps([new, history]) for id_ in ids)
+    ):
         raise ArtifactError(
-            f"the card of {artifact.ref} names a row where it cannot be left out", hint="compile again"
+            f"{artifact.ref} holds a row in a form in which it cannot be taken out",
+            hint="compile the judge again without the row",
         )
+    seen = [row for row in artifact.seen() if row["case"] not in ids]
     return store.save(
         judge_of(artifact, store), state, new, [history], make_latest=False, records={SEEN: seen}
     )
-
-
-def _id_of(demo: Demo, artifact: Artifact) -> str:
-    return case_id({name: demo[name] for name in artifact.about.inputs if name in demo})

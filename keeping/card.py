@@ -169,6 +169,7 @@ class Card(_Part):
 
     judge: str
     version: Annotated[int, Field(ge=1)]
+    parent: int | None = None
     labels: list[str] | None = None
     positive: list[str] | None = None
     inputs: Listed[str] = []

@@ -1,24 +1,22 @@
-"""What differs from one judge to another: words of the prompt, demonstrations, settings, scores, and paired tests."""
+"""What differs from one judge to another: words of the prompt, demonstrations, settings and scores."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
-from ..evaluation.proof import level_of
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..programs.judge import Judge, Metric
+from ..programs.judge import Judge
 from ..programs.state import PredictorPrompt, PromptState
 from ..text.terms import shorten
 from .document import Changes, Word, text_of
 from .scores import metric_cell
 from .table import Table, table
 
-_ALPHA = 0.05
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
 _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "name"),
@@ -37,6 +35,9 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_NOTHING = PredictorPrompt(instructions="")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Side:
     """One of the two."""
@@ -46,47 +47,33 @@ class Side:
     card: Mapping[str, Any] = field(default_factory=dict)  # of the artifact; empty for a basic prompt
     # each metric on its own sealed test; empty if it was never proven
     scores: Mapping[str, Any] = field(default_factory=dict)
-    proof: Sequence[Mapping[str, Any]] = ()  # what was said there, as the artifact keeps it
-    system: str = "compiled"  # under which name it said that: ``compiled`` or ``basic``
-
-    @property
-    def judge(self) -> str:
-        """The judge's name."""
-        return self.name.partition("@")[0].removesuffix(":basic")
 
     @classmethod
     def of(cls, artifact: Artifact, basic: PromptState | None = None) -> "Side":
         """Return an artifact, or the basic prompt as it was asked beside it."""
-        system = "basic" if basic else "compiled"
-        return cls(
-            name=f"{artifact.judge}:basic" if basic else artifact.ref,
-            state=basic or artifact.state,
-            card={} if basic else artifact.card,
-            scores=(artifact.card.get("scores") or {}).get(system) or {},
-            proof=artifact.proof(),
-            system=system,
-        )
+        scores = artifact.about.scores or {}
+        if basic:
+            return cls(name=f"{artifact.judge}:basic", state=basic, scores=scores.get("basic") or {})
+        own = scores.get("compiled") or {}
+        return cls(name=artifact.ref, state=artifact.state, card=artifact.card, scores=own)
 
 
 def prompt_difference(one: Side, two: Side) -> str:
     """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
     the demonstrations that went (``-``) and came (``+``); empty if nothing did.
     """
-    shown = dict(zip(sorted(two.state.predictors), prompt_changes(one.state, two.state), strict=True))
-    old = dict(zip(sorted(one.state.predictors), prompt_changes(two.state, one.state), strict=True))
+    before, after = one.state.predictors, two.state.predictors
     lines: list[str] = []
-    for name in sorted({*shown, *old}):
-        if name not in shown:
+    for name in sorted({*before, *after}):
+        if name not in after:
             lines.append(f"## {name}: gone")
             continue
-        words = shown[name].words
-        if any(word.change != "same" for word in words):
-            lines += [
-                f"## {name}: instruction",
-                "".join(_MARKS[word.change].format(word.text) for word in words),
-            ]
-        demos = Counter(shown[name].examples)
-        had = Counter(old[name].examples) if name in old else Counter[str]()
+        old, new = before.get(name, _NOTHING), after[name]
+        if old.instructions != new.instructions:
+            words = word_changes(old.instructions, new.instructions)
+            lines.append(f"## {name}: instruction")
+            lines.append("".join(_MARKS[word.change].format(word.text) for word in words))
+        had, demos = Counter(_examples(old)), Counter(_examples(new))
         if demos != had:
             lines.append(f"## {name}: demonstrations")
         for mark, changed in (("-", had - demos), ("+", demos - had)):
@@ -116,22 +103,6 @@ def score_rows(one: Side, two: Side) -> Table | None:
     return table("each on its own sealed test", ["metric [95 % interval]", one.name, two.name], rows)
 
 
-def paired_test(one: Side, two: Side, judge: Judge, metric: Metric) -> Contrast | None:
-    """Compare what both said on the cases of their sealed tests that are the same; ``None`` if there are none.
-
-    It is one more look at these cases, so that the level is that of the opening after those on the cards.
-    """
-    known = {row.id: row for row in rows_of(judge.answer, one.proof, one.system)}
-    rows = rows_of(judge.answer, two.proof, two.system)
-    shared = [row for row in rows if row.id in known and known[row.id].gold == row.gold and row.labelled]
-    if not shared:
-        return None
-    opened = max(int(side.card.get("test_openings") or 1) for side in (one, two))
-    before = [replace(known[row.id], group=row.group) for row in shared]
-    first, second = (two.name, [shared]), (one.name, [before])
-    return contrast(first, second, metric, judge.comparison, alpha=level_of(_ALPHA, opened + 1))
-
-
 _QUOTED = 12
 """Words that are quoted of what is new."""
 _LABELS = 4
@@ -152,17 +123,21 @@ def word_changes(before: str, after: str) -> tuple[Word, ...]:
 
 def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ...]:
     """Return what changed in each predictor's instruction, and the demonstrations that it got."""
-    empty = PredictorPrompt(instructions="")
     return tuple(
         Changes(
             title=f"instruction of {name}" if len(after.predictors) > 1 else "instruction",
-            words=word_changes(before.predictors.get(name, empty).instructions, prompt.instructions),
-            examples=tuple(
-                "\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items())
-                for demo in prompt.examples
-            ),
+            words=word_changes(before.predictors.get(name, _NOTHING).instructions, prompt.instructions),
+            examples=_examples(prompt),
         )
         for name, prompt in sorted(after.predictors.items())
+    )
+
+
+def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
+    """Return the demonstrations as text for people."""
+    return tuple(
+        "\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items())
+        for demo in prompt.examples
     )
 
 

@@ -126,7 +126,6 @@ REFUSED = {
     "run careful@1 --input new.jsonl --output o.jsonl --model openai/other": "whose judges are asked with",
     "run careful@1 --input new.jsonl --output o.jsonl --samples 3": "whose judges keep their own samples",
     "evaluate careful@1 --gold gold.jsonl": "were used to compile",
-    "cascade quick.py:judge:basic quick.py:judge:basic --gold gold.jsonl": "is asked twice",
     "cascade quick.py:judge:basic --gold gold.jsonl --risk 0": "is no share",
     "cascade cognibench:basic --gold cognibench-mini": "gives several answers a row",
     "cascade quick.py:judge:basic --gold gold.jsonl --model a/b --model c/d": "2 models for 1 judge",

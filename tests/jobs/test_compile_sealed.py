@@ -90,7 +90,7 @@ def test_other_labels_on_the_same_rows_are_refused() -> None:
     write_jsonl(Path("gold.jsonl"), rows)
     refused = cli("artifacts", "choose", "fect@1", candidate, "--gold", "gold.jsonl")
     assert (refused.code, len(refused.lines)) == (1, 1)
-    assert "has other labels or rows than when fect@1 was compiled on it; compile again" in refused.err
+    assert "has other labels or rows than when fect@1 was compiled on it; name the gold set" in refused.err
     assert not Path("compiled/fect/2").exists()
 
 
