@@ -81,7 +81,7 @@ def list_(options: ListOptions) -> Result:
         }
         for artifact in artifacts
     ]
-    return Result(data={"artifacts": entries}, body=[table("", columns, map(_row, artifacts))])
+    return Result(data={"artifacts": entries}, body=[table("", columns, [*map(_row, artifacts)])])
 
 
 def _row(artifact: Artifact) -> list[str]:

@@ -288,6 +288,7 @@ def same_question(known: RowMarks, marks: RowMarks, pairs: Sequence[Same]) -> bo
         for pair in pairs
         if there[pair.there] == here[pair.here] == 1
     ]
+    units: list[tuple[Any, Any]]
     if all(len(old) == len(new) for old, new, _ in both):
         units = [
             ((was, turned), now)
