@@ -34,9 +34,8 @@ from .jobs.surface import (
     warn,
 )
 from .keeping.artifacts import Store
-from .keeping.loading import LoadedJudge
+from .keeping.loading import LoadedJudge, default_temperature, resolve_sampling
 from .keeping.naming import find_judge
-from .keeping.resolving import default_temperature, resolve_sampling
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.judge import Judge

@@ -27,7 +27,7 @@ from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
 from jurist.jobs.sealed_rows import prompt_of, proof_of
-from jurist.keeping.resolving import default_temperature
+from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
 from jurist.papers.cognibench.detection import Scoring

@@ -209,23 +209,12 @@ def verify(options: VerifyOptions) -> Result:
     for artifact in found:
         if artifact.path not in broken and (why := unfit(artifact, store)):
             problems.append(Problem(ref=artifact.ref, path=artifact.path, message=why))
-    data = {
-        "problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems],
-        "needs": [{"artifact": one.ref, "path": str(one.path), **one.about.needs} for one in found],
-    }
+    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
     each = "it" if len(found) == 1 else "each"
     said = f"{plural(len(found), 'artifact')} verified, no byte changed, and what {each} needs is here"
-    rows = []
-    for artifact in found:
-        needed, own = artifact.about.needs, artifact.path.parent.parent == store.root
-        made = ", ".join(f"{name} {version}" for name, version in needed["versions"].items())
-        name = artifact.ref if own else f"{artifact.ref} (shipped)"
-        rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", made])
-    return Result(
-        data=data, body=[*([table("", ["artifact", "engine", "made with"], rows)] if rows else []), said]
-    )
+    return Result(data=data, body=[said])
 
 
 def report(options: ReportOptions) -> Result:

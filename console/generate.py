@@ -25,8 +25,7 @@ from ..gold.new_rows import read_rows
 from ..jobs.estimate import Estimate
 from ..jobs.generation import Generated, Generation, foresee_items, generate, rejects_path
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge
-from ..keeping.resolving import default_temperature
+from ..keeping.loading import LoadedJudge, default_temperature
 from ..papers.cognibench.dialogues import (
     DialogueSpec,
     dialogue_counts,

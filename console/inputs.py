@@ -28,9 +28,8 @@ from ..gold.rejects import Rejects
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, default_temperature
 from ..keeping.paying import Start
-from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge

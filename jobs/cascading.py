@@ -14,7 +14,7 @@ from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import described
-from ..keeping.cascades import as_member
+from ..keeping.loaders import as_member
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge

@@ -12,10 +12,9 @@ from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, verifier_of
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
-from ..keeping.resolving import verifier_of
 from ..optimizers.objective import row_of
 from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge

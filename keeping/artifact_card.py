@@ -70,7 +70,7 @@ class Artifact:
         Raises:
             JuristError: neither pandas nor Polars is installed.
         """
-        return score_frame(self.card.get("scores") or {})
+        return score_frame(self.about.scores or {})
 
     def _repr_html_(self) -> str | None:
         shown = type(self).as_html
@@ -130,31 +130,21 @@ class Artifact:
         ``score`` in [0, 1], ``calls`` and ``tokens``. Artifacts of older versions have none.
 
         Raises:
-            ArtifactError: the file was changed since the artifact was read.
+            ArtifactError: the file was changed since the artifact was read; so do :meth:`proof` and :meth:`seen`.
         """
         return self._records(MATRIX)
 
     def proof(self) -> tuple[dict[str, Any], ...]:
         """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
 
-        Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled``
-        each ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being
-        positive), ``drawn``, ``reasoning`` and ``error``; inputs are in
-        the gold. Artifacts of older versions have none.
-
-        Raises:
-            ArtifactError: the file was changed since the artifact was read.
+        Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled`` each
+        ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being positive), ``drawn``,
+        ``reasoning`` and ``error``; inputs are in the gold.
         """
         return self._records(PROOF)
 
     def seen(self) -> tuple[dict[str, Any], ...]:
-        """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text.
-
-        Artifacts of older versions have none; their card has the ids alone.
-
-        Raises:
-            ArtifactError: the file was changed since the artifact was read.
-        """
+        """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text."""
         return self._records(SEEN)
 
     def _records(self, name: str) -> tuple[dict[str, Any], ...]:
@@ -179,8 +169,8 @@ class Artifact:
         """
         now = {"judge": judge.name, **judge.answer.identity_under(self.card), **task_of(judge)}
         types = now.pop("types")
-        pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]
         known = self.about.types or types  # artifacts of older versions have none
+        pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]
         pairs += [(f"{name} of type", known.get(name), kind) for name, kind in types.items()]
         for key, compiled, value in pairs:
             if compiled != value:
@@ -196,9 +186,8 @@ class Artifact:
             ArtifactError: it is one.
         """
         if self.about.cascade:
-            names = ", ".join(one.judge for one in self.about.cascade.members)
             raise ArtifactError(
-                f"{self.ref} is a cascade of {names}, and has no prompt of its own",
+                f"{self.ref} is a cascade, and has no prompt of its own",
                 hint="name one of its judges",
             )
 

@@ -1,33 +1,267 @@
-"""Artifacts: compiled judges as versioned, sealed folders of reviewable text.
+"""Artifacts: compiled judges as versioned, sealed folders of reviewable text, safe against concurrent savers.
 
 A version is written once and never again; only the pointers ``latest`` and ``tags.json`` beside it move.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArtifactError
+from ..errors import ArtifactError, UsageError, why
 from .artifact_card import Artifact
 from .card import Card, written_card
 from .redaction import publishable
 from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, seal
-from .shelves import LATEST, Shelf, parse_ref
 from .trust import Trust
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
+if sys.platform != "win32":
+    import fcntl
+
+LATEST = "latest"
+_TAGS, _MOVES = "tags.json", "names.jsonl"
+_VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+def parse_ref(ref: str) -> tuple[str, str]:
+    """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none)."""
+    judge, at, selector = ref.partition("@")
+    selector = selector if at else LATEST
+    if not _is_judge(judge) or not (_VERSION.fullmatch(selector) or _TAG.fullmatch(selector)):
+        raise UsageError(
+            f"{ref!r} does not name an artifact", hint="write JUDGE, JUDGE@3, JUDGE@latest or JUDGE@TAG"
+        )
+    return judge, selector
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The versions of ``judge`` under ``root``."""
+
+    root: Path
+    judge: str
+
+    @classmethod
+    def all(cls, root: Path) -> list[Shelf]:
+        """Return the shelves of a store that hold a version or a pointer; none if it does not exist."""
+        try:
+            names = sorted(entry.name for entry in root.iterdir() if _is_judge(entry.name) and entry.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
+        shelves = [cls(root, name) for name in names]
+        return [
+            one
+            for one in shelves
+            if one.versions() or (one.path / LATEST).exists() or (one.path / _TAGS).exists()
+        ]
+
+    @property
+    def path(self) -> Path:
+        """The judge's folder."""
+        return self.root / self.judge
+
+    def versions(self) -> list[int]:
+        """Return the versions that exist, in order."""
+        try:
+            names = [entry.name for entry in self.path.iterdir() if entry.is_dir()]
+        except FileNotFoundError:
+            return []
+        return sorted(int(name) for name in names if _VERSION.fullmatch(name))
+
+    def number(self, selector: str) -> int | None:
+        """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none."""
+        have = self.versions()
+        if _VERSION.fullmatch(selector):
+            return int(selector) if int(selector) in have else None
+        version = (self._latest() if selector == LATEST else self._tags()).get(selector)
+        if version is not None and version not in have:
+            raise ArtifactError(
+                f"{self.judge}@{selector} means version {version}, which is gone; "
+                f"versions: {', '.join(map(str, have)) or 'none'}",
+                hint=f"set {selector!r} again to a version that exists",
+            )
+        return version
+
+    def names(self, faults: list[str] | None = None) -> dict[str, int]:
+        """Return what ``latest`` and each tag means; what is damaged is left out, and told to ``faults``."""
+        found: dict[str, int] = {}
+        for read in (self._latest, self._tags):
+            try:
+                found = read() | found  # a tag cannot take the place of ``latest``
+            except ArtifactError as error:
+                if faults is not None:
+                    faults.append(error.message)
+        return found
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the names."""
+        faults: list[str] = []
+        have = self.versions()
+        gone = [(name, version) for name, version in self.names(faults).items() if version not in have]
+        return faults + [f"{name!r} means version {version}, which is gone" for name, version in gone]
+
+    def put(self, version: int, name: str, data: bytes) -> None:
+        """Write a file into the folder of a version that exists, whole or not at all."""
+        with self._writing():
+            _write(self.path / str(version) / name, data)
+
+    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
+        """Write the next version and return its number."""
+        with self._writing():
+            version = self._place(files)
+            if make_latest and self.names().get(LATEST, 0) < version:
+                self._move(LATEST, version)
+        return version
+
+    def point(self, tag: str, version: int) -> None:
+        """Let ``tag``, or ``latest``, mean ``version``; the tag is told from a number and safe in a file."""
+        if not _TAG.fullmatch(tag):
+            raise UsageError(
+                f"{tag!r} is not usable as a tag",
+                hint="use letters, digits, '.', '_' and '-', and at least one letter",
+            )
+        with self._writing():
+            self._move(tag, version)
+
+    def promoted(self) -> list[int]:
+        """Return the versions that exist and were made the latest, the last one first."""
+        latest, have = self.number(LATEST), self.versions()
+        meant = [] if latest is None else [latest, *self._noted()]
+        return [version for version in dict.fromkeys(meant) if version in have]
+
+    def _noted(self) -> list[int]:
+        """Return what ``latest`` is noted to have meant, the last one first."""
+        try:
+            moves = [json.loads(line) for line in (_read(self.path / _MOVES) or "").splitlines()]
+            return [int(move["version"]) for move in reversed(moves) if move["name"] == LATEST]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArtifactError(
+                f"{self.path / _MOVES} does not hold moves of names", hint="correct or remove it"
+            ) from error
+
+    def _move(self, tag: str, version: int) -> None:
+        """Write what a name means, and of ``latest`` what it meant: each model has a latest version."""
+        if tag != LATEST:
+            _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
+            return
+        meant = dict.fromkeys([version, self.names().get(LATEST, version), *self._noted()])
+        lines = (json.dumps({"name": LATEST, "version": one}) + "\n" for one in reversed(meant))
+        _write(self.path / LATEST, f"{version}\n".encode())
+        _write(self.path / _MOVES, "".join(lines).encode())
+
+    def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
+        while True:
+            # A number that a pointer still names is not given again, even if its folder was removed.
+            there = (int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name))
+            version = 1 + max((0, *self.names().values(), *there))
+            staging = self.path / f".{version}.{uuid.uuid4().hex}"
+            staging.mkdir()
+            try:
+                for name, data in files(version).items():
+                    _write(staging / name, data)
+                staging.rename(self.path / str(version))
+            except OSError:
+                shutil.rmtree(staging, ignore_errors=True)
+                if not (self.path / str(version)).exists():
+                    raise
+                # else another saver, on a file system without locks, was faster
+            else:
+                return version
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with _locked(self.path):
+                yield
+        except OSError as error:
+            raise ArtifactError(
+                f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
+            ) from error
+
+    def _latest(self) -> dict[str, int]:
+        text = _read(self.path / LATEST)
+        if text is not None and not _VERSION.fullmatch(text.strip()):
+            raise ArtifactError(
+                f"{self.path / LATEST} does not hold a version number", hint="set the tag 'latest' again"
+            )
+        return {} if text is None else {LATEST: int(text)}
+
+    def _tags(self) -> dict[str, int]:
+        try:
+            tags = json.loads(_read(self.path / _TAGS) or "{}")
+        except (ValueError, RecursionError):
+            tags = None
+        if not isinstance(tags, dict) or not all(
+            _TAG.fullmatch(tag) and type(version) is int and version > 0 for tag, version in tags.items()
+        ):
+            raise ArtifactError(
+                f"{self.path / _TAGS} does not hold tags and version numbers", hint="correct or remove it"
+            )
+        return tags
+
+
+def _is_judge(name: str) -> bool:
+    return bool(name) and all(char.islower() or char.isdigit() or char == "-" for char in name)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path} cannot be read: {why(error)}", hint="correct or remove it") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees all of it or what was there before."""
+    staging = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with staging.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        staging.replace(path)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other savers out, between threads and processes, where the system has locks for folders."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: the rename still refuses to overwrite
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
-_RESTORE = "restore the folder from a copy, or compile the judge again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,25 +345,20 @@ class Store:
         from ..programs.catalogue import executed_hashes, file_of
         from .dspy_state import dump
 
-        try:
-            program = canonical(dump(judge, state), sort=False)
-        except ValueError as error:
-            raise ArtifactError(
-                f"the prompt of judge {judge.name} cannot be written: {error}", hint="correct the instruction"
-            ) from error
         hashes: Mapping[str, str] = {}
         path, _ = file_of(str(card.get("judge_ref") or ""))
         if path is not None:
             hashes = executed_hashes(self.file(path))
             self.trust.remember(hashes, self.file(path))
         try:
+            program = canonical(dump(judge, state), sort=False)
             whole = written_card(judge, {**card, **hashes})
             tried = lines(publishable(list(history)))
             more = {name: lines(rows) for name, rows in records.items()}
             canonical(whole)
         except (TypeError, ValueError) as error:
             raise ArtifactError(
-                f"the card or the history of {judge.name} cannot be written: {error}",
+                f"the prompt, the card or the history of {judge.name} cannot be written: {error}",
                 hint="put only text, numbers, booleans, lists and objects in them",
             ) from error
 
@@ -140,21 +369,14 @@ class Store:
         shelf = Shelf(self.root, judge.name)
         return self._usable(shelf, shelf.add(files, make_latest=make_latest))
 
-    def load(self, ref: str, judge: Judge | None = None) -> Artifact:
+    def load(self, ref: str) -> Artifact:
         """Return ``JUDGE`` (the latest), ``JUDGE@3``, ``JUDGE@latest`` or ``JUDGE@TAG``, the user's first.
 
-        Args:
-            ref: which one.
-            judge: if given, it must be the judge that was compiled.
-
         Raises:
-            ArtifactError: there is none, it is damaged, or it does not fit ``judge``.
+            ArtifactError: there is none, or it is damaged.
             UsageError: ``ref`` is not a reference.
         """
-        artifact = self._usable(*self._find(ref))
-        if judge is not None:
-            artifact.check(judge)
-        return artifact
+        return self._usable(*self._find(ref))
 
     def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
@@ -194,9 +416,9 @@ class Store:
         """Write what was measured later beside an artifact's card; return whether it could be: not a shipped one."""
         if artifact.path.parent.parent != self.root:
             return False
-        now = inspect(artifact.path).added.get(file, {}).get("measured", ())
-        rest = [one for one in now if any(one[name] != entry[name] for name in ADDED[file])]
-        entries = sorted([*rest, entry], key=lambda one: [str(one[name]) for name in ADDED[file]])
+        measured = inspect(artifact.path).added.get(file, {}).get("measured", ())
+        rest = [known for known in measured if any(known[name] != entry[name] for name in ADDED[file])]
+        entries = sorted([*rest, entry], key=lambda known: [str(known[name]) for name in ADDED[file]])
         program = (artifact.path / PROGRAM).read_bytes()
         Shelf(self.root, artifact.judge).put(artifact.version, file, added({"measured": entries}, program))
         return True
@@ -260,7 +482,8 @@ class Store:
         artifact = self._read(shelf, version)
         if artifact.faults:
             raise ArtifactError(
-                f"{artifact.ref} in {shelf.root} is damaged: {artifact.faults[0]}", hint=_RESTORE
+                f"{artifact.ref} in {shelf.root} is damaged: {artifact.faults[0]}",
+                hint="restore the folder from a copy, or compile the judge again",
             )
         return artifact
 

@@ -7,11 +7,10 @@ import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PydanticUserError,
@@ -34,15 +33,19 @@ _WRITTEN = (
     *("spend", "thresholds", "judge_ref"),
 )
 """What every card names, if only as ``null``."""
-_T = TypeVar("_T")
-Whole = Annotated[_T, BeforeValidator(lambda value: {} if value is None else value)]
-Listed = Annotated[list[_T], BeforeValidator(lambda value: [] if value is None else value)]
-Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-Warmth = Annotated[float, Field(ge=0, le=2)] | None
+Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        """Leave out what a card names as ``null`` only: it is as if it were not there."""
+        if not isinstance(data, Mapping):
+            return data
+        return {name: value for name, value in data.items() if value is not None}
 
 
 class _Thresholds(_Part):
@@ -50,7 +53,7 @@ class _Thresholds(_Part):
     threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | Annotated[float, Field(gt=0, lt=1)] | None = (
         None
     )
-    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    weights: Weights | None = None
 
     @property
     def sampling(self) -> Sampling:
@@ -67,9 +70,9 @@ class _Thresholds(_Part):
 class ModelCard(_Part):
     """A model, without credentials."""
 
-    name: Text = ""
+    name: str = ""
     api_base: str | None = None
-    temperature: Warmth = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
     structure: str | None = None
@@ -78,20 +81,13 @@ class ModelCard(_Part):
         """Return the model, at another address if one is given."""
         from ..engines.models import Model
 
-        return Model(
-            name=self.name,
-            api_base=api_base or self.api_base,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=self.seed or 0,
-            timeout=timeout,
-            structure=self.structure or "auto",  # type: ignore[arg-type]  # a model checks its settings
-        )
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return Model(**{**known, "api_base": api_base or self.api_base, "timeout": timeout})
 
 
 class _Setting(_Part):
     threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    weights: Weights | None = None
 
 
 class _Mapping(BaseModel):
@@ -126,7 +122,7 @@ class _Optimizer(_Part):
 class _JobCard(_Part):
     """How the compilation asked, where its search chose otherwise."""
 
-    model: Whole[ModelCard] = ModelCard()
+    model: ModelCard = ModelCard()
     adapter: str | None = None
     samples: int | None = None
     threshold: int | float | None = None
@@ -145,7 +141,7 @@ class MemberCard(_Part):
     reference: str
     definition: dict[str, Any] | None = None
     prompt: dict[str, Any]
-    strictness: Text = ""
+    strictness: str = ""
     model: ModelCard
     verifier: ModelCard | None = None
     adapter: str
@@ -172,36 +168,36 @@ class Card(_Part):
     parent: int | None = None
     labels: list[str] | None = None
     positive: list[str] | None = None
-    inputs: Listed[str] = []
-    output_field: Text = ""
-    types: Whole[dict[str, Any]] = {}
-    thresholds: Whole[_Thresholds] = _Thresholds()
-    setting: Whole[_Setting] = _Setting()
-    strictness: Text = ""
+    inputs: list[str] = []
+    output_field: str = ""
+    types: dict[str, Any] = {}
+    thresholds: _Thresholds = _Thresholds()
+    setting: _Setting = _Setting()
+    strictness: str = ""
     adapter: str | None = None
-    judge_ref: Text = ""
+    judge_ref: str = ""
     judge_sha256: str | None = None
     judge_code: str | None = None
     definition: dict[str, Any] | None = None
-    model: Whole[ModelCard] = ModelCard()
-    prompt_model: Whole[ModelCard] = ModelCard()
+    model: ModelCard = ModelCard()
+    prompt_model: ModelCard = ModelCard()
     verifier: ModelCard | None = None
-    job: Whole[_JobCard] = _JobCard()
-    gold: Whole[_Gold] = _Gold()
+    job: _JobCard = _JobCard()
+    gold: _Gold = _Gold()
     scores: dict[str, dict[str, Any] | None] | None = None
-    decision: Whole[_Decision] = _Decision()
+    decision: _Decision = _Decision()
     references: dict[str, dict[str, Any] | None] | None = None
     warnings: list[str] | None = None
-    optimizer: Whole[_Optimizer] = _Optimizer()
-    tokens_per_row: Whole[dict[str, dict[str, float]]] = {}
+    optimizer: _Optimizer = _Optimizer()
+    tokens_per_row: dict[str, dict[str, float] | None] = {}
     dollars_per_1000_rows: dict[str, float] | None = None
     test_rows: dict[str, int] | None = None
-    test_openings: Annotated[int, BeforeValidator(lambda value: 1 if value is None else value)] = 1
+    test_openings: int = 1
     spend: dict[str, Any] | None = None
     cascade: _Cascade | None = None
-    pareto: Listed[dict[str, Any]] = []
-    guidelines: Listed[dict[str, Any]] = []
-    versions: Whole[dict[str, str]] = {}
+    pareto: list[dict[str, Any]] = []
+    guidelines: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
     sha256: str | None = None
 
     @classmethod
@@ -230,17 +226,6 @@ class Card(_Part):
         return {name: part for part, names in self.gold.parts.items() for name in names}
 
     @property
-    def needs(self) -> dict[str, Any]:
-        """What it needs: engine, prompt format, fields by type (the answer last), and versions it is of."""
-        names = [name for name in (*self.inputs, self.output_field) if name in self.types]
-        return {
-            "engine": self.model.name or None,
-            "adapter": self.adapter or "chat",
-            "fields": {name: _short(self.types[name]) for name in names},
-            "versions": dict(self.versions),
-        }
-
-    @property
     def tokens_words(self) -> str:
         """``396 -> 3,481 (8.8 times)``, basic and compiled; empty where it does not tell."""
         before, after = (
@@ -262,14 +247,6 @@ class Card(_Part):
 def _changed(basic: float, compiled: float, form: str) -> str:
     times = f" ({compiled / basic:.1f} times)" if basic else ""
     return f"{basic:{form}} -> {compiled:{form}}{times}"
-
-
-def _short(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, schema['enum']))}"
-    kind = str(schema.get("type") or schema.get("python") or "object")
-    items = schema.get("items")
-    return f"list of {_short(items)}" if kind == "array" and isinstance(items, Mapping) else kind
 
 
 def described(model: Model) -> dict[str, Any]:
@@ -302,11 +279,11 @@ def _type(annotation: Any) -> dict[str, Any]:
         return {"python": inspect.formatannotation(annotation)}
 
 
-def written_card(judge: Judge, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card to write, without version and seal: what is told, made publishable, and the judge's."""
+def written_card(judge: Judge, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the card to write, without version and seal: what is known, made publishable, and the judge's."""
     from ..programs.definition import definition_of
 
-    told, strictness = publishable(dict(told)), judge.answer.strictness
+    known, strictness = publishable(dict(known)), judge.answer.strictness
     definition = definition_of(judge)
     made = {name: metadata.version(name) for name in ("jurist", "dspy")} | {
         "python": platform.python_version()
@@ -314,12 +291,12 @@ def written_card(judge: Judge, told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         **dict.fromkeys(_WRITTEN),
-        **told,
+        **known,
         "judge": judge.name,
         "variant": judge.variant,
         **judge.answer.scale.identity(),
         **task_of(judge),
         **({"strictness": strictness} if strictness else {}),
         **({"definition": definition} if definition else {}),
-        "versions": {**made, **(told.get("versions") or {})},
+        "versions": {**made, **(known.get("versions") or {})},
     }

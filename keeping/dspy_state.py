@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import dspy
+import orjson
+from dspy.utils.saving import get_dependency_versions
 
 from ..errors import ArtifactError
+from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.state import PredictorPrompt, PromptState
-
-if TYPE_CHECKING:
-    import dspy
-
-    from ..programs.judge import Judge
 
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
 _NEAREST = "nearest"  # what DSPy does not know: the rows that are remembered
@@ -37,17 +35,9 @@ def settle(judge: Judge, state: PromptState) -> PromptState:
         raise ArtifactError(
             f"an instruction of judge {judge.name} is empty", hint="write what the judge decides"
         )
-    try:
-        for _ in range(
-            4
-        ):  # dedenting twice may dedent more than once; it always ends, as text only gets shorter
-            before, state = state, PromptState.of(state.apply(program))
-            if state == before:
-                break
-    except UnicodeEncodeError as error:  # Python keeps an instruction as a docstring, in UTF-8
-        raise ArtifactError(
-            f"an instruction of judge {judge.name} holds half a character", hint="correct the instruction"
-        ) from error
+    before = None
+    while state != before:  # dedenting twice may dedent more than once; it ends, as text only gets shorter
+        before, state = state, PromptState.of(state.apply(program))
     return state
 
 
@@ -57,24 +47,22 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
         _bare(predictor)
-    unkept = ArtifactError(
-        f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
-        hint="give demonstrations made of text, numbers, lists and objects",
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "program.json"
-        try:
-            program.save(path)
-            wanted = json.loads(json.dumps(state.to_json()))
-        except (RuntimeError, TypeError, ValueError) as error:
-            raise unkept from error
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        wanted = json.loads(json.dumps(state.to_json()))
+        data: dict[str, Any] = orjson.loads(orjson.dumps(program.dump_state()))
+    except (TypeError, ValueError):
+        data = {}
     for name in _entries(data):
         if kept := wanted[name].get(_NEAREST):
             data.get(name, data)[_NEAREST] = kept
-    if json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
-        raise unkept
-    ordered: dict[str, Any] = _ordered(data)
+    if not data or json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
+        raise ArtifactError(
+            f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
+            hint="give demonstrations made of text, numbers, lists and objects",
+        )
+    ordered: dict[str, Any] = _ordered(
+        {**data, "metadata": {"dependency_versions": get_dependency_versions()}}
+    )
     return ordered
 
 

@@ -1,9 +1,9 @@
-"""From a reference to a judge that can be asked."""
+"""A judge that can be asked: with which model, at which temperature, how often, and by whom its frozen steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
@@ -14,13 +14,61 @@ from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..programs.asking import Asker
+from ..programs.judge import Judge
 from ..programs.records import records
 from ..programs.verdicts import Verdict
 from ..text.notebook import facts_html
 from .artifact_card import rows_of
 from .metric import DSPyMetric, JudgeModule, metric_of
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
-from .resolving import ResolvedSampling, default_temperature, resolve_sampling, verifier_of
+
+_WARM = 0.7
+"""The temperature at which several samples differ."""
+
+
+class ResolvedSampling(NamedTuple):
+    """A model and a sampling that go together."""
+
+    model: Model  # with its temperature
+    sampling: Sampling  # with as many samples as can differ
+    note: str = ""  # one line if that is fewer than were asked for
+
+
+def default_temperature(model: Model, samples: int, own: float | None = None) -> Model:
+    """Return the model with a temperature: its own, else ``own``, else what suits samples."""
+    if model.temperature is not None or model.fixed_temperature:
+        return model
+    usual = _WARM if samples > 1 else 0.0
+    return replace(model, temperature=usual if own is None else own)
+
+
+def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
+    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
+
+    Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
+    """
+    model = default_temperature(model, sampling.samples, own)
+    if sampling.samples == 1 or model.temperature != 0:
+        return ResolvedSampling(model, sampling)
+    note = (
+        f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
+        "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
+    )
+    once = replace(sampling, samples=1) if sampling.by_probability else Sampling()
+    return ResolvedSampling(model, once, note)
+
+
+def verifier_of(judge: Judge, model: Model, named: Model | None) -> Model | None:
+    """Return who answers the frozen steps of a judge: who is named for them, else its own model at temperature 0."""
+    if not judge.frozen:
+        if named is not None:
+            raise UsageError(
+                f"{judge.name} has no frozen steps for {named.name} to answer", hint="leave out --judge-model"
+            )
+        return None
+    if named is None:
+        named = model if model.fixed_temperature else replace(model, temperature=0.0)
+    return default_temperature(named, 1)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -42,7 +90,7 @@ class LoadedJudge(Prompt):
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
-        named: the reference of a detector that is named with its model, which no other model replaces; else empty.
+        named: the reference where it is not a judge's: a detector, which no other model replaces, a log, a member.
         form_is_given: whether the user chose ``adapter``, so that another one is not tried.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
@@ -173,18 +221,14 @@ class LoadedJudge(Prompt):
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
-        frozen = self.frozen_model
+        program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
+        frozen, role = self.frozen_model, self.judge.role
+        verifying = self.contexts.get("judge", self.context)
         return Asker(
             judge=self.judge,
-            program=self.artifact.program(self.judge)
-            if self.artifact
-            else self.state.apply(self.judge.basic()),
-            lm=connect(
-                self.model, self.contexts.get(self.judge.role, self.context), self.judge.role, self.reach
-            ),
-            frozen_lm=connect(frozen, self.contexts.get("judge", self.context), reach=self.reach)
-            if frozen
-            else None,
+            program=program,
+            lm=connect(self.model, self.contexts.get(role, self.context), role, self.reach),
+            frozen_lm=connect(frozen, verifying, reach=self.reach) if frozen else None,
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
@@ -252,22 +296,19 @@ class LoadedJudge(Prompt):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
-        told: dict[str, Any] = {}
-        if frozen := self.frozen_model:
-            names = ("api_base", "temperature", "max_tokens")
-            told = {
-                "frozen": self.judge.frozen,
-                **{f"frozen_{name}": getattr(frozen, name) for name in names},
-            }
-        return {
+        known = {
             **self.stamp(),
             "prompt": self.state.id,
             "adapter": self.adapter,
             "api_base": self.model.api_base,
             "max_tokens": self.model.max_tokens,
             "seed": self.model.seed,
-            **told,
         }
+        if frozen := self.frozen_model:
+            settings = ("api_base", "temperature", "max_tokens")
+            known |= {f"frozen_{name}": getattr(frozen, name) for name in settings}
+            known["frozen"] = self.judge.frozen
+        return known
 
     def is_same(self, other: "LoadedJudge") -> bool:
         """Say whether another one is this version, or this very judge, and asked in the same way.

@@ -4,7 +4,6 @@
 asked, and without one the basic prompt: what was proven with one model says nothing of another.
 """
 
-import difflib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from ..engines.channel import CallContext
 from ..engines.models import OFFLINE, Model, connect, same_model
 from ..errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
-from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of, find
+from ..programs.catalogue import executed_hashes, file_of, find
 from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
@@ -110,27 +109,23 @@ class Name:
         """Return the version that the name stands for, or ``basic`` and why; a card without a model goes with any."""
         judge = self.judge.name
         promoted = self.store.promoted(judge)
-        for one in promoted:
-            if model is None or one.problem or not one.model or same_model(one.model, model):
-                return str(one.version), ""
+        for artifact in promoted:
+            if model is None or artifact.problem or not artifact.model or same_model(artifact.model, model):
+                return str(artifact.version), ""
         proving = f"jurist compile {self.file or judge}"
         proving += "" if model in (None, OFFLINE) else f" --model {model}"
+        kept = self.store.list(judge)
         if promoted:
             ref = promoted[0].ref
-            return "basic", (
-                f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
-                f"{ref} names it all the same; {proving} proves one"
-            )
-        if not (kept := self.store.list(judge)):
-            return (
-                "basic",
-                f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version",
-            )
-        newest = [one for one in kept if one.shipped == kept[0].shipped][-1]  # one's own come first
-        return "basic", (
-            f"no version of {judge} was shown to be better than its basic prompt, which is used; "
-            f"{newest.ref} names a version"
-        )
+            why = f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
+            why += f"{ref} names it all the same; {proving} proves one"
+        elif kept:
+            newest = [one for one in kept if one.shipped == kept[0].shipped][-1]  # one's own come first
+            why = f"no version of {judge} was shown to be better than its basic prompt, which is used; "
+            why += f"{newest.ref} names a version"
+        else:
+            why = f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version"
+        return "basic", why
 
 
 def proven_with(artifact: Artifact, adapter: str) -> UsageError:
@@ -149,15 +144,10 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
-    except JudgeError as unknown:
+    except JudgeError:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         if not kept:
-            own = {one.judge for one in store.list() if not one.shipped}
-            close = difflib.get_close_matches(name, [*sorted(own), *CATALOGUE, *GENERATORS], n=1)
-            if not own.intersection(close):
-                raise unknown from None
-            hint = f"did you mean {close[0]}? jurist artifacts list has all"
-            raise JudgeError(f"no judge is called {name!r}", hint=hint) from None
+            raise
         named = [one for one in kept if one.problem or one.about.definition or one.about.reference != name]
         if not named:
             raise JudgeError(
@@ -171,47 +161,46 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
 
 def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
     """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if trusted."""
-    reference = artifact.about.reference
-    definition = artifact.about.definition
-    path, attribute = file_of(reference)
+    about = artifact.about
+    path, attribute = file_of(about.reference)
     if path is None:
         try:
-            return fitting(find(reference), artifact, store)
+            return fitting(find(about.reference), artifact, store)
         except UnknownJudgeError:
-            if not definition:
+            if not about.definition:
                 raise
-            return defined(definition)
+            return defined(about.definition)
     place = store.file(path)
-    if definition and not (source and place.is_file()):
+    if about.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
-                said = f"{place} was changed since {artifact.ref} was compiled from it"
-                store.trust.tell(f"{said}{_goes_on(artifact)}")
-        return defined(definition)
+                changed = f"{place} was changed since {artifact.ref} was compiled from it"
+                store.trust.tell(f"{changed}{_goes_on(artifact)}")
+        return defined(about.definition)
     if not place.is_file():
         raise JudgeError(
-            f"judge {artifact.judge!r} was compiled from {reference}: {path}: no such file",
+            f"judge {artifact.judge!r} was compiled from {about.reference}: {path}: no such file",
             hint="go where that file is, or name the file in place of the judge",
         )
     judge = find(
         f"{place}:{attribute}",
-        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, artifact.about.hashes),
+        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, about.hashes),
     )
     return judge if source else fitting(judge, artifact, store, str(place))
 
 
 def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
-    definition = artifact.about.definition
+    compiled, definition = judge.as_compiled(artifact.card), artifact.about.definition
     if not definition:
         path, _ = file_of(reference)
         if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
-            said = f"the code of {path} was changed since {artifact.ref} was compiled from it"
-            store.trust.tell(f"{said}: its proof is of the code as it was")
-        artifact.check(judge.as_compiled(artifact.card))
+            changed = f"the code of {path} was changed since {artifact.ref} was compiled from it"
+            store.trust.tell(f"{changed}: its proof is of the code as it was")
+        artifact.check(compiled)
         return judge
     try:
-        artifact.program(judge.as_compiled(artifact.card))
+        artifact.program(compiled)
     except ArtifactError as error:
         store.trust.tell(f"{error.message}{_goes_on(artifact)}")
         return defined(definition)
@@ -244,10 +233,9 @@ def unfit(artifact: Artifact, store: Store) -> str:
     try:
         artifact.program(judge_of(artifact, store).as_compiled(artifact.card))
         if (about.adapter or ADAPTER) not in ADAPTERS:
-            made = about.versions.get("jurist")
             raise ArtifactError(
                 f"it was proven with the prompt format {about.adapter!r}, which is not here",
-                hint=f"use {f'jurist {made}' if made else 'the version'}, with which it was made",
+                hint=f"use jurist {about.versions.get('jurist')}, with which it was made",
             )
         for known in (about.model, about.verifier):
             if known and known.name:

@@ -12,8 +12,8 @@ from jurist.errors import ArtifactError, JudgeError, JuristError, UnknownJudgeEr
 from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
+from jurist.keeping.loading import default_temperature, resolve_sampling
 from jurist.keeping.naming import find_judge, locate
-from jurist.keeping.resolving import default_temperature, resolve_sampling
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 
