@@ -70,7 +70,7 @@ class Artifact:
         Raises:
             JuristError: neither pandas nor Polars is installed.
         """
-        return score_frame(self.about.scores or {})
+        return score_frame(self.card.get("scores") or {})
 
     def _repr_html_(self) -> str | None:
         shown = type(self).as_html

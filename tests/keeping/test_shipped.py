@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import start, tree
+from small import ok, tree
 
 from jurist.keeping.artifacts import Store
 from jurist.keeping.naming import unfit
@@ -61,15 +61,16 @@ def test_the_flip_rate_of_every_judge_is_beside_its_card(tmp_path: Path) -> None
         assert 0 <= measured["flips"]["asked again"]["rate"] <= measured["worst"] <= 1
 
 
-def test_a_built_in_judge_runs_at_once(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text(
+def test_a_built_in_judge_runs_at_once() -> None:
+    Path("rows.jsonl").write_text(
         json.dumps({"conversation": "A: It was finished in 1874.", "claim": "1874"})
     )
-    running = start("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
-    _, err = running.communicate(timeout=60)
-    assert running.returncode == 0, err
-    assert "fect:basic" in (tmp_path / "out.jsonl").read_text()
-    assert "fect was not compiled yet: its basic prompt is used; jurist compile fect proves a version" in err
+    done = ok("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl")
+    assert "fect:basic" in Path("out.jsonl").read_text()
+    assert (
+        "fect was not compiled yet: its basic prompt is used; jurist compile fect proves a version"
+        in done.err
+    )
 
 
 def test_the_list_of_what_ships_is_written_as_it_is_read(

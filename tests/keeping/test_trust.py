@@ -72,33 +72,24 @@ def test_a_file_that_is_not_trusted_is_not_executed(folder: Path, command: tuple
     assert not executed()
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
+@pytest.mark.parametrize("command", [COMMANDS[1], COMMANDS[3]], ids=" ".join)
+def test_nor_with_trust_if_it_is_another_or_before_the_seal_holds(
+    folder: Path, command: tuple[str, ...]
+) -> None:
+    card, history = (folder / CARD).read_bytes(), (folder / HISTORY).read_bytes()
+    for changes, words in (
         ({"judge_sha256": None, "judge_code": None}, "does not say from which content of evil.py"),
         ({"judge_sha256": "0" * 64, "judge_code": "0" * 64}, "is not what may-go@1 was compiled from"),
-        ({"thresholds": [1]}, "is damaged: card.json: thresholds"),
         ({"labels": "other"}, "is damaged: card.json: labels"),
-    ],
-)
-def test_nor_with_trust_if_it_is_another(
-    folder: Path, command: tuple[str, ...], changes: dict[str, Any], words: str
-) -> None:
-    resealed(folder, **changes)
-    done = cli(*command, "--trust")
-    assert done.code == 1
-    assert words in done.lines[-1]
-    assert "Traceback" not in done.err
-    assert not executed()
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_nor_before_the_seal_holds(folder: Path, command: tuple[str, ...]) -> None:
-    (folder / HISTORY).write_text("{}\n")
-    done = cli(*command, "--trust")
-    assert (done.code, executed()) == (1, False)
-    assert "is damaged: history.jsonl" in done.lines[-1]
+        (None, "is damaged: history.jsonl"),
+    ):
+        if changes is None:
+            (folder / HISTORY).write_bytes(history + b"{}\n")
+        else:
+            resealed(folder, **changes)
+        done = cli(*command, "--trust")
+        assert (done.code, executed(), words in done.lines[-1]) == (1, False, True), done.err
+        (folder / CARD).write_bytes(card)
 
 
 def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
@@ -193,7 +184,6 @@ def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: p
         {"thresholds": {"samples": True}},
         {"positive": 3},
         {"labels": [1, 2]},
-        {"scores": [1]},
         {"scores": {"compiled": 3}},
         {"decision": "better"},
         {"optimizer": 7},
@@ -204,23 +194,21 @@ def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: p
         {"versions": [1]},
         {"judge_ref": 7},
         {"adapter": ["chat"]},
-        {"strictness": 1},
-        {"spend": []},
     ],
     ids=str,
 )
-@pytest.mark.parametrize(
-    "command", [("artifacts", "show", "fect"), ("run", "fect", "--input", "new.jsonl", "--output", "o.jsonl")]
-)
-def test_no_card_breaks_a_command(tmp_path: Path, changes: dict[str, Any], command: tuple[str, ...]) -> None:
+def test_what_no_card_can_say_is_one_line(changes: dict[str, Any]) -> None:
+    assert Card.fault({"judge": "a", "version": 1, **changes}).startswith(next(iter(changes)))
+
+
+def test_no_card_breaks_a_command(tmp_path: Path) -> None:
     write_jsonl(Path("new.jsonl"), [{"conversation": "a", "claim": "b"}])
     Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
-    resealed(tmp_path / "compiled" / "fect" / "1", **changes)
-    done = cli(*command)
-    assert done.code == 1
-    assert done.lines[-1].startswith(
-        "error: fect@1 in compiled is damaged: card.json: " + next(iter(changes))
-    )
+    resealed(tmp_path / "compiled" / "fect" / "1", spend=[])
+    for command in (("artifacts", "show"), ("run", "--input", "new.jsonl", "--output", "o.jsonl")):
+        done = cli(*command, "fect")
+        assert done.code == 1
+        assert done.lines[-1].startswith("error: fect@1 in compiled is damaged: card.json: spend")
     ok("artifacts", "list")
 
 
