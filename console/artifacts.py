@@ -244,10 +244,8 @@ def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result
 def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
     """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
     if named is not None:
-        gold = Gold.load(named, judge)
-        cases = {case.id for case in gold.cases}
-        proof = artifact.proof()
-        if proof and not any(row["case"] in cases for row in proof):
+        gold, proof = Gold.load(named, judge), artifact.proof()
+        if proof and not {row["case"] for row in proof} & {case.id for case in gold.cases}:
             raise GoldError(
                 f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
             )

@@ -100,23 +100,25 @@ class Shelf:
             )
         return version
 
-    def names(self, faults: list[str] | None = None) -> dict[str, int]:
-        """Return what ``latest`` and each tag means; what is damaged is left out, and told to ``faults``."""
-        found: dict[str, int] = {}
-        for read in (self._latest, self._tags):
-            try:
-                found = read() | found  # a tag cannot take the place of ``latest``
-            except ArtifactError as error:
-                if faults is not None:
-                    faults.append(error.message)
-        return found
+    def names(self) -> dict[str, int]:
+        """Return what ``latest`` and each tag means; what is damaged is left out."""
+        return self._names()[0]
 
     def faults(self) -> list[str]:
         """Return what is wrong with the names."""
-        faults: list[str] = []
+        names, faults = self._names()
         have = self.versions()
-        gone = [(name, version) for name, version in self.names(faults).items() if version not in have]
+        gone = [(name, version) for name, version in names.items() if version not in have]
         return faults + [f"{name!r} means version {version}, which is gone" for name, version in gone]
+
+    def _names(self) -> tuple[dict[str, int], list[str]]:
+        names, faults = dict[str, int](), list[str]()
+        for read in (self._latest, self._tags):
+            try:
+                names = read() | names  # a tag cannot take the place of ``latest``
+            except ArtifactError as error:
+                faults.append(error.message)
+        return names, faults
 
     def put(self, version: int, name: str, data: bytes) -> None:
         """Write a file into the folder of a version that exists, whole or not at all."""

@@ -4,11 +4,9 @@ The first one lets no further call begin; the calls in flight may arrive, for a 
 at a limit. The second one, or the end of that time, ends it at once.
 """
 
-import math
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 from types import FrameType
 from typing import Any, Self
@@ -21,9 +19,6 @@ GRACE = 25.0
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )  # Windows has no SIGHUP
-_NUDGE = getattr(signal, "SIGURG", None)
-"""A signal that means nothing: it wakes a main thread that fell asleep just as another signal arrived."""
-_PAUSE = 0.1  # seconds between two nudges
 
 
 class Stopping:
@@ -44,8 +39,6 @@ class Stopping:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 self._before[number] = signal.signal(number, self._handle)
         if self._before:
-            if _NUDGE is not None and signal.getsignal(_NUDGE) is not None:
-                self._before[_NUDGE] = signal.signal(_NUDGE, lambda number, frame: None)
             # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
             threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
         return self
@@ -77,14 +70,8 @@ class Stopping:
                     f"{signal_name(self.signal)}: no further call is sent; {flying} in flight may arrive within "
                     f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
                 )
-        end = time.monotonic() + GRACE
-        while not self._over.wait(_PAUSE):
-            if time.monotonic() < end:
-                if _NUDGE in self._before:
-                    _send(_NUDGE)
-            else:
-                _send(self.signal)
-                end = math.inf
+        if not self._over.wait(GRACE):
+            _send(self.signal)
 
 
 def _send(number: int) -> None:
