@@ -23,13 +23,12 @@ from .jobs.surface import (
     Loading,
     ModelLike,
     Surface,
-    budget_of,
     checked,
     holdout_of,
     judges_of,
     loaded_of,
     model_of,
-    settings_of,
+    started,
     store_of,
     warn,
 )
@@ -151,11 +150,12 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     given = SimpleNamespace(**locals())
-    surface = surface or Surface.of({"store": store, "resume": resume, "fresh": fresh})
+    surface, limits, _ = started(
+        {"surface": surface, "budget": budget, "store": store, "resume": resume, "fresh": fresh}
+    )
     found, reference = surface.judge(judge)
-    fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
+    fit = resolve_sampling(model_of(model), sampling or Sampling(), found.temperature)
     surface.note(fit.note)
-    limits = settings_of(budget, Budget)
     labelled = surface.gold(gold, found)
     sealed = None if holdout is None else holdout_of(holdout, labelled)
     logs = logs_beside(beside, sealed or labelled)
@@ -218,8 +218,8 @@ def _measured(
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
-    surface, limits = Surface.of(asking), budget_of(asking)
-    contenders = judges_of(judges, models, surface.store, asking, draws=more.get("repeats", 1))
+    surface, limits, options = started(asking)
+    contenders = judges_of(judges, models, surface.store, options, draws=more.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
     done = work(contenders=contenders, gold=labelled, budget=limits, **more)
     return surface.measured(done, title or contenders[0].name)
@@ -250,8 +250,8 @@ def harden(
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
-    surface, limits = Surface.of(asking), budget_of(asking)
-    (loaded,) = judges_of([judge], model, surface.store, asking)
+    surface, limits, options = started(asking)
+    (loaded,) = judges_of([judge], model, surface.store, options)
     work = Hardening(
         contenders=(loaded,),
         gold=surface.gold(gold, loaded.judge),
@@ -330,10 +330,10 @@ def cascade(
     Raises:
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
     """
-    surface, limits = Surface.of(asking), budget_of(asking)
+    surface, limits, options = started(asking)
     keep = [isinstance(one, LoadedJudge | Compiled) for one in judges]
     ready = with_models(
-        judges_of(judges, None, surface.store, asking), [model_of(one) for one in models or ()], keep=keep
+        judges_of(judges, None, surface.store, options), [model_of(one) for one in models or ()], keep=keep
     )
     contenders, labelled = surface.held_against(ready, gold)
     work = Cascading(
@@ -360,8 +360,6 @@ def gate(
     margin: float | None = None,
     sure: bool = False,
     max_unusable: float = 0.05,
-    max_flip: float | None = None,
-    field: str = "",
     model: ModelLike | None = None,
     seed: int = 0,
     **asking: Unpack[Asking],
@@ -377,8 +375,6 @@ def gate(
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
-        max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
-        field: the input that is attacked; default: that whose text is judged.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
         seed, asking: as for :func:`compare`.
 

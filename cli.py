@@ -13,15 +13,13 @@ import atexit
 import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, load, say
 from .arguments.commands import COMMANDS, GROUPS, SECTIONS
-from .errors import JuristError, StoppedError, as_command, why
+from .errors import JuristError, StoppedError, why
 
 _EPILOG = """\
 examples:
@@ -38,12 +36,11 @@ _INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    with as_command("jurist"):
-        try:
-            return _main(argv)
-        except KeyboardInterrupt:
-            say("stopped by Ctrl-C")
-            return _INTERRUPTED
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:
+        say("stopped by Ctrl-C")
+        return _INTERRUPTED
 
 
 def program() -> NoReturn:
@@ -58,14 +55,11 @@ def program() -> NoReturn:
 def _main(argv: Sequence[str] | None) -> int:
     try:
         parser = build_parser()
-        _complete(parser)
         arguments = parser.parse_args(argv)
         if not hasattr(arguments, "command"):
             parser.print_help(sys.stderr)
             return 2
-        with _starting():
-            run = load(arguments.command)
-        return run(arguments)
+        return load(arguments.command)(arguments)
     except StoppedError as stop:
         say(str(stop) if stop.signal else f"error: {stop}")
         return stop.exit_code
@@ -81,25 +75,6 @@ def _main(argv: Sequence[str] | None) -> int:
         return 1
 
 
-@contextmanager
-def _starting() -> Iterator[None]:
-    """Let Ctrl-C end the process at once during a block of imports: one that is cut in the middle raises anything."""
-
-    def end(*_: Any) -> NoReturn:
-        say("stopped by Ctrl-C")
-        os._exit(_INTERRUPTED)
-
-    ends = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, as by nohup
-    if not (ends and threading.current_thread() is threading.main_thread()):
-        yield
-        return
-    signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
@@ -111,14 +86,6 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     add_commands(parser, COMMANDS, GROUPS, SECTIONS)
     return parser
-
-
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks for completions, and exit; see ``jurist completion``."""
-    if "_ARGCOMPLETE" in os.environ:
-        import argcomplete
-
-        argcomplete.autocomplete(parser)
 
 
 class _Version(argparse.Action):

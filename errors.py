@@ -3,18 +3,15 @@
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are
 never used for a model's unusable reply, which is an abstention and is counted (save
 by a metric of DSPy, which has no way to say so).
-Hints are written once, in the words of the command line; outside of a command they
-are said in Python's (:func:`in_python`).
+Hints name settings as the command line does; an argument of Python has the same name.
 ``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
 ``Exception`` around every evaluation, and a hard limit must not be swallowed.
 """
 
 import difflib
-import re
 import signal
 import unicodedata
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -29,9 +26,8 @@ class JuristError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        said = (lambda text: text) if _COMMANDS else in_python
-        self.message = printable(" ".join(said(message).split()))
-        self.hint = printable(" ".join(said(hint).split()))
+        self.message = printable(" ".join(message.split()))
+        self.hint = printable(" ".join(hint.split()))
         end = "" if self.message.endswith("..") else "."
         super().__init__(f"{self.message.removesuffix(end)}; {self.hint}" if self.hint else self.message)
 
@@ -169,66 +165,6 @@ def near_file(path: Path, pattern: str) -> str:
     """Return ``did you mean F?`` for a file that is not there, if one beside it is called nearly so; else nothing."""
     close = difflib.get_close_matches(path.name, [one.name for one in path.parent.glob(pattern)], n=1)
     return f"did you mean {path.with_name(close[0])}?" if close else ""
-
-
-_COMMANDS: list[str] = []
-"""The commands that run in this process; without one, errors speak to somebody who writes Python."""
-_OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)(?: (?P<value>\d[\w./]*))?")
-_PAIR = re.compile(r"--(?P<name>column|map) (?P<theirs>[^=;]+)=(?P<ours>[^\s;:]+)")
-_FLAGS = frozenset({"resume", "fresh", "force", "trust", "anyway"})
-_ARGUMENTS = {
-    "max-calls": "Budget(calls=",
-    "max-cost": "Budget(cost=",
-    "max-tokens-total": "Budget(tokens=",
-    "max-seconds": "Budget(seconds=",
-    "api-base": "Model(api_base=",
-    "structure": "Model(structure=",
-    "temperature": "Model(temperature=",
-    "max-tokens": "Model(max_tokens=",
-    "timeout": "Model(timeout=",
-    "judge-model": "verifier=",
-    "metric": "judge.with_metric(",
-    "set": "options=",
-    "split": "shares=",
-}
-"""What options are called in Python, where that is not their own name; what is open is closed behind its value."""
-_PHRASES = {
-    "jurist gold check lists all that is wrong": "rejects=jurist.Rejects() collects all that is wrong",
-    "--min METRIC=VALUE, --max METRIC=VALUE": "minimum={METRIC: VALUE}, maximum={METRIC: VALUE}",
-    "jurist gold import --merge": "jurist.gold.goldset.import_gold(merge=...)",
-}
-
-
-@contextmanager
-def as_command(name: str) -> Iterator[None]:
-    """Let errors speak the words of the command line during a block."""
-    _COMMANDS.append(name)
-    try:
-        yield
-    finally:
-        _COMMANDS.pop()
-
-
-def in_python(text: str) -> str:
-    """Return a text that names options of the command line with the arguments of the same meaning in Python."""
-    for phrase, said in _PHRASES.items():
-        text = text.replace(phrase, said)
-    return _OPTION.sub(_argument, _PAIR.sub(_mapping, text))
-
-
-def _argument(option: re.Match[str]) -> str:
-    name, value = option["name"], option["value"]
-    if name in _FLAGS:
-        return f"{name}=True" + (f" {value}" if value else "")
-    if name == "split" and value and value.count("/") == 2:
-        return f"shares=({', '.join(f'{float(part) / 100:g}' for part in value.split('/'))})"
-    said = _ARGUMENTS.get(name, name.replace("-", "_") + "=")
-    return said + (value or "...") + ")" * said.count("(")
-
-
-def _mapping(option: re.Match[str]) -> str:
-    which = "columns" if option["name"] == "column" else "labels"
-    return f"mapping=RowMapping({which}={{{option['theirs']!r}: {option['ours']!r}}})"
 
 
 def printable(text: str) -> str:

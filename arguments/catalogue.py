@@ -1,4 +1,4 @@
-"""What ``judges``, ``new``, ``export`` with its action, and ``completion`` take."""
+"""What ``judges``, ``new`` and ``export`` with its action take."""
 
 from typing import Literal
 
@@ -29,19 +29,6 @@ class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogu
         "load and fill the export as its target does, and compare with what the judge sends for your rows "
         "(default: rows of braces, markup, roles and other traps)"
     )
-
-
-class CompletionOptions(Form, command="completion", does="catalogue.completion"):
-    """Print a script that completes commands in your shell.
-
-    examples:
-      pip install 'jurist[completion]'
-      jurist completion bash >> ~/.bashrc
-      jurist completion zsh >> ~/.zshrc
-      jurist completion fish > ~/.config/fish/completions/jurist.fish
-    """
-
-    shell: str = positional("SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
 
 
 class JudgesOptions(Form, command="judges", does="catalogue.judges"):

@@ -3,8 +3,6 @@
 import argparse
 import difflib
 import inspect
-import os
-import pydoc
 import re
 import shutil
 import sys
@@ -95,16 +93,6 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def page(text: str) -> None:
-    """Write to standard output; what is taller than a terminal goes through the user's pager there."""
-    if sys.stdout.isatty() and sys.stdin.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
-        os.environ.setdefault("LESS", "FRX")  # colours stay, and so does the text when it is left
-        pydoc.pager(text)
-    else:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
 def add_commands(
     parser: Parser,
     commands: Sequence[type[Options]],
@@ -170,7 +158,7 @@ def add_commands(
 class _HelpAll(argparse.Action):
     def __call__(self, parser: Any, *_: Any) -> None:
         parser.rare = ()
-        page(parser.format_help())
+        sys.stdout.write(parser.format_help())
         parser.exit()
 
 

@@ -5,7 +5,7 @@ from .options import Options
 
 SECTIONS = {
     "commands, in the order of use": "new evaluate review compile prove compare cascade report run gate export serve",
-    "groups of commands": "gold artifacts batch completion",
+    "groups of commands": "gold artifacts batch",
     "of the four papers": "judges generate assess table",
 }
 """What help lists, and in which order."""

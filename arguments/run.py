@@ -242,15 +242,12 @@ class ShareOptions(RowOptions, Printed, command="run share", does="run.share"):
     examples:
       jurist run share verdicts.jsonl
       jurist run share verdicts.jsonl --gold labelled.csv
-      jurist run share recorded:log.csv --gold labelled.csv      # corrected by the labelled rows
 
     The correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
     Labelled rows have to be drawn at random.
     """
 
-    output: str = positional(
-        "OUTPUT", "what jurist run has written: JSONL, CSV or Parquet; or recorded:FILE, any log of verdicts"
-    )
+    output: str = positional("OUTPUT", "what jurist run has written: JSONL, CSV or Parquet")
     gold: str | None = some_gold("rows of the run's input, drawn at random, with labels of people")
     judge: str | None = option(
         "JUDGE", "who judged, where the output's own name of it is not enough, as file.py:judge"

@@ -17,10 +17,9 @@ from .groups import (
     StrictnessOptions,
     allowed,
     asked_judge,
-    share,
     whole,
 )
-from .options import choice, flag, option, positional, repeated
+from .options import Options, choice, flag, option, positional, repeated
 
 
 class CompareOptions(
@@ -106,17 +105,12 @@ def _limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
 
 
-class CriteriaOptions(AttackedField):
+class CriteriaOptions(Options):
     """What a judge must meet, beside the limits of its metrics."""
 
     sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")
     margin: float | None = option(
         "M", "with --not-worse-than: fail unless the interval shows that it is worse by M at most"
-    )
-    max_flip: float | None = option(
-        "SHARE",
-        "attack the judge as jurist evaluate harden does, and fail if an attack or a probe flips more of its answers",
-        type=share,
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
 
@@ -124,12 +118,11 @@ class CriteriaOptions(AttackedField):
 class GateOptions(
     CriteriaOptions, AskedOptions, ScoringOptions, Details, command="gate", does="scoring.gate"
 ):
-    """Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and
-    not moved by attacks.
+    """Pass or fail a judge in CI: limits of its metrics on gold, and not worse than another version in a paired test.
 
     examples:
       jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
-      jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
+      jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --markdown >> $GITHUB_STEP_SUMMARY
       jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
 
     Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
@@ -148,7 +141,6 @@ class GateOptions(
         "fail if the judge is shown to be worse than this one, or than the best constant answer (or: "
         "words, neighbours)",
     )
-    junit: str | None = option("F.xml", "write the checks as JUnit, for CI")
 
 
 class HardenOptions(

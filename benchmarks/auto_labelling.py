@@ -104,9 +104,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         scoring.line(name, model.name, rows_at(asked[part], votes), tiers=True, spend=spends[part])
         for name, part, votes in rows
     ]
-    look = proof_of(
-        split, [prompt_of(COGNIBENCH, state, model, "chat", Sampling(samples=samples))], whole=True
-    )
+    look = proof_of(split, [prompt_of(COGNIBENCH, state, model, "chat", Sampling(samples=samples))])
     look.done("table cognibench-5")
     first = min(1, samples - 1)  # threshold 2
     pairs = [

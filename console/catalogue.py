@@ -1,4 +1,4 @@
-"""``jurist judges``, ``new``, ``export``, ``training`` and ``completion``: judges and their prompts as text."""
+"""``jurist judges``, ``new``, ``export`` and ``training``: judges and their prompts as text."""
 
 import random
 import shlex
@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..arguments.catalogue import CompletionOptions, ExportOptions, NewOptions, TrainingOptions
+from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..engines.models import Model
-from ..errors import GoldError, JuristError, UsageError
+from ..errors import GoldError, UsageError
 from ..exports import Subject, Target, exporter, rendered, subject_of
 from ..exports.incoming import (
     Asked,
@@ -79,18 +79,6 @@ def _rows(found: Mapping[str, Judge]) -> list[list[str]]:
 
 def _metric(judge: Judge) -> str:
     return judge.metric if isinstance(judge.metric, str) else "custom"
-
-
-def completion(options: CompletionOptions) -> Result:
-    """Return a shell completion script for jurist's commands and options."""
-    try:
-        from argcomplete.shell_integration import shellcode
-    except ImportError as error:
-        raise JuristError(
-            "completion needs argcomplete, which is not installed", hint="pip install 'jurist[completion]'"
-        ) from error
-    code = shellcode(["jurist"], shell=options.shell)
-    return Result(data={"shell": options.shell, "code": code}, body=[Verbatim(code)])
 
 
 def export_(options: ExportOptions) -> Result:

@@ -18,7 +18,6 @@ from ..evaluation.measured import objective_score
 from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
-from ..gold.raters import strata
 from ..jobs.compiling import Compiled
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import choose, remember
@@ -33,6 +32,7 @@ from ..optimizers.board import Board, Candidate
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import Succession, against_before, change_words
+from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.table import table
 from ..report.verdict import VerdictCard, proof_table, tone_of
@@ -44,7 +44,6 @@ from .inputs import (
     verifier_model,
 )
 from .printing import Part, Result, Verbatim, remark
-from .scoring import People
 from .terminal import Terminal, agree, human
 from .watching import Watch
 
@@ -65,17 +64,16 @@ def run(options: CompileOptions) -> Result:
     same = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
     compiled = compile(**{name: getattr(options, name) for name in same}, **other)
     plan, store = terminal.plan, terminal.store
-    gold, test = plan.holdout or plan.gold, {case.id for case in plan.split.test}
-    raters = People(strata=strata(gold, only=test), ceiling=plan.people)
     succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     generator = plan.judge.role == "generator"
     written, told = _generator_parts(compiled, plan.split.dev, store) if generator else ([], {})
     forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
-        data={**about, **compiled.artifact.card, **raters.to_json(), **told, **forecast}
+        data={**about, **compiled.artifact.card, **told, **forecast}
+        | {"ceiling": plan.people and ceiling_card(plan.people)}
         | ({"against_before": succession.to_json()} if succession else {}),
-        body=[*written, *_body(options, compiled, plan, raters, succession)],
+        body=[*written, *_body(options, compiled, plan, succession)],
     )
 
 
@@ -132,9 +130,9 @@ class _Compiling(Terminal):
             watch = Watch(human(), f"{name} on {gold.name}, {plan.optimizer}")
 
             def opened(paid: Mapping[str, int]) -> None:
-                if (
-                    self.estimate.payable
-                ):  # else nothing will be sent: the compilation says what the budget lacks
+                limit = plan.budget.calls
+                # else nothing will be sent: the compilation says what the budget lacks
+                if limit is None or limit >= self.estimate.needed:
                     bounded = self._compiling.calls is not None
                     agree(self.estimate, paid, yes=self._compiling.yes, bounded=bounded)
                 drawn.enter_context(watch)
@@ -165,7 +163,7 @@ def _proposer(options: CompileOptions) -> Model | None:
 
 
 def _body(
-    options: CompileOptions, compiled: Compiled, plan: Plan, raters: People, succession: Succession | None
+    options: CompileOptions, compiled: Compiled, plan: Plan, succession: Succession | None
 ) -> list[Part]:
     artifact, result = compiled.artifact, compiled.result
     sampling = artifact.about.thresholds.sampling
@@ -196,7 +194,7 @@ def _body(
         "" if shown else fewer,
         OFFLINE if plan.model.offline else "",
     )
-    return [*(raters.lines() if options.whole else []), *parts]
+    return [*([line] if options.whole and (line := ceiling_line(plan.people)) else []), *parts]
 
 
 def _generator_parts(

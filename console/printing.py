@@ -13,7 +13,6 @@ from rich.console import Console, Group
 from rich.panel import Panel
 from rich.text import Text
 
-from ..arguments.command import page
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
 from ..report.document import Plot
@@ -48,7 +47,8 @@ class Result:
 
 def show(result: Result, form: Form) -> None:
     """Print a result on standard output, and its notes on standard error."""
-    page(rendered(result, form))
+    sys.stdout.write(rendered(result, form))
+    sys.stdout.flush()
     remark(*result.notes)
 
 

@@ -17,10 +17,8 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, ask_of, free
-from ..jobs.recorded import log_against
-from ..jobs.sharing import log_shares, run_shares, who_judged
+from ..jobs.sharing import run_shares, shares_in
 from ..keeping.loading import LoadedJudge
-from ..keeping.naming import locate
 from ..programs.judge import Judge
 from ..report.scores import taken_words
 from ..runs.batch_store import check_no_batches
@@ -32,7 +30,7 @@ from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary, merged
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
-from .terminal import Bar, agree, approve
+from .terminal import Bar, Terminal, agree, approve
 
 
 def run(options: RunOptions) -> Result:
@@ -332,22 +330,5 @@ def joined(options: JoinOptions) -> Result:
 
 def share(options: ShareOptions) -> Result:
     """Print the shares of a run, or of a log."""
-    store = store_of(options)
-    if options.output.startswith("recorded:"):
-        if not options.gold:
-            said = "what people said of rows of the log corrects its shares"
-            raise UsageError(said, hint="name labelled rows of it, drawn at random: --gold labels.csv")
-        found = log_shares(
-            *log_against(
-                options.output,
-                options.gold,
-                lambda source, judge: gold_of(source, judge, options),
-                lambda name: locate(name, store, source=True)[0],
-                dict(options.columns),
-            )
-        )
-    else:
-        judge = who_judged(output := Path(options.output), store, options.judge or "")
-        gold = gold_of(options.gold, judge.judge, options) if options.gold else None
-        found = run_shares(output, judge, gold)
+    found = shares_in(options.output, options.gold, Terminal(options), options.judge or "")
     return Result(data=found.to_json(), body=[found.table], notes=found.notes)

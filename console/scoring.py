@@ -2,9 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
-from xml.etree import ElementTree
 
 from ..api import cascade as choose_cascade
 from ..api import compare as compare_judges
@@ -16,11 +14,9 @@ from ..arguments.scoring import CascadeOptions, CompareOptions, EvaluateOptions,
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
-from ..errors import UsageError, choices, printable
-from ..evaluation.ceiling import Ceiling
+from ..errors import UsageError, choices
 from ..evaluation.paired import wide
-from ..gold.raters import Strata, ceiling_of, strata
-from ..gold.writing import check_files
+from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
@@ -28,14 +24,14 @@ from ..jobs.references import NAMES
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
 from ..report.document import flat
-from ..report.raters import ceiling_card, ceiling_line, strata_lines
+from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustness_table, spend_line
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
 from ..text.attacks import suite
 from .inputs import judge_of, loaded_of, models_of
-from .printing import Part, Result, remark, write_json, write_text
+from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
 
 
@@ -124,11 +120,13 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
 
 def compare(options: CompareOptions) -> Result:
     """Compare judges on gold."""
-    people: list[People] = []
+    line = ""
 
     def beside(job: PaidJob, work: Experiment, answers: Sequence[Answers]) -> Mapping[str, Any]:
-        people.append(People.of(work, answers))
-        return people[0].to_json()
+        nonlocal line
+        ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
+        line = ceiling_line(ceiling)
+        return {"ceiling": ceiling and ceiling_card(ceiling)}
 
     terminal = _Scoring(options, beside, all_pairs=options.pairs == "all")
     judges = [
@@ -144,7 +142,7 @@ def compare(options: CompareOptions) -> Result:
         seed=options.seed,
         **_on_gold(options, terminal),
     )
-    notes = people[0].lines()
+    notes = [line] if line else []
     kept = shlex.quote(options.output or "comparison.json")
     then = f"next: {'' if options.output else f'--output {kept} keeps it; '}jurist report {kept} shows it as a page"
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
@@ -193,7 +191,6 @@ def cascade(options: CascadeOptions) -> Result:
 
 def gate(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
-    check_files(options.junit)
     terminal, other = _Scoring(options), options.not_worse_than
     names = [options.judge]
     if other is not None and other not in NAMES:
@@ -208,14 +205,9 @@ def gate(options: GateOptions) -> Result:
         margin=options.margin,
         sure=options.sure,
         max_unusable=options.max_unusable,
-        max_flip=options.max_flip,
-        field=options.field,
         **_on_gold(options, terminal),
         seed=options.seed,
     )
-    if options.junit:
-        checks = [(one.name, one.passed, one.words) for one in found.checks]
-        write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
     rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
     then = f"next: jurist evaluate {shlex.quote(options.judge)} --gold {shlex.quote(options.gold)} --verbose"
     card = VerdictCard(
@@ -229,24 +221,6 @@ def gate(options: GateOptions) -> Result:
     )
     detailed = flat(comparison_sections(terminal.data["comparison"])) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card], code=0 if found.passed else 3)
-
-
-def junit(suite: str, checks: Sequence[tuple[str, bool, str]]) -> str:
-    """Return the XML of one suite of checks, which every CI system shows."""
-    failures = str(sum(not passed for _, passed, _ in checks))
-    root = ElementTree.Element("testsuites")
-    about = {"name": printable(suite), "tests": str(len(checks)), "failures": failures, "errors": "0"}
-    tests = ElementTree.SubElement(root, "testsuite", about)
-    for name, passed, words in checks:
-        one = ElementTree.SubElement(
-            tests, "testcase", {"classname": "jurist.gate", "name": printable(name), "time": "0"}
-        )
-        if passed:
-            ElementTree.SubElement(one, "system-out").text = printable(words)
-        else:
-            ElementTree.SubElement(one, "failure", {"message": printable(words)})
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def harden(options: HardenOptions) -> Result:
@@ -278,34 +252,3 @@ def harden(options: HardenOptions) -> Result:
         *([OFFLINE] if found.model == "offline" else []),
     ]
     return Result(data=terminal.data, body=body)
-
-
-@dataclass(frozen=True, kw_only=True)
-class People:
-    """Raters beside judges."""
-
-    # how raters agree, differ, or are ambiguous; by contender, how its first repeat went there
-    strata: Mapping[str, Strata] | Strata
-    ceiling: Ceiling | None  # each rater against the rest; ``None`` with fewer than two
-
-    @classmethod
-    def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> "People":
-        """Sort the rows of an experiment."""
-        only = {case.id for case in (*experiment.cases, *experiment.aside)}
-        return cls(
-            strata={
-                one.name: strata(experiment.gold, [*one.repeats[0], *one.ambiguous], only=only)
-                for one in answers
-            },
-            ceiling=ceiling_of(experiment.gold, only=only),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``strata`` (by contender) and ``ceiling`` as plain JSON types."""
-        found = self.strata
-        by = found.to_json() if isinstance(found, Strata) else {k: one.to_json() for k, one in found.items()}
-        return {"strata": by, "ceiling": self.ceiling and ceiling_card(self.ceiling)}
-
-    def lines(self) -> list[str]:
-        """Return the lines to print; none where a gold set has one rater."""
-        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]

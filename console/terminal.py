@@ -17,9 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..arguments.artifacts import AgainOptions
-from ..arguments.compile import CompileOptions, ProveOptions
-from ..arguments.groups import PaidOptions, RowOptions, ScoringOptions
+from ..arguments.groups import Limits, PaidOptions, Resume, RowOptions, StoreOptions
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..gold.goldset import Gold
@@ -139,9 +137,9 @@ class Started(Bar):
 class Terminal(Surface):
     """The surface of a command: remarks and bars on standard error, gold as the options say."""
 
-    def __init__(self, options: CompileOptions | ProveOptions | ScoringOptions | AgainOptions) -> None:
+    def __init__(self, options: StoreOptions) -> None:
         store = store_of(options)
-        super().__init__(store, start_of(options, store))
+        super().__init__(store, start_of(options, store) if isinstance(options, Resume) else None)
         self.forecast: dict[str, Any] = {}
         self._options = options
         self.columns = dict(options.columns) if isinstance(options, RowOptions) else {}
@@ -152,7 +150,8 @@ class Terminal(Surface):
         with paying(work, self.start) as job:
             estimate = work.foresee()
             self.forecast = estimate.to_json()
-            agree(estimate, job.paid, yes=self._options.yes, notes=self.notes(work))
+            yes = isinstance(self._options, Limits) and self._options.yes
+            agree(estimate, job.paid, yes=yes, notes=self.notes(work))
             with self.counted(title, work.rows) as step:
                 yield job, step
 
@@ -264,8 +263,8 @@ def agree(
         calls,
         cost,
         yes=yes,
-        unpriced=estimate.hosted,
-        unknown=estimate.unpriced,
+        unpriced=estimate.unpriced(hosted=True),
+        unknown=estimate.unpriced(),
         bounded=limit is not None if bounded is None else bounded,
         capped=estimate.budget.cost is not None,
         about="about" if estimate.billed.least == estimate.billed.most else "up to",

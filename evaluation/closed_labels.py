@@ -15,7 +15,7 @@ Conventions, the same as scikit-learn's unless said otherwise:
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,15 +163,6 @@ class ClosedLabels(Scale):
 
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         return "Labels", tuple((label, "positive" if label in self.positive else "") for label in self.labels)
-
-    def reading_of(self, other: Scale) -> Callable[[Value], Value] | None:
-        """The same, or which side a label is on, if this has one label for each side."""
-        same = super().reading_of(other)
-        found, clear = sorted(self.positive), sorted(self.negative)
-        two = len(found) == len(clear) == 1
-        if same or not two or not isinstance(other, ClosedLabels) or not other.positive:
-            return same
-        return lambda value: found[0] if value in other.positive else clear[0]
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         about: dict[str, Any] = {"positive": self.positive, "order": self.labels, "weights": sampling.weights}

@@ -8,7 +8,7 @@ from gold, not right or wrong.
 import json
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -166,10 +166,6 @@ class Scale(Kind):
     @abstractmethod
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         """A heading, and what can be answered with a remark each."""
-
-    def reading_of(self, other: "Scale") -> Callable[[Value], Value] | None:
-        """How values of another scale of the same question are said on this one; ``None`` if they cannot be."""
-        return (lambda value: value) if other.identity() == self.identity() else None
 
     # How the samples of one unit become one value.
 

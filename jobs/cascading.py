@@ -123,7 +123,6 @@ class Cascading(Experiment):
 
     kind: ClassVar[str] = "cascade"
     fewest: ClassVar[int] = 1
-    asks_aside: ClassVar[bool] = False
 
     store: Store
     agree: float = 0.9

@@ -7,7 +7,7 @@ clustered by group; contenders are tested in pairs on the same cases, and correc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import UsageError
@@ -23,15 +23,12 @@ from ..evaluation.contrasts import (
     spread,
 )
 from ..evaluation.frames import score_frame
-from ..evaluation.measured import Measured, Score, measure, measure_units, narrow, score
+from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
 from ..keeping.paying import PaidJob
-from ..optimizers.candidate import Setting
-from ..optimizers.objective import Objective, row_of
-from ..optimizers.threshold import Deciding, fitted_threshold
-from ..programs.asking import Asker
+from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..report.document import flat
 from ..report.views import comparison_sections, evaluation_sections, html_of
@@ -224,9 +221,6 @@ class Evaluation:
     spend: Mapping[str, Any]  # calls, tokens and cost
     references: Mapping[str, Any]  # see :meth:`~.references.References.to_card`
     warnings: tuple[str, ...]  # what its answers hardly tell apart, in words
-    # the probability that is best on these rows, and what it scores where each row is judged under that of others;
-    # ``None`` where probabilities are not known, or no other than the present one is better
-    threshold: Mapping[str, float] | None
     by: Mapping[str, int]  # cases that each judge of a cascade answered, and people; of other judges empty
 
     def __repr__(self) -> str:
@@ -250,8 +244,8 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         measured = {"metric": self.measured.metric, **self.measured.to_card()}
-        rest = {name: dict(value) for name in ("threshold", "by") if (value := getattr(self, name))}
-        return {**plain_fields(self, "measured", "threshold", "by"), **measured, **rest}
+        by = {"by": dict(self.by)} if self.by else {}
+        return {**plain_fields(self, "measured", "by"), **measured, **by}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +255,6 @@ class Evaluating(Experiment):
     kind: ClassVar[str] = "evaluate"
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
-    asks_aside: ClassVar[bool] = False
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         (said,) = answers
@@ -281,35 +274,12 @@ class Evaluating(Experiment):
             disagreements=self._disagreements(said),
             spend=said.spend.to_json(),
             references=self.references().to_card(),
-            threshold=self._threshold(said),
             by=dict(Counter(one.by for one in said.verdicts if one.by)),
             warnings=(
                 *([said.other_form] if said.other_form else []),
                 *narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
             ),
         )
-
-    def _threshold(self, answers: Answers) -> Mapping[str, float] | None:
-        judge, asker = answers.judge.judge, answers.judge.asker()
-        if asker.sampling.threshold is not None or asker.sampling.weights is not None:
-            return None  # it was chosen
-
-        def under(setting: Setting) -> Asker:
-            return replace(asker, sampling=replace(asker.sampling, threshold=setting.threshold))
-
-        by = Deciding(judge=judge, under=under, samples=asker.sampling.samples, seed=0)
-        fitted = fitted_threshold(by, self.cases, answers.verdicts, asker.sampling.needed)
-        if fitted is None:
-            return None
-        cut, crossed = fitted
-        metric = resolve(judge.metric, judge.comparison)
-        now, then = (
-            score(encode(judge.comparison, list(map(row_of, self.cases, verdicts))), metric)
-            for verdicts in (answers.verdicts, crossed)
-        )
-        if metric.oriented(then.value) <= metric.oriented(now.value):
-            return None
-        return {"threshold": cut, "score": then.value, "low": then.interval.low, "high": then.interval.high}
 
     def _disagreements(self, answers: Answers) -> tuple[Disagreement, ...]:
         objective, found = Objective(judge=answers.judge.judge), []

@@ -88,7 +88,7 @@ def compile_judge(
     limits = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
     _note(sink, *plan.gold.shared_words, plan.split.words)
     if not anyway:
-        check_showable(look.split, plan.gold, look.level)
+        check_showable(plan.split, plan.gold, look.level)
     _note(sink, look.words, *limits, plan.split.near_words)
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
     with paying(plan, start) as work:

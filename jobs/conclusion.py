@@ -95,7 +95,7 @@ def conclude(
     """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force."""
     plan, look, chosen = contest.plan, contest.look, contest.chosen
     proof, counted, answers = proven(
-        look.split,
+        plan.split,
         contest.basic,
         chosen,
         same=contest.same,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..cases import Case, Value, Values
+from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..errors import GoldError, UsageError, plural
+from ..errors import UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge, verifier_of
@@ -19,7 +19,7 @@ from ..optimizers.objective import row_of
 from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, ask_of, shared_out
+from .estimate import Estimate, ask_of
 from .references import NAMES, References, references_beside
 from .sealed_rows import Look, look_at, seen_by
 
@@ -34,9 +34,6 @@ class Experiment:
     """Whether people choose one of several by it; what tells of a version alone opens no sealed row."""
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
-
-    asks_aside: ClassVar[bool] = True
-    """Whether cases whose raters do not agree are asked about: where nothing is shown of them, nothing is paid."""
 
     # judges, each with its model; two or more, or one that is asked several times
     contenders: tuple[LoadedJudge, ...]
@@ -61,12 +58,9 @@ class Experiment:
 
     @property
     def scored(self) -> Judge:
-        """Whose metric is tested, and as whose answers all are scored."""
-        judges = [one.judge for one in self.contenders]
-        compiled = [
-            one.judge for one in self.contenders if one.artifact
-        ]  # each with the metric it was compiled for
-        return [*compiled, *judges][0] if _same(judges) else self.gold.judge
+        """Whose metric is tested: that of the first version, which has the metric that it was compiled for."""
+        compiled = [one.judge for one in self.contenders if one.artifact]
+        return (compiled or [self.contenders[0].judge])[0]
 
     def _check_alike(self) -> None:
         """Refuse judges that are asked about other things, or give other answers."""
@@ -75,7 +69,7 @@ class Experiment:
         for judge in judges:
             own = {**judge.answer.scale.identity(), "input fields": judge.input_fields}
             what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
-            if what is None or (what != "input fields" and self._means_the_same(judge)):
+            if what is None:
                 continue
             strict = what == "positive" and all(one.answer.levels for one in judges)
             raise UsageError(
@@ -86,31 +80,11 @@ class Experiment:
                 "with judges of responses by jurist table cognibench-3",
             )
 
-    def _means_the_same(self, judge: Judge) -> bool:
-        """Say whether gold is the same in the labels of a judge, read as the one's that all are scored as."""
-        read = self.scored.answer.scale.reading_of(judge.answer.scale)
-        if read is None or judge.input_fields != self.scored.input_fields:
-            return False
-        try:
-            own = [judge.case(self.gold.rows[case.id], path=case.source).gold for case in self.gold.cases]
-        except GoldError:
-            return False
-        return [case.gold for case in self.gold.cases] == [values and _read(values, read) for values in own]
-
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The rows that no contender's artifact was compiled on, or on near copies of."""
         seen = {id_ for one in self.contenders for id_ in seen_by(one, self.gold.cases)}
         return tuple(case for case in self.gold.cases if case.id not in seen)
-
-    @property
-    def aside(self) -> tuple[Case, ...]:
-        """The cases whose raters do not agree, of groups of which no row is left out: asked once, and in no score."""
-        if not self.asks_aside:
-            return ()
-        used = {case.id for case in self.cases}
-        out = {case.group for case in self.gold.cases if case.id not in used}
-        return tuple(case for case in self.gold.ambiguous if case.group not in out)
 
     @cached_property
     def look(self) -> Look:
@@ -150,29 +124,25 @@ class Experiment:
     def size(self) -> str:
         """What is asked about, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
-        said = " x ".join(plural(size, name) for name, size in sizes.items())
-        return said + (f", and {len(self.aside)} on which raters differ" if self.aside else "")
+        return " x ".join(plural(size, name) for name, size in sizes.items())
 
     def questions(self, one: LoadedJudge) -> int:
-        """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
+        """Return how often the program of one contender is called: samples x cases x repeats."""
         if isinstance(one, RecordedJudge):
             return 0
-        return one.questions[1] * (len(self.cases) * self.repeats + len(self.aside))
+        return one.questions[1] * len(self.cases) * self.repeats
 
     @property
     def rows(self) -> int:
         """How many rows are asked about, over all repeats and contenders."""
-        return (len(self.cases) * self.repeats + len(self.aside)) * len(self.contenders)
+        return len(self.cases) * self.repeats * len(self.contenders)
 
     def foresee(self) -> Estimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
-        sizes: dict[tuple[str, str, str], Size] = {}
-        asks: list[Ask] = []
+        asks = []
         for name, one in zip(self.roles, self.contenders, strict=True):
-            key, asker, number = (one.judge.name, one.state.id, one.adapter), one.asker(), self.questions(one)
-            whole = ask_of(name, asker, one.models, self.cases, (number, number), size=sizes.get(key))
-            sizes[key] = whole.size
-            asks += shared_out(whole, asker, verifier_of(one.judge, one.model, one.verifier), self.cases)
+            number = self.questions(one)
+            asks.append(ask_of(name, one.asker(), one.models, self.cases, (number, number)))
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
@@ -217,19 +187,15 @@ class Experiment:
         other_form: str,
         on_case: Callable[[], None],
     ) -> "Answers":
-        cases, aside = self.cases, self.aside
+        cases = self.cases
         rest = _verdicts(judge, cases[len(first) :], 0, on_case)
         again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
         repeats = [(*first, *rest), *again]
-        ambiguous = _verdicts(judge, aside, 0, on_case)
-        read = self.scored.answer.scale.reading_of(judge.judge.answer.scale) or (lambda value: value)
         return Answers(
             name=name,
             judge=judge,
-            scored=self.scored,
-            repeats=tuple(_rows(cases, verdicts, read) for verdicts in repeats),
+            repeats=tuple(tuple(map(row_of, cases, verdicts)) for verdicts in repeats),
             verdicts=repeats[0],
-            ambiguous=_rows(aside, ambiguous, read),
             spend=judge.context.ledger.spend(),
             other_form=other_form,
         )
@@ -255,11 +221,8 @@ class Answers:
 
     name: str  # its name in the experiment
     judge: LoadedJudge  # the contender
-    scored: Judge  # the judge as whose answers it is scored
     repeats: tuple[tuple[Row, ...], ...]  # the rows of each repeat, in the order of the cases
     verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
-    # rows of the cases whose raters did not agree, asked once; they are in no score
-    ambiguous: tuple[Row, ...] = ()
     other_form: str = ""  # why it was asked in another prompt format, in words
     # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
     spend: Spend
@@ -272,27 +235,8 @@ def _verdicts(
     return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
 
 
-def _rows(
-    cases: Sequence[Case], verdicts: Sequence[Verdict], read: Callable[[Value], Value]
-) -> tuple[Row, ...]:
-    rows = (row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True))
-    return tuple(dataclasses.replace(row, predicted=_read(row.predicted, read)) for row in rows)
-
-
-def _read(values: Values, read: Callable[[Value], Value]) -> Values:
-    return tuple(None if value is None else read(value) for value in values)
-
-
-def _same(judges: Sequence[Judge]) -> bool:
-    return all(judge.answer.scale.identity() == judges[0].answer.scale.identity() for judge in judges)
-
-
 def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
-    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none."""
+    """Return the judge as whose gold is read: the first."""
     if not contenders:
         raise UsageError("no judge is named", hint="name at least two")
-    judges = [one.judge for one in contenders]
-    if _same(judges) or len({judge.input_fields for judge in judges}) > 1:
-        return judges[0]
-    able = (one for one in judges if all(one.answer.scale.reading_of(other.answer.scale) for other in judges))
-    return next(able, judges[0])
+    return contenders[0].judge

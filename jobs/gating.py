@@ -16,7 +16,6 @@ from ..keeping.paying import PaidJob
 from ..text.json_lines import plain_fields
 from .comparing import Comparing, Comparison, Contender
 from .experiment import Answers
-from .hardening import Hardening, Robustness
 from .references import Reference
 
 
@@ -65,14 +64,11 @@ class Criteria(CriteriaOptions):
     reference: str = ""  # the name of the reference that it must not be worse than; empty: none
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing, and an input that nothing is said of."""
-        if self.field and self.max_flip is None:
-            raise UsageError("--field says what is attacked", hint="give --max-flip too")
+        """Refuse numbers that mean nothing."""
         numbers = (*(one.value for one in self.limits), self.margin or 0.0)
-        shares = (self.max_unusable, self.max_flip or 0.0)
         if (
             not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
-            or not all(0 <= one <= 1 for one in shares)
+            or not 0 <= self.max_unusable <= 1
             or (self.margin or 0) < 0
         ):
             raise UsageError(
@@ -82,8 +78,8 @@ class Criteria(CriteriaOptions):
 
     def check(self, *, other: bool) -> None:
         """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than."""
-        if not (self.limits or other or self.max_flip is not None):
-            hint = "give --min METRIC=VALUE, --max METRIC=VALUE, --not-worse-than or --max-flip"
+        if not (self.limits or other):
+            hint = "give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
             raise UsageError("there is nothing to pass", hint=hint)
         if self.margin is not None and not other:
             raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
@@ -105,7 +101,6 @@ class Gating(Comparing):
     kind: ClassVar[str] = "gate"
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
-    asks_aside: ClassVar[bool] = False
 
     criteria: Criteria = field(default_factory=Criteria)
     itself: bool = False  # whether that one is the judge itself, which is asked once
@@ -131,17 +126,7 @@ class Gating(Comparing):
                     f"{limit.name} says nothing: {limit.metric} is from {metric.low:g} to {metric.high:g}",
                     hint="give a limit between these",
                 )
-        self.hardening  # noqa: B018 - what cannot be attacked is refused before anything is paid
-        self.reference  # noqa: B018 - and a reference that there is not
-
-    @cached_property
-    def hardening(self) -> Hardening | None:
-        """The attacks on the first judge, if a flip rate is limited, on rows that all judges are asked about."""
-        if self.criteria.max_flip is None:
-            return None
-        gold = replace(self.gold, cases=self.cases)
-        field = self.criteria.field
-        return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget, field=field)
+        self.reference  # noqa: B018 - a reference that there is not is refused before anything is paid
 
     @cached_property
     def reference(self) -> Reference | None:
@@ -149,29 +134,8 @@ class Gating(Comparing):
         name = self.criteria.reference
         return self.references(only=(name,)).named(name) if name else None
 
-    @property
-    def size(self) -> str:
-        return "; ".join([super().size, *([self.hardening.size] if self.hardening else [])])
-
-    def questions(self, one: LoadedJudge) -> int:
-        attacked = one.sampling.samples * self.attacked_rows if one is self.contenders[0] else 0
-        return super().questions(one) + attacked
-
-    @property
-    def attacked_rows(self) -> int:
-        """How many rows are asked about to attack the judge: those as they are have been asked before."""
-        return self.hardening.rows - len(self.hardening.chosen) if self.hardening else 0
-
-    @property
-    def rows(self) -> int:
-        return super().rows + self.attacked_rows
-
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        criteria, robustness = self.criteria, None
-        if self.hardening is not None:
-            said = {case.id: verdict for case, verdict in zip(self.cases, answers[0].verdicts, strict=True)}
-            known = [said[case.id] for case in self.hardening.chosen]
-            robustness = self.hardening.attack(answers[0].judge, known, on_case)
+        criteria = self.criteria
         comparison = self.compared(answers)
         if self.reference is not None:
             named = f"{criteria.reference} ({self.reference.answer})"
@@ -194,11 +158,9 @@ class Gating(Comparing):
             checks=(
                 *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
                 *([same] if self.itself else _not_worse(comparison.tests, criteria.margin)),
-                *_unmoved(robustness, criteria),
                 answered,
             ),
             comparison=comparison,
-            robustness=robustness,
         )
 
 
@@ -211,7 +173,6 @@ class Gate:
     cases: int  # rows judged
     checks: tuple[Check, ...]  # each with its numbers
     comparison: Comparison  # all scores, and the paired test if there is another judge
-    robustness: Robustness | None = None  # what attacks did, if a flip rate is limited
 
     @property
     def passed(self) -> bool:
@@ -234,21 +195,6 @@ class Gate:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {**plain_fields(self), "passed": self.passed, "words": self.words}
-
-
-def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
-    if robustness is None or criteria.max_flip is None:
-        return []
-    control, *attacks = robustness.found
-    limit = criteria.max_flip
-    above = [
-        one
-        for one in attacks
-        if (one.flips.rate.interval.high if criteria.sure else one.flips.rate.value) > limit
-    ]
-    words = f"{len(above)} of {len(attacks)} attacks and probes above it, worst {robustness.worst.words}"
-    name = f"flip rate <= {limit:g}{', for sure' if criteria.sure else ''}"
-    return [Check(name=name, passed=not above, words=f"{words}; {control.words}")]
 
 
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:

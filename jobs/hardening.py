@@ -104,11 +104,7 @@ class Hardening(Experiment):
         judge = dataclasses.replace(self.judge, context=job.contexts[self.roles[0]])
         verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
         spend = judge.context.ledger.spend()
-        return [
-            Answers(
-                name=judge.name, judge=judge, scored=judge.judge, repeats=(), verdicts=verdicts, spend=spend
-            )
-        ]
+        return [Answers(name=judge.name, judge=judge, repeats=(), verdicts=verdicts, spend=spend)]
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         found = self.attack(answers[0].judge, answers[0].verdicts, on_case)

@@ -1,7 +1,7 @@
 """The plan of a proof by labels: which units people label, fixed before any label is seen, and kept by the store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,8 +20,6 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 
-AGAINST = ("basic", "constant")
-"""What a version is held against: the basic prompt, and the best constant answer."""
 _FILE, _LABELS = "plan.json", "labels.jsonl"
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
@@ -31,14 +29,13 @@ Labels = Mapping[Key, Value | None]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedUnit:
-    """A unit on which the version differs from the basic prompt, or from the constant answer."""
+    """A unit on which the version differs from the basic prompt."""
 
     case: str
     unit: int
     group: str  # of its case. basic, compiled: what each said, as JSON values; ``None`` where it abstained
     basic: Any
     compiled: Any
-    against: tuple[str, ...]  # which comparisons it counts in: ``basic``, ``constant``
 
     @property
     def key(self) -> Key:
@@ -59,9 +56,6 @@ class LabelPlan:
     level: float  # of the one-sided test
     # rows, groups and units asked about, and the share that differs, with its interval
     surveyed: Mapping[str, Any]
-    # the best constant answer, as ``value`` and ``text``, where the sealed test has not shown the version
-    # to be better than it; else ``None``
-    constant: Mapping[str, Any] | None
     right_or_wrong: bool  # whether answers are right or wrong, and not near or far
     units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
     content: tuple[Mapping[str, Any], ...]  # the rows of these units, without labels
@@ -104,14 +98,10 @@ class LabelPlan:
         cases = {case.id: case for case in gold.cases}
         return [SheetLine(case=cases[unit.case], unit=unit.unit) for unit in self.units]
 
-    def labels(self, against: str) -> int:
-        """Return how many units count in a comparison."""
-        return sum(against in unit.against for unit in self.units)
-
     @property
     def confirms(self) -> float | None:
         """The gain in correct units that so many labels show with a power of .8; ``None`` without such units."""
-        share = win_share_shown(self.labels("basic"), self.level)
+        share = win_share_shown(len(self.units), self.level)
         if share is None or not self.right_or_wrong:
             return None
         return float(self.surveyed["rate"]) * (2.0 * share - 1.0)
@@ -119,28 +109,20 @@ class LabelPlan:
     @property
     def words(self) -> tuple[str, ...]:
         """What was found and planned, for people, a line each."""
-        found, labels = self.surveyed, self.labels("basic")
-        share = win_share_shown(labels, self.level) or 1.0
+        found = self.surveyed
+        share = win_share_shown(len(self.units), self.level) or 1.0
         able = (
             f"a win on {100 * share:.0f} % of them"
             if self.confirms is None
             else f"a gain of {100 * self.confirms:.1f} points of correct units"
         )
         number = f", plan {self.opening} of this version or of these rows" if self.opening > 1 else ""
-        lines = (
+        return (
             f"{self.version} and the basic prompt differ on {found['differing']} of {found['units']} units "
             f"({100 * found['rate']:.1f} %, 95 % interval {100 * found['low']:.1f} to {100 * found['high']:.1f}), "
             f"in {found['differing_groups']} of {found['groups']} groups",
-            f"planned: {plural(labels, 'label')} of these units, one a group, drawn at random; they will mostly "
-            f"confirm {able} (one-sided sign test at the level {self.level:.3g}{number}, power .8)",
-        )
-        if self.constant is None:
-            return lines
-        return (
-            *lines,
-            f"and {plural(len(self.units) - labels, 'label')} more, {len(self.units)} in all: its sealed test has not "
-            f"shown {self.version} to be better than always {self.constant['text']!r}, which "
-            f"{plural(self.labels('constant'), 'unit')} of the plan can",
+            f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
+            f"mostly confirm {able} (one-sided sign test at the level {self.level:.3g}{number}, power .8)",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -152,8 +134,6 @@ class LabelPlan:
             "opening": self.opening,
             "level": self.level,
             "labels": len(self.units),
-            "labels_against": {name: self.labels(name) for name in AGAINST},
-            "constant": self.constant and self.constant["text"],
             "confirms": self.confirms,
             "surveyed": dict(self.surveyed),
             "decision": self.decision,
@@ -167,21 +147,14 @@ class LabelPlan:
 def drawn(
     units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()
 ) -> tuple[PlannedUnit, ...]:
-    """Draw units to label at random, for each comparison one a group; the two comparisons share as many as they can."""
+    """Draw units to label at random, one a group."""
     known = frozenset(without)
     left = sorted((unit for unit in units if unit.key not in known), key=lambda unit: unit.key)
-    order = [left[place] for place in np.random.default_rng(seed).permutation(len(left)).tolist()]
-    chosen: dict[str, set[Key]] = {}
-    for name in AGAINST:
-        by_group: dict[str, Key] = {}
-        for unit in order:
-            if name in unit.against and len(by_group) < labels:
-                by_group.setdefault(unit.group, unit.key)
-        chosen[name] = set(by_group.values())
-    counted = (
-        replace(unit, against=tuple(name for name in AGAINST if unit.key in chosen[name])) for unit in order
-    )
-    return tuple(unit for unit in counted if unit.against)
+    by_group: dict[str, PlannedUnit] = {}
+    for place in np.random.default_rng(seed).permutation(len(left)).tolist():
+        if len(by_group) < labels:
+            by_group.setdefault(left[place].group, left[place])
+    return tuple(by_group.values())
 
 
 def labels_in(plan: LabelPlan, gold: Gold) -> Labels:

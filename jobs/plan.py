@@ -28,12 +28,10 @@ from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .estimate import Ask, Estimate, Span, shared_out, size_of, with_examples
+from .estimate import Ask, Estimate, Span, length, size_of
 
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
-_TRIED = ((0.3, 0.2, 0.5), (0.2, 0.2, 0.6), (0.15, 0.15, 0.7), (0.1, 0.1, 0.8))
-"""Splits that are offered where the test has too few groups, the one with the smallest test first."""
 
 
 class Plan(SearchOptions):
@@ -180,31 +178,16 @@ def check_showable(split: Split, gold: Gold, level: float) -> None:
     groups, needed = len({case.group for case in split.test}), fewest_groups(level)
     if groups >= needed:
         return
+    total = len({case.group for part in (split.train, split.dev, split.test) for case in part})
+    more = f"label rows of {needed} groups or more in {split.holdout}"
+    if not split.holdout:
+        wanted = math.ceil(needed / split.shares[2])
+        more = f"label rows of about {wanted - total} more groups, or give the test more of them (--split 20/20/60)"
     raise TooFewGroupsError(
         f"the sealed test has {groups} groups ({len(split.test)} cases), and nothing can be shown on fewer than "
         f"{needed} at the level {level:.3g}: nothing was asked and nothing was spent",
-        hint=f"{_enough(split, gold, needed)}; --anyway goes on",
+        hint="; ".join([more, *([shared] if (shared := shared_hint(gold)) else []), "--anyway goes on"]),
     )
-
-
-def _enough(split: Split, gold: Gold, needed: int) -> str:
-    """Return the split that would do, else the number of groups that would."""
-    if split.holdout:
-        return f"label rows of {needed} groups or more in {split.holdout}"
-    total = len({case.group for part in (split.train, split.dev, split.test) for case in part})
-    for shares in _TRIED:
-        if shares[2] > split.shares[2] and total > needed:
-            again = gold.split(split.seed, shares)
-            if len({case.group for case in again.test}) >= needed:
-                return "--split {:.0f}/{:.0f}/{:.0f} gives it enough".format(
-                    *(100 * share for share in shares)
-                )
-    wanted = round(needed / max(split.shares[2], 0.5) + 0.5)
-    lacking = max(wanted - total, 1)
-    more = (
-        f"label rows of {lacking} more groups: there are {total}, and about {wanted} do with --split 30/20/50"
-    )
-    return f"{more}; {hint}" if (hint := shared_hint(gold)) else more
 
 
 _SHORTER = 0.95  # train and dev together may be shorter than all cases are on average
@@ -239,10 +222,11 @@ def foresee_compilation(plan: Plan) -> Estimate:
     if not any(getattr(part, "searches", True) for part in parts):
         most = optimizer.minimum(job)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
+    shown = min(_shown(parts), len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
-        "longest": with_examples(asker, cases, basic, split.train, _shown(parts)),
+        "longest": basic._replace(input=basic.input + shown * (length(split.train) + basic.output)),
     }
     asks = (
         Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
@@ -250,7 +234,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     )
     return Estimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
-        asks=tuple(part for ask in asks for part in shared_out(ask, asker, plan.frozen_model, cases)),
+        asks=asks,
         budget=plan.budget,
         needed=optimizer.minimum(job) + held,
     )

@@ -14,13 +14,14 @@ from ..gold.new_rows import Source
 from ..gold.writing import write_whole
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
+from ..keeping.paying import Start
 from ..programs.judge import Judge
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .label_decision import decide, settle
 from .label_plan import LabelPlan, labels_by, labels_in
-from .sharing import RunShares, log_shares, run_shares, who_judged
+from .sharing import RunShares, shares_in
 from .surface import (
     GoldLike,
     JudgeLike,
@@ -32,7 +33,6 @@ from .surface import (
     judges_of,
     loaded_of,
     model_of,
-    settings_of,
     store_of,
     warn,
 )
@@ -93,7 +93,7 @@ def run(
         given=None if named else rows,
     )
     settings = RunSettings(
-        budget=settings_of(budget, Budget),
+        budget=budget or Budget(),
         keep=keep,
         ordered=ordered,
         resume=resume,
@@ -178,7 +178,7 @@ def prove(
         What :func:`compare` raises.
     """
     place = store_of(store, trust=trust)
-    surface = Surface.of({"store": place, "resume": resume, "fresh": fresh})
+    surface = Surface(place, Start(root=place.checkpoints, resume=resume, fresh=fresh))
     artifact, work = place.load(reference), None
     version = loaded_of(artifact.ref, place)
     if rows is not None:
@@ -186,7 +186,7 @@ def prove(
         work = Unlabelled(
             contenders=contenders_of(artifact, place, answering=answering),
             gold=gold_of(rows, version.judge, labelled=False),
-            budget=settings_of(budget, Budget),
+            budget=budget or Budget(),
             labels=labels,
             seed=seed,
         )
@@ -216,7 +216,7 @@ def share(
     """Say how prevalent each label is: its share as judged, and corrected for the judge's errors.
 
     Args:
-        output: what ``jurist run`` has written; or ``recorded:FILE``, any log of verdicts: it is corrected by ``gold``.
+        output: what ``jurist run`` has written.
         gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
         judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
         store, trust: as for :func:`jurist.load`.
@@ -225,8 +225,4 @@ def share(
         UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
         be used. JudgeError, ArtifactError: as :func:`jurist.load`.
     """
-    path, kept = Path(output), store_of(store, trust=trust)
-    if str(output).startswith("recorded:"):
-        return log_shares(*Surface.of({"store": kept}).log_against(str(output), gold))
-    loaded = who_judged(path, kept, judge)
-    return run_shares(path, loaded, None if gold is None else gold_of(gold, loaded.judge))
+    return shares_in(os.fspath(output), gold, Surface(store_of(store, trust=trust)), judge)

@@ -1,185 +1,250 @@
-"""Verdicts of a log held against gold: which row is which, and what the log says of it."""
+"""Verdicts of a log held against gold: which column holds them, which row is which, and what the log says of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from ..cases import Case, Value, Values, text_hash
+import dspy
+
+from ..cases import Case, text_hash
 from ..engines.detectors import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
+from ..gold.rows import REASON, is_rating
 from ..gold.shape import flat
 from ..gold.sources import read
-from ..keeping.loading import LoadedJudge
 from ..keeping.naming import BASIC
 from ..keeping.recorded import RecordedJudge
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
+from ..programs.records import records
 from ..runs.lines import values_said
 from ..text.wording import normalised
-from .log_columns import IDS, cell_number, cell_text, inferred_judge, verdict_column
 
+IDS = ("id", "case_id", "row_id", "example_id", "trace_id", "request_id", "uid", "case")
+"""Columns that name a row, the surest first."""
+LABELS = (
+    *("label", "gold", "human", "human_label", "expected", "target", "truth", "ground_truth", "annotation"),
+    *("rating", "verdict", "score", "preference"),
+)
+"""Columns that hold what people said, the surest first."""
+VERDICTS = (
+    *("verdict", "judge", "judgement", "judgment", "judged", "prediction", "predicted", "label", "score"),
+    *("result", "decision", "value"),
+)
+"""Columns that hold what a judge said, the surest first."""
+_ABOUT = (
+    *("group", "rater", REASON, "ratings", "confidence"),
+    *("cost", "latency", "timestamp", "model", "created"),
+)
+_WORDS = {"true", "yes", "false", "no", "1", "0"}
+_BAD = (
+    *("bad", "block", "error", "fail", "hallucinat", "hold", "incorrect", "invalid"),
+    *("not", "reject", "unsafe", "wrong"),
+)
+_FEW = 20  # values above which a column of texts is no column of labels
+_LONGEST = 40  # characters of a label
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
-
-
-def held_against(
-    contenders: Sequence[LoadedJudge],
-    judge: Judge,
-    gold: Any,
-    read_gold: Callable[[Any, Judge], Gold],
-    find: Callable[[str], Judge],
-    columns: Mapping[str, str],
-) -> tuple[tuple[LoadedJudge, ...], Gold]:
-    """Return the judges, those of logs with what they say of the gold, and the gold."""
-    recorded = [one for one in contenders if isinstance(one, RecordedJudge)]
-    logs = {one.name: _log(one) for one in recorded}
-    if recorded and len(recorded) == len(contenders):
-        judge = _judge_of(recorded, logs, gold, find, columns)
-    cases = read_gold(gold, judge)
-    made = [
-        _joined(one, logs[one.name], cases) if isinstance(one, RecordedJudge) else one for one in contenders
-    ]
-    return tuple(made), cases
-
-
-def log_against(
-    name: str,
-    gold: Any,
-    read_gold: Callable[[Any, Judge], Gold],
-    find: Callable[[str], Judge],
-    columns: Mapping[str, str],
-) -> tuple[RecordedJudge, Gold]:
-    """Return the judge of one log with what it says of the gold, and the gold."""
-    log = RecordedJudge.of(name, None)
-    rows = _log(log)
-    cases = read_gold(gold, _judge_of([log], {log.name: rows}, gold, find, columns))
-    return _joined(log, rows, cases), cases
-
-
-def _judge_of(
-    recorded: Sequence[RecordedJudge],
-    logs: Mapping[str, list[Row]],
-    gold: Any,
-    find: Callable[[str], Judge],
-    columns: Mapping[str, str],
-) -> Judge:
-    """Return the judge whose runs the logs are, else one of the labels that they and the gold hold."""
-    stamped = next((row["judge"] for one in recorded for row in logs[one.name][:1] if _of_a_run(row)), "")
-    named = str(stamped).partition("@")[0].removesuffix(BASIC)
-    return find(named) if named else inferred_judge(recorded, logs, gold, columns)
 
 
 def logs_beside(names: Sequence[str], gold: Gold) -> tuple[RecordedJudge, ...]:
     """Return the judges of logs, each with what it says of the gold."""
     for name in names:
         if not name.startswith(f"{RECORDED}:"):
-            said = f"{name} is no log of verdicts"
-            raise UsageError(
-                said, hint=f"write {RECORDED}:FILE; compare asks judges: jurist compare {name} ..."
-            )
-    logs = [RecordedJudge.of(name, None) for name in dict.fromkeys(names)]
-    return tuple(_joined(one, _log(one), gold) for one in logs)
+            hint = f"write {RECORDED}:FILE; compare asks judges: jurist compare {name} ..."
+            raise UsageError(f"{name} is no log of verdicts", hint=hint)
+    return tuple(joined(RecordedJudge.of(name, None), gold) for name in dict.fromkeys(names))
+
+
+def log_rows(log: RecordedJudge) -> list[Row]:
+    """Return the rows of a log, with what is nested in them by its path."""
+    rows = [{**row, **dict(flat(row))} for _, row in read(log.file).rows]
+    if not rows:
+        raise GoldError("there are no rows", path=log.file, hint="name a file with a verdict a row")
+    return rows
+
+
+def judge_named(log: RecordedJudge) -> str:
+    """Return the name of the judge whose run a log is; empty if it is none."""
+    row = log_rows(log)[0]
+    return str(row["judge"]).partition("@")[0].removesuffix(BASIC) if _of_a_run(row) else ""
 
 
 def _of_a_run(row: Mapping[str, Any]) -> bool:
     return {"case", "units", "judge"} <= row.keys()
 
 
-def _log(judge: RecordedJudge) -> list[Row]:
-    rows = [{**row, **dict(flat(row))} for _, row in read(judge.file).rows]
-    if not rows:
-        raise GoldError("there are no rows", path=judge.file, hint="name a file with a verdict a row")
-    return rows
+def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, columns: Mapping[str, str]) -> Judge:
+    """Return a judge of the values that the gold and the logs hold, of whatever else the gold's rows hold."""
+    if isinstance(gold, Gold):
+        return gold.judge
+    path = os.fspath(gold) if isinstance(gold, str | os.PathLike) else ""
+    plain = [row for _, row in read(path).rows] if path else records(gold, "gold")
+    rows = [
+        {columns.get(key, key): value for key, value in {**row, **dict(flat(row))}.items()} for row in plain
+    ]
+    label = _column(rows, "", LABELS, path or "gold", "say which one it is: --column THEIRS=label")
+    verdicts = Counter[str]()
+    for log in logs:
+        of_log = log_rows(log)
+        column = verdict_column(log, of_log)
+        verdicts.update(_text(row.get(column)) for row in of_log)
+    kind, settings = _kind_of([_text(row.get(label)) for row in rows], verdicts)
+    positive = settings.pop("positive", ())
+    own = {label, *(log.column for log in logs if log.file == path)}
+    texts = [
+        name
+        for name in dict.fromkeys(key for row in rows for key in row)
+        if _field(name).isidentifier() and name not in own and not is_rating(name)
+        if name.lower().rpartition(".")[2] not in (*IDS, *_ABOUT)
+        if all(isinstance(row.get(name), str) and row[name].strip() for row in rows)
+    ]
+    keys = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
+    inputs = [name for name in texts if not _is_label(rows, name)] or texts or keys[:1]
+    if not inputs or not _field(label).isidentifier():
+        raise GoldError(
+            "the rows hold no texts that tell them apart, or their columns have no plain names",
+            path=path,
+            hint="name the judge's columns with letters, digits and _, or hold the log beside a judge: "
+            "jurist compare JUDGE recorded:FILE --gold F",
+        )
+    fields = {_field(name): (str, dspy.InputField()) for name in inputs}
+    fields[_field(label)] = (kind, dspy.OutputField(**settings))
+    return Judge(
+        name="recorded",
+        signature=dspy.make_signature(fields, "Say what the log says.", "Recorded"),
+        positive=positive,
+        columns={name: _field(name) for name in (*inputs, label) if name != _field(name)},
+    )
 
 
-def _joined(judge: RecordedJudge, rows: Sequence[Row], gold: Gold) -> RecordedJudge:
-    """Return the judge with what its log says of each case of the gold, and how the rows were found in its note."""
+def _field(path: str) -> str:
+    """Return the name of the field that is read from a path, as ``scores_overall``."""
+    return path.replace(".", "_")
+
+
+def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the type of an answer whose values are these, with its range or its positive label."""
+    known = [one for one in labels if one]
+    if not known:
+        hint = "say which column holds it: --column THEIRS=label"
+        raise UsageError("no row of the gold has a label", hint=hint)
+    if {value.casefold() for value in known} <= _WORDS:
+        return bool, {"positive": "true"}
+    numbers = [_number(value) for value in known]
+    if None not in numbers:
+        every = [one for one in (*numbers, *map(_number, verdicts)) if one is not None]
+        whole = all(one == round(one) for one in every)
+        return (int if whole else float), {"ge": min(every), "le": max(every)}
+    # what a log says once and people never is no label of theirs
+    texts = Counter(known)
+    texts.update({one: n for one, n in verdicts.items() if one and n > 1 and _number(one) is None})
+    spelled = {value.casefold(): value for value, _ in reversed(texts.most_common())}
+    choices = sorted(spelled.values())
+    if len(choices) > _FEW:
+        raise UsageError(
+            f"{len(choices)} different labels are no labels: {', '.join(choices[:5])}, ...",
+            hint="say which columns hold them: recorded:FILE#COLUMN, --column THEIRS=label",
+        )
+    bad = [one for one in choices if one.casefold().startswith(_BAD)]
+    counts = Counter(value.casefold() for value in known)
+    rarest = min(choices, key=lambda one: (counts[one.casefold()] or len(known), one))
+    return Literal[*choices], {"positive": bad[0] if len(bad) == 1 else rarest}
+
+
+def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:
+    """Return the column of a log that holds its verdicts."""
+    hint = f"say which one it is: {RECORDED}:{log.file}#COLUMN"
+    return _column(rows, log.column, VERDICTS, log.file, hint)
+
+
+def _column(rows: Sequence[Row], wanted: str, names: Sequence[str], path: str, hint: str) -> str:
+    """Return the column of answers: the one that is named, else of a usual name, else the only one like labels."""
+    have = list(dict.fromkeys(key for row in rows for key in row))
+    if wanted in have:
+        return wanted
+    if wanted:
+        raise GoldError(f"no row has the column {wanted!r}", path=path, hint=f"it has {', '.join(have)}")
+    usual = {name.lower(): name for name in reversed(have)}
+    if name := next((name for name in names if name in usual), None):
+        return usual[name]
+    alike = [name for name in have if name.lower() not in (*IDS, *_ABOUT) and _is_label(rows, name)]
+    if len(alike) == 1:
+        return alike[0]
+    said = f"which column holds the answers is not clear: it has {', '.join(have)}"
+    raise GoldError(said, path=path, hint=hint)
+
+
+def _is_label(rows: Sequence[Row], name: str) -> bool:
+    values = {_text(row.get(name)).casefold() for row in rows}
+    return len(values) <= min(_FEW, max(4, len(rows) // 2)) and max(map(len, values)) <= _LONGEST
+
+
+def _number(value: str) -> float | None:
+    """Return a cell as a number; ``None`` if it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _text(value: Any) -> str:
+    """Return a cell as text, empty for none and for what is not a number."""
+    text = str(value).strip() if isinstance(value, str | bool | int | float) else ""
+    return "" if text.lower() in ("", "nan", "none", "null", "n/a") else text
+
+
+def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
+    """Return the judge of a log with what it says of each case of the gold; its note says how rows were found."""
     cases, mapping = (*gold.cases, *gold.ambiguous), RowMapping(**gold.mapping)
-    columns = {**gold.judge.columns, **mapping.columns}
-    ours = {path: name for path, name in columns.items() if name in gold.judge.input_fields}
-    rows = [{**row, **{name: row[path] for path, name in ours.items() if path in row}} for row in rows]
-    keys = _keys(rows, gold, cases, judge.column)
-    several = gold.judge.answer.fields if len(gold.judge.answer.fields) > 1 and not judge.column else ()
-    if keys == _RUN:
-        column = "units"
-    elif several and {name for row in rows for name in row}.issuperset(several):
-        column = ", ".join(several)
-    else:
-        column, several = verdict_column(judge, rows), ()
+    own = {**gold.judge.columns, **mapping.columns}
+    inputs = {path: name for path, name in own.items() if name in gold.judge.input_fields}
+    rows = [
+        {**row, **{name: row[path] for path, name in inputs.items() if path in row}} for row in log_rows(log)
+    ]
+    keys = _keys(rows, gold, cases, log.column)
+    column = "units" if keys == _RUN else verdict_column(log, rows)
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
-
-    def read_row(case: Case, row: Row) -> Reading | None:
-        if keys == _RUN:
-            return Reading(values=values_said(gold.judge, row))
-        if several:
-            return _readings(gold.judge, RowMapping(labels=mapping.labels), case, row, several)
-        return _reading(gold.judge, RowMapping(labels=mapping.labels), case, row.get(column))
-
-    said, unreadable, twice, used = dict[str, Reading](), list[str](), 0, 0
+    known, unreadable, contradicted, used = dict[str, Reading](), list[str](), 0, 0
     for case in cases:
-        orders = _orders(gold, case, keys, by_key)
-        found = [row for order in orders for row in order]
-        used += len(found)
-        readings = [[one for row in order if (one := read_row(case, row))] for order in orders]
-        if any(len({one.values for one in order}) > 1 for order in readings):
-            twice += 1
-        elif reading := gold.judge.answer.together(*[next(iter(order), None) for order in readings]):
-            said[case.id] = reading
-        elif found:
-            unreadable.append(cell_text(found[0].get(column)) or "nothing")
+        values = {**gold.rows[case.id], **case.inputs, "case": case.id}
+        same = by_key.get(tuple(_key(values.get(name)) for name in keys), [])
+        used += len(same)
+        if keys == _RUN:
+            readings = [Reading(values=values_said(gold.judge, row)) for row in same]
+        else:
+            every = (_reading(gold.judge, mapping, case, row.get(column)) for row in same)
+            readings = [one for one in every if one is not None]
+        if len({one.values for one in readings}) > 1:
+            contradicted += 1
+        elif readings:
+            known[case.id] = readings[0]
+        elif same:
+            unreadable.append(_text(same[0].get(column)) or "nothing")
     if not used:
         raise GoldError(
             f"none of the {plural(len(cases), 'labelled row')} is in the log by {' and '.join(keys)}",
-            path=judge.file,
+            path=log.file,
             hint="give both files the same id column, or the same inputs, word for word",
         )
-    parts = [f"{judge.name}: the column {column!r} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
-    if missing := len(cases) - len(said) - len(unreadable) - twice:
-        example = next(case for case in cases if case.id not in said)
-        parts.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
-    parts += [f"{plural(len(rows) - used, 'row')} of it without a label"] if len(rows) > used else []
-    parts += [f"{plural(twice, 'row')} with verdicts that contradict each other"] if twice else []
-    parts += (
-        [f"{plural(len(unreadable), 'row')} without a label of the gold, such as {unreadable[0]!r}"]
-        if unreadable
-        else []
-    )
-    sha = text_hash(repr(sorted((id_, one.values, one.probabilities) for id_, one in said.items())))
-    return judge.on_gold(gold.judge, said, sha, "; ".join(parts))
-
-
-def _orders(
-    gold: Gold, case: Case, keys: Sequence[str], by_key: Mapping[tuple[str, ...], list[Row]]
-) -> list[list[Row]]:
-    """Return the rows of a log that are of a case: those of a pair as it is, and those with its two exchanged."""
-    answer, orders = gold.judge.answer, list[list[Row]]()
-    for inputs in answer.asks(case.inputs) if keys != _RUN else [case.inputs]:
-        own = {**gold.rows[case.id], **inputs, "case": case.id}
-        found = by_key.get(tuple(_key(own.get(name)) for name in keys), [])
-        if answer.presentations > 1:
-            sides = {name: _key(inputs[name]) for name in answer.unit_fields}
-            found = [
-                row for row in found if all(_key(row.get(name, sides[name])) == sides[name] for name in sides)
-            ]
-        orders.append([row for row in found if not any(row in other for other in orders)])
-    return orders
-
-
-def said_of_every_row(log: RecordedJudge, gold: Gold) -> Iterator[tuple[str, Values]]:
-    """Yield the group of each row of a log, labelled or not, and what the log says of it."""
-    rows, mapping, asker = _log(log), RowMapping(labels=RowMapping(**gold.mapping).labels), log.asker()
-    of_a_run = _of_a_run(rows[0]) and not log.column
-    column, like = "" if of_a_run else verdict_column(log, rows), gold.cases[0]
-    for number, row in enumerate(rows):
-        if of_a_run:
-            reading: Reading | None = Reading(values=values_said(gold.judge, row))
-        else:
-            reading = _reading(gold.judge, mapping, like, row.get(column))
-        group = cell_text(row.get("group")) or f"row {number}"
-        yield group, asker.verdict_of(like, reading).values if reading else (None,)
+    notes = [f"{log.name}: the column {column!r} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
+    if missing := len(cases) - len(known) - len(unreadable) - contradicted:
+        example = next(case for case in cases if case.id not in known)
+        notes.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
+    if len(rows) > used:
+        notes.append(f"{plural(len(rows) - used, 'row')} of it without a label")
+    if contradicted:
+        notes.append(f"{plural(contradicted, 'row')} with verdicts that contradict each other")
+    if unreadable:
+        without = plural(len(unreadable), "row")
+        notes.append(f"{without} without a label of the gold, such as {unreadable[0]!r}")
+    sha = text_hash(repr(sorted((id_, one.values, one.probabilities) for id_, one in known.items())))
+    return log.on_gold(gold.judge, known, sha, "; ".join(notes))
 
 
 def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], wanted: str) -> list[str]:
@@ -209,44 +274,32 @@ def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Readi
     """Return what a cell of the log says of a case; ``None`` if it says no answer of the judge."""
     field, scale = judge.answer.field, judge.answer.scale
     if isinstance(value, Mapping):
-        return _shares(judge, {str(label): share for label, share in value.items()})
-    if isinstance(value, str | int | float) and not cell_text(value):
+        return _probable(judge, {str(label): share for label, share in value.items()})
+    if isinstance(value, str | int | float) and not _text(value):
         return None
-    number = None if isinstance(value, bool) else cell_number(cell_text(value))
-    if number is not None and scale.has_probabilities and 0 <= number <= 1 and number not in (0, 1):
+    number = None if isinstance(value, bool) else _number(_text(value))
+    if number is not None and scale.has_probabilities and 0 < number < 1:
         (positive,) = [one for one in scale.domain if scale.probability({one: 1.0})][:1]
-        rest = [one for one in scale.domain if one != positive]
-        if len(rest) == 1:
-            shares = {positive: number, rest[0]: 1 - number}
-            return Reading(values=(max(shares, key=shares.__getitem__),), probabilities=(shares,))
+        others = [one for one in scale.domain if one != positive]
+        if len(others) == 1:
+            return _probable(judge, {scale.text(positive): number, scale.text(others[0]): 1 - number})
+    labels = RowMapping(labels=mapping.labels)
     try:
-        row = mapping.row(judge, {**case.inputs, field: value})
+        row = labels.row(judge, {**case.inputs, field: value})
         gold = judge.case({name: row[name] for name in (*case.inputs, field)}).gold
     except GoldError:
         return None
     return None if gold is None or None in gold else Reading(values=gold)
 
 
-def _readings(
-    judge: Judge, mapping: RowMapping, case: Case, row: Row, fields: Sequence[str]
-) -> Reading | None:
-    """Return what the cells of the log say of each criterion; ``None`` if none says an answer of the judge."""
-    values = list[Value | None]()
-    for place, field in enumerate(fields):
-        try:
-            said = mapping.row(judge, {**case.inputs, field: row.get(field)})
-            gold = judge.case(judge.answer.gathered(said)).gold
-        except GoldError:
-            gold = None
-        values.append(gold[place] if gold else None)
-    return Reading(values=tuple(values)) if any(value is not None for value in values) else None
-
-
-def _shares(judge: Judge, told: Mapping[str, Any]) -> Reading | None:
+def _probable(judge: Judge, shares: Mapping[str, Any]) -> Reading | None:
     """Return the reading of a probability for each label."""
-    known, scale = {label.strip().casefold(): share for label, share in told.items()}, judge.answer.scale
+    scale, known = judge.answer.scale, {label.strip().casefold(): share for label, share in shares.items()}
     texts = {value: scale.text(value).casefold() for value in scale.domain}
-    shares = {value: known[text] for value, text in texts.items() if text in known}
-    if not shares or not all(isinstance(one, int | float) and 0 <= one <= 1 for one in shares.values()):
+    probabilities = {value: known[text] for value, text in texts.items() if text in known}
+    if not probabilities or not all(
+        isinstance(one, int | float) and 0 <= one <= 1 for one in probabilities.values()
+    ):
         return None
-    return Reading(values=(max(shares, key=shares.__getitem__),), probabilities=(shares,))
+    likeliest = max(probabilities, key=probabilities.__getitem__)
+    return Reading(values=(likeliest,), probabilities=(probabilities,))

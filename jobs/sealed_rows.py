@@ -1,9 +1,8 @@
 """Which gold rows a judge has seen, which are sealed, and the number of their opening."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,32 +71,21 @@ class Look:
 class Proving(Look):
     """The look that a proof is, which seals its rows."""
 
-    split: Split  # with the rows that the proof uses as its test
-    before: int  # how many rows of the whole test were opened before
-    unused: int  # rows of the test that are left out, because they were opened more often than those that are used
+    before: int  # how many of its rows were opened before
 
     @property
     def words(self) -> str:
-        """Which rows it uses, and why; empty where all are opened for the first time."""
+        """How often the rows were opened; empty where all are opened for the first time."""
         if not self.before or not self.counted:
             return ""
-        total = len(self.cases) + self.unused
-        said = f"{self.before} of the {total} sealed rows were opened before: the proof uses"
-        level = f"at opening {self.opening} (level {self.level:.3g})"
-        if self.unused:
-            kept = "unopened rows" if self.opening == 1 else "rows opened least"
-            return f"{said} the {len(self.cases)} {kept} alone, {level}"
-        if self.before < total:
-            return f"{said} all of them, {level}, as the others alone can show less"
-        return f"{said} them again, {level}; rows that you label anew are at their first"
+        return (
+            f"{self.before} of the {len(self.cases)} sealed rows were opened before: the proof is at opening "
+            f"{self.opening} (level {self.level:.3g}); rows that you label anew are at their first, as --holdout"
+        )
 
     def to_card(self) -> dict[str, Any]:
         """Return what a card says of it: the number of the opening, and how many rows were used."""
-        rows = {
-            "sealed": len(self.cases) + self.unused,
-            "opened_before": self.before,
-            "used": len(self.cases),
-        }
+        rows = {"sealed": len(self.cases), "opened_before": self.before, "used": len(self.cases)}
         return {"test_openings": self.opening, "test_rows": rows}
 
 
@@ -139,40 +127,18 @@ def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, choose
     )
 
 
-def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0, *, whole: bool = False) -> Proving:
-    """Return the look that a proof on a test is: on all of its rows, or on those alone that were opened least.
-
-    A test is at the level of that of its rows which was opened most often. So rows that were opened more often than the
-    others are left out where the others alone can show a smaller gain. Which ones depends on counts alone, and on
-    nothing that was seen in a row.
-    """
+def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0) -> Proving:
+    """Return the look that a proof on a test is: at the level of that of its rows which was opened most often."""
     ledger = Openings()
-    rows = [replace(row, number=max(row.number, known + 1)) for row in ledger.of(split.test, prompts)]
-    all_, *least = (
-        (most, tuple(case for case, row in zip(split.test, rows, strict=True) if row.number <= most))
-        for most in sorted({row.number for row in rows}, reverse=True)
-    )
-    able = [all_]
-    if not whole:
-        able += (part for part in least if split.judge.answer.scale.check_part(part[1]) is None)
-    opening, chosen = min(able, key=lambda part: _foreseen(part[1], level_of(ALPHA, part[0])))
+    rows = ledger.of(split.test, prompts)
     return Proving(
-        cases=chosen,
-        opening=opening,
+        cases=split.test,
+        opening=max([known + 1, *(row.number for row in rows)]),
         prompts=frozenset(prompts),
-        counted=any(row.number > row.before for row in rows if row.number <= opening),
+        counted=any(row.number > row.before for row in rows),
         ledger=ledger,
-        split=replace(split, test=chosen),
         before=sum(row.before > 0 for row in rows),
-        unused=len(split.test) - len(chosen),
     )
-
-
-def _foreseen(cases: Sequence[Case], level: float) -> float:
-    """Return the gain that these rows mostly show at that level; without end if there is none."""
-    sizes = _sizes(cases)
-    found = gains(sizes, level).likely if len(sizes) >= fewest_groups(level) else None
-    return math.inf if found is None else found
 
 
 def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:

@@ -12,18 +12,15 @@ from ..evaluation.intervals import Share
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
-from ..keeping.recorded import RecordedJudge
-from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..report.table import Table, table
 from ..report.views import html_of
 from ..runs.lines import values_said
 from ..runs.outputs import lines_in
-from .recorded import said_of_every_row
 from .sealed_rows import unseen
+from .surface import GoldLike, Surface
 
 _GROUPS = 16_384
 """Groups that come after so many are counted in as many blocks, so that memory stays flat: blocks are groups, too."""
@@ -145,10 +142,12 @@ class RunCounts:
         return Share.over(parts) if self.labelled else None
 
 
-def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJudge:
-    """Return the judge of a run."""
-    stamp = stamp_of(output)
-    return load_judge(judge or str(stamp["judge"]), store=store, strictness=stamp["strictness"])
+def shares_in(output: str, gold: GoldLike | None, surface: Surface, judge: str | Judge = "") -> RunShares:
+    """Return the shares of a run, or of a log; of a run ``judge`` says who judged, where its own name is not enough."""
+    stamp = stamp_of(Path(output))
+    loaded = load_judge(judge or str(stamp["judge"]), store=surface.store, strictness=stamp["strictness"])
+    labelled_rows = None if gold is None else surface.gold(gold, loaded.judge)
+    return run_shares(Path(output), loaded, labelled_rows)
 
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
@@ -173,30 +172,6 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
         problem=problem,
         labelled=len(found.rows),
         elsewhere=len(gold.cases) - len(found.rows) if gold else 0,
-    )
-
-
-def log_shares(log: RecordedJudge, gold: Gold) -> RunShares:
-    """Return the shares of all rows of a log, corrected by what people said of those that are labelled."""
-    _check(log.judge)
-    found, rows = RunCounts(), list[Row]()
-    for group, values in said_of_every_row(log, gold):
-        found.add(group, values, None)
-    asked = [case for case in gold.cases if case.id in (log.said or {})]
-    for case, verdict in zip(asked, log.asker().ask_all(asked), strict=True):
-        row = row_of(case, verdict)
-        rows.append(row)
-        found.labelled += [(case.group, truth) for truth in row.gold if truth is not None]
-    return RunShares(
-        output=log.file,
-        judge=log.name,
-        corrected_by=plural(len(rows), "labelled row"),
-        units=found.units,
-        unanswered=found.unanswered,
-        shares=_shares(log.judge, found, rows),
-        labelled=len(rows),
-        how=log.note,
-        elsewhere=len(gold.cases) - len(rows),
     )
 
 

@@ -1,21 +1,22 @@
-"""What the public functions are given, in each of the forms that they take."""
+"""What the public functions are given, in each of the forms that they take, and where a job tells how it goes."""
 
 import functools
 import inspect
 import os
-import re
+import types
+import typing
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar, get_args
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar, get_args, get_origin
 
 import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
-from ..errors import UsageError, choices, in_python
-from ..evaluation.votes import Sampling
+from ..errors import UsageError, choices
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -25,7 +26,7 @@ from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.recorded import RecordedJudge
 from ..keeping.trust import Trust
-from ..optimizers.base import Optimizer, Sink
+from ..optimizers.base import Sink
 from ..programs.judge import Judge
 from ..report.progress import counted, shown
 from .cascading import Cascading
@@ -35,7 +36,7 @@ from .estimate import Estimate
 from .experiment import Answers, Experiment, scoring_judge
 from .hardening import Hardening
 from .plan import Plan
-from .recorded import held_against, log_against
+from .recorded import inferred_judge, joined, judge_named
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -60,6 +61,89 @@ class Loading(TypedDict, total=False):
     adapter: str | None
 
 
+class Asked(Work, Protocol):
+    """Work whose end is foreseen before it asks about rows."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+
+    def foresee(self) -> Estimate:
+        """Estimate it. Sends nothing."""
+
+
+class Surface:
+    """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
+
+    columns: Mapping[str, str] = {}
+    """Columns of the user's files -> what the judge calls them."""
+
+    def __init__(self, store: Store, start: Start | None = None) -> None:
+        self.store, self.start = store, start or Start(root=store.checkpoints)
+
+    def note(self, *notes: str) -> None:
+        """Say what a user should know."""
+        warn(*notes)
+
+    def judge(self, judge: str | Judge) -> tuple[Judge, str]:
+        """Return the judge to compile, and how it was named, if by name."""
+        return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
+
+    def gold(self, gold: GoldLike, judge: Judge) -> Gold:
+        """Return the gold that was given."""
+        return gold_of(gold, judge)
+
+    def held_against(
+        self, contenders: Sequence[LoadedJudge], gold: GoldLike
+    ) -> tuple[tuple[LoadedJudge, ...], Gold]:
+        """Return the judges, those of logs with what they say of the gold, and the gold."""
+        logs = [one for one in contenders if isinstance(one, RecordedJudge)]
+        live = [one for one in contenders if not isinstance(one, RecordedJudge)]
+        if live or not logs:
+            judge = scoring_judge(live)
+        elif name := next(filter(None, map(judge_named, logs)), ""):
+            judge = self.judge(name)[0]
+        else:
+            judge = inferred_judge(logs, gold, self.columns)
+        labelled = self.gold(gold, judge)
+        ready = (joined(one, labelled) if isinstance(one, RecordedJudge) else one for one in contenders)
+        return tuple(ready), labelled
+
+    @contextmanager
+    def compiling(
+        self, plan: Plan, sink: Sink | None
+    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
+        """Show a compilation: yield what takes its events, and what is told of the answers that are paid already."""
+        with shown(plan.judge.name) if sink is None else nullcontext(sink) as taking:
+            yield taking, lambda paid: None
+
+    @contextmanager
+    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+        """Open work that asks models: yield it, and what is called after each row."""
+        with paying(work, self.start) as job, self.counted(title, work.rows) as step:
+            yield job, step
+
+    def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
+        """Ask about gold, and return what that shows, while the paid answers are still kept."""
+        self.note(*work.remarks)
+        with self.asking(work, title) as (job, step):
+            answers = work.ask(job, step)
+            result = work.conclude(job, answers, step)
+            self.keep(job, work, result, answers)
+        return result
+
+    def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
+        """Show how many rows have been asked about: yield what is called after each."""
+        return counted(title, rows)
+
+    def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:
+        """Take a result while what was paid for it is still kept."""
+
+
 class Asking(Loading, total=False):
     """How judges are asked about gold: see :func:`jurist.compare`."""
 
@@ -67,78 +151,67 @@ class Asking(Loading, total=False):
     store: str | os.PathLike[str] | Store | None
     resume: bool
     fresh: bool
-    surface: "Surface | None"
+    surface: Surface | None
+
+
+def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
+    """Return where a job is started, its limits, and how judges that are given by name are asked."""
+    options: dict[str, Any] = dict(asking)
+    budget, surface, store = (options.pop(name, None) for name in ("budget", "surface", "store"))
+    place = store_of(store)
+    start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
+    return surface or Surface(place, start), budget or Budget(), options
 
 
 _DEFAULTS = {"concurrency": 8, "resume": False, "fresh": False}
 """What holds of those where ``None`` does not."""
-_Settings = TypeVar("_Settings", Budget, Model, Sampling)
+_WIDER: Mapping[Any, Any] = {int: Integral, float: Real, tuple: Sequence}
+"""Class in an annotation -> what is taken for it."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_JUDGE = (str, Judge, LoadedJudge, Compiled)
-_KINDS: Mapping[str, tuple[Any, str]] = {
-    **dict.fromkeys(
-        ("judge", "reference", "not_worse_than"), (_JUDGE, "judge (jurist.Judge), or the name of one")
-    ),
-    **dict.fromkeys(("judges", "models"), ((list, tuple), "list, though there be one")),
-    **dict.fromkeys(("seed", "concurrency", "repeats", "cases"), (int, "whole number, without quotes")),
-    "options": (Mapping, "dictionary of names and values"),
-    **dict.fromkeys(("minimum", "maximum"), ((Mapping, tuple), "dictionary of names and values")),
-    "optimizer": (
-        (str, Optimizer),
-        "name (DSPy's too: mipro, gepa), several joined by +, or an optimizer of your own",
-    ),
-    "shares": ((list, tuple), "list of three shares, of train, dev and test"),
-    "store": ((str, os.PathLike, Store), "path of a folder"),
-    **dict.fromkeys(
-        ("model", "prompt_model", "verifier"),
-        (
-            (str, Model, dspy.LM),
-            "model: 'openai/gpt-4.1-mini', or jurist.Model('openai/gpt-4.1-mini', temperature=0.7)",
-        ),
-    ),
-    "sink": (Callable, "function of an event"),
-}
-"""Argument of a public function -> what it must be, and how people call that."""
 
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a public function refuse arguments of another kind in one line, before it does anything."""
     signature = _spelled_out(inspect.signature(function))
-    known = dict(signature.parameters)
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name in kwargs.keys() - known.keys():
-            said = in_python(f"--{name.replace('_', '-')}")
-            taken_by = re.split(r"\W", said)[0].lower()  # budget of Budget(calls=...)
-            renamed = taken_by != name and {taken_by, f"{taken_by}s"} & known.keys()
-            meant = f"write {said}" if renamed else choices(name, sorted(known))
-            raise TypeError(f"{function.__name__}() has no argument {name!r}; {meant}")
         try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return function(*args, **kwargs)  # Python says what is missing, and of which function
-        for name, value in given.items():
-            kind, words = _KINDS.get(name, (object, ""))
-            if not (isinstance(value, kind) or (value is None and known[name].default is None)):
-                raise UsageError(f"{name}={value!r:.80} cannot be used", hint=f"give a {words}")
+            values = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            unknown = next((name for name in kwargs if name not in signature.parameters), "")
+            hint = f"; {choices(unknown, sorted(signature.parameters))}" if unknown else ""
+            raise TypeError(f"{function.__name__}() {error}{hint}") from None
+        for name, value in values.items():
+            kinds = _kinds(signature.parameters[name].annotation)
+            wide = tuple(_WIDER.get(kind, kind) for kind in kinds)
+            if kinds and (not isinstance(value, wide) or (isinstance(value, str) and str not in kinds)):
+                names = [kind.__name__ for kind in kinds if kind is not types.NoneType]
+                raise UsageError(f"{name}={value!r:.80} cannot be used", hint=f"give a {' or '.join(names)}")
         return function(*args, **kwargs)
 
     vars(called)["__signature__"] = signature
     return called
 
 
+def _kinds(annotation: Any) -> tuple[type, ...]:
+    """Return the classes that an annotation allows; empty where it allows anything."""
+    union = get_origin(annotation) in (typing.Union, types.UnionType)
+    kinds = [get_origin(kind) or kind for kind in (get_args(annotation) if union else (annotation,))]
+    return tuple(kinds) if all(isinstance(kind, type) and kind is not Any for kind in kinds) else ()
+
+
 def _spelled_out(signature: inspect.Signature) -> inspect.Signature:
     """Return a signature with the names behind ``**options``, which help and notebooks then show."""
     parameters: list[inspect.Parameter] = []
-    for one in signature.parameters.values():
-        if one.kind is not one.VAR_KEYWORD:
-            parameters.append(one)
+    for parameter in signature.parameters.values():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            parameters.append(parameter)
             continue
-        (typed,) = get_args(one.annotation)
+        (typed,) = get_args(parameter.annotation)
         parameters += [
-            inspect.Parameter(name, one.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind)
+            inspect.Parameter(name, parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind)
             for name, kind in typed.__annotations__.items()
         ]
     return signature.replace(parameters=parameters)
@@ -173,22 +246,22 @@ def judges_of(
     draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
     """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
-    loaded = [one.judge if isinstance(one, Compiled) else one for one in judges]
-    ready = [one for one in loaded if isinstance(one, LoadedJudge)]
+    given = [one.judge if isinstance(one, Compiled) else one for one in judges]
+    ready = [one for one in given if isinstance(one, LoadedJudge)]
     changed = [name for name, value in options.items() if value is not None]
-    changed += ["model"] * (models is not None and len(ready) == len(loaded))
+    changed += ["model"] * (models is not None and len(ready) == len(given))
     if ready and changed:
         said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(said, hint="give that to jurist.load, or name the judge here")
-    named = [OFFLINE] if models is None else [models] if isinstance(models, str | Model | dspy.LM) else models
-    asked = [model_of(one) for one in named]
-    found: list[LoadedJudge] = []
-    for one in loaded:
+    several = [models] if isinstance(models, str | Model | dspy.LM) else models or [OFFLINE]
+    asked = [model_of(one) for one in several]
+    contenders: list[LoadedJudge] = []
+    for one in given:
         if isinstance(one, LoadedJudge):
-            found.append(one)
+            contenders.append(one)
         else:
-            found += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
-    return tuple(found)
+            contenders += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
+    return tuple(contenders)
 
 
 def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:
@@ -200,11 +273,11 @@ def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:
     return Gold.of(gold, judge, labelled=labelled)
 
 
-def holdout_of(given: GoldLike, gold: Gold) -> Gold:
+def holdout_of(holdout: GoldLike, gold: Gold) -> Gold:
     """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs."""
-    if isinstance(given, str | os.PathLike):
-        return Gold.load(os.fspath(given), gold.settled, mapping=RowMapping(**gold.mapping))
-    return gold_of(given, gold.settled)
+    if isinstance(holdout, str | os.PathLike):
+        return Gold.load(os.fspath(holdout), gold.settled, mapping=RowMapping(**gold.mapping))
+    return gold_of(holdout, gold.settled)
 
 
 def store_of(root: str | os.PathLike[str] | Store | None, *, trust: bool = False) -> Store:
@@ -215,115 +288,15 @@ def store_of(root: str | os.PathLike[str] | Store | None, *, trust: bool = False
 
 
 def model_of(model: ModelLike) -> Model:
-    """Return a model, by its name, of DSPy, or as it is. Raises what :func:`settings_of` raises."""
+    """Return a model, by its name, of DSPy, or as it is."""
     if isinstance(model, dspy.LM):
         return Model.of_lm(model)
-    return Model(name=model) if isinstance(model, str) else settings_of(model, Model)
-
-
-def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
-    """Return settings as they were given, or the kind's own."""
-    if value is not None and not isinstance(value, kind):
-        raise UsageError(f"{value!r} is no jurist.{kind.__name__}", hint=f"write jurist.{kind.__name__}(...)")
-    return kind() if value is None else value
-
-
-def budget_of(asking: Asking) -> Budget:
-    """Take the limits from how judges are asked."""
-    return settings_of(asking.pop("budget", None), Budget)
+    return Model(name=model) if isinstance(model, str) else model
 
 
 def warn(*notes: str) -> None:
     """Warn of what is not empty, each once, where a public function was called."""
-    if said := "; ".join(note for note in dict.fromkeys(notes) if note):
+    if text := "; ".join(note for note in dict.fromkeys(notes) if note):
         modules = (str(one.frame.f_globals.get("__name__")) for one in inspect.stack(0))
         depth = next(number for number, name in enumerate(modules) if not name.startswith("jurist."))
-        warnings.warn(in_python(said), stacklevel=depth + 1)
-
-
-class Asked(Work, Protocol):
-    """Work whose end is foreseen before it asks about rows."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows are asked about."""
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
-
-    def foresee(self) -> Estimate:
-        """Estimate it. Sends nothing."""
-
-
-class Surface:
-    """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
-
-    def __init__(self, store: Store, start: Start) -> None:
-        self.store, self.start = store, start
-
-    @classmethod
-    def of(cls, asking: Asking) -> "Surface":
-        """Take from how judges are asked what says where that is."""
-        store, resume = store_of(asking.pop("store", None)), asking.pop("resume", False)
-        start = Start(root=store.checkpoints, resume=resume, fresh=asking.pop("fresh", False))
-        return asking.pop("surface", None) or cls(store, start)
-
-    def note(self, *notes: str) -> None:
-        """Say what a user should know."""
-        warn(*notes)
-
-    def judge(self, judge: str | Judge) -> tuple[Judge, str]:
-        """Return the judge to compile, and how it was named, if by name."""
-        return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
-
-    columns: Mapping[str, str] = {}
-    """Columns of the user's files -> what the judge calls them."""
-
-    def gold(self, gold: GoldLike, judge: Judge) -> Gold:
-        """Return the gold that was given."""
-        return gold_of(gold, judge)
-
-    def held_against(
-        self, contenders: Sequence[LoadedJudge], gold: GoldLike
-    ) -> tuple[tuple[LoadedJudge, ...], Gold]:
-        """Return the judges, those of logs with what they say of the gold, and the gold."""
-        live = [one for one in contenders if not isinstance(one, RecordedJudge)]
-        scored = scoring_judge(live or contenders)
-        return held_against(
-            contenders, scored, gold, self.gold, lambda name: self.judge(name)[0], self.columns
-        )
-
-    def log_against(self, name: str, gold: GoldLike) -> tuple[RecordedJudge, Gold]:
-        """Return the judge of a log with what it says of the gold, and the gold."""
-        return log_against(name, gold, self.gold, lambda found: self.judge(found)[0], self.columns)
-
-    @contextmanager
-    def compiling(
-        self, plan: Plan, sink: Sink | None
-    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
-        """Show a compilation: yield what takes its events, and what is told of the answers that are paid already."""
-        with shown(plan.judge.name) if sink is None else nullcontext(sink) as taking:
-            yield taking, lambda paid: None
-
-    @contextmanager
-    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
-        """Open work that asks models: yield it, and what is called after each row."""
-        with paying(work, self.start) as job, self.counted(title, work.rows) as step:
-            yield job, step
-
-    def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
-        """Ask about gold, and return what that shows, while the paid answers are still kept."""
-        self.note(*work.remarks)
-        with self.asking(work, title) as (job, step):
-            answers = work.ask(job, step)
-            found = work.conclude(job, answers, step)
-            self.keep(job, work, found, answers)
-        return found
-
-    def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
-        """Show how many rows have been asked about: yield what is called after each."""
-        return counted(title, rows)
-
-    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
-        """Take a result while what was paid for it is still kept."""
+        warnings.warn(text, stacklevel=depth + 1)

@@ -25,7 +25,6 @@ from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.openings import Openings
 from ..programs.judge import Judge
 from .experiment import Answers, Experiment
-from .label_decision import constant_of
 from .label_plan import LabelPlan, PlannedUnit, drawn
 from .sealed_rows import ALPHA, Look
 from .surface import Surface
@@ -161,7 +160,7 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
         known = [*(unit.key for unit in before.units), *before.earlier] if before else []
         plan = _plan(work, answers, known)
         least = fewest_groups(plan.level)
-        able = plan.labels("basic") >= least
+        able = len(plan.units) >= least
         if able:
             cases = {case.id: case for case in work.cases}
             for counted in ([_marker(artifact)], [cases[unit.case] for unit in plan.units]):
@@ -171,7 +170,7 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
     if not able:
         raise JuristError(
             f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "
-            f"{plural(plan.labels('basic'), 'label')} can be planned: below {least} nothing can be shown "
+            f"{plural(len(plan.units), 'label')} can be planned: below {least} nothing can be shown "
             f"at the level {plan.level:.3g}",
             hint="give more rows of other groups with --rows, or raise --labels",
         )
@@ -181,8 +180,7 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
 
 
 def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[str, int]]) -> LabelPlan:
-    constant = constant_of(work.version.judge, work.artifact)
-    units, surveyed = _survey(work, answers, constant)
+    units, surveyed = _survey(work, answers)
     chosen = drawn(units, work.labels, seed=work.seed, without=known)
     cases = {case.id: case for case in work.cases}
     sets = [_marker(work.artifact)], [cases[unit.case] for unit in chosen]
@@ -198,7 +196,6 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
         opening=opening,
         level=level_of(ALPHA, opening),
         surveyed={**surveyed, "left_out": work.left_out},
-        constant=constant,
         right_or_wrong=bool(judge.comparison.right_means),
         units=chosen,
         content=tuple(_row(judge, work.gold, cases[case]) for case in wanted),
@@ -218,12 +215,9 @@ def _marker(artifact: Artifact) -> Case:
     return Case(inputs={"version": artifact.sha256})
 
 
-def _survey(
-    work: Unlabelled, answers: Sequence[Answers], constant: Mapping[str, Any] | None
-) -> tuple[list[PlannedUnit], dict[str, Any]]:
-    """Return the units on which answers differ, and the share of those on which the two prompts do."""
+def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedUnit], dict[str, Any]]:
+    """Return the units on which the two prompts differ, and their share of all."""
     judge, (basic, compiled) = work.version.judge, (one.repeats[0] for one in answers)
-    always = None if constant is None else judge.answer.scale.of_json(constant["value"])
     units: list[PlannedUnit] = []
     flags: list[tuple[float, float]] = []
     groups: list[str] = []
@@ -236,10 +230,7 @@ def _survey(
             differ = apart(judge.comparison, one, two)
             flags.append((float(differ), 1.0))
             groups.append(first.group)
-            against = ["basic"] * differ
-            if constant is not None and apart(judge.comparison, always, two):
-                against.append("constant")
-            if against:
+            if differ:
                 units.append(
                     PlannedUnit(
                         case=first.id,
@@ -247,7 +238,6 @@ def _survey(
                         group=first.group,
                         basic=None if one is None else judge.answer.scale.to_json(one),
                         compiled=None if two is None else judge.answer.scale.to_json(two),
-                        against=tuple(against),
                     )
                 )
     if not flags:
@@ -261,8 +251,8 @@ def _survey(
         "failed": failed,
         "groups": len(set(groups)),
         "units": len(flags),
-        "differing": sum("basic" in unit.against for unit in units),
-        "differing_groups": len({unit.group for unit in units if "basic" in unit.against}),
+        "differing": len(units),
+        "differing_groups": len({unit.group for unit in units}),
         "rate": rate.value,
         "low": rate.interval.low,
         "high": rate.interval.high,

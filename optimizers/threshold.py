@@ -147,20 +147,6 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     return found
 
 
-def fitted_threshold(
-    by: Deciding, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float
-) -> tuple[float, list[Verdict]] | None:
-    """Return the probability that is best on labelled cases, and each verdict under that of the other folds' cases."""
-    best = _threshold(by, cases, verdicts, now) if any(one.measured for one in verdicts) else None
-    if best is None:
-        return None
-    fold = _folds(by, cases)
-    others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
-    pairs = zip(cases, verdicts, fold, strict=True)
-    crossed = [by.under(Setting(threshold=others[of])).revote(case, one) for case, one, of in pairs]
-    return best(range(len(cases))), crossed
-
-
 def _entered(job: Job, board: Board, parent: Candidate, step: int) -> list[Candidate]:
     """Enter candidates under what is fitted for one, where it is not what it has."""
     made = []

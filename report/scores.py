@@ -126,17 +126,6 @@ def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
 
 
-def threshold_words(fitted: Mapping[str, float], metric: str) -> str:
-    """Return which probability is best on the rows, and what it is worth; empty if none is better."""
-    if not fitted:
-        return ""
-    reached = metric_cell({**fitted, "value": fitted["score"]})
-    return (
-        f"--threshold {fitted['threshold']:.3g} fits these rows better: {metric} {reached}, each row judged under "
-        "the threshold that the others gave"
-    )
-
-
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
     """Return the counts of units in words."""
     units = counts["units"]
@@ -231,24 +220,18 @@ def _most(answers: Mapping[str, Any]) -> str:
 
 
 def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the decision, the gain, the estimate in the judge's metric, and the constant answer, a line each."""
+    """Return the decision, and the gain, a line each."""
     found, gain = shown["surveyed"], shown["gain"]
     untold = f" ({shown['untold']} could not be told)" if shown["untold"] else ""
-    labels = plural(shown["labels_against"]["basic"], "labelled unit")
-    lines = [
+    labels = plural(shown["wins"] + shown["losses"] + shown["ties"], "labelled unit")
+    return (
         f"compiled is {shown['verdict']} where the two differ: of {labels} {shown['wins']} won, "
         f"{shown['losses']} lost, {shown['ties']} tied{untold}, p = {shown['p']:.3g} (one-sided sign test, "
         f"level {shown['level']:.3g})",
         f"gain {gain['value']:+.3f} of {shown['gain_in']}, {100 * (1 - 2 * shown['level']):.4g} % interval "
         f"{gain['low']:+.3f} to {gain['high']:+.3f}: they differ on {100 * found['rate']:.1f} % of {found['units']} "
         f"units in {found['groups']} groups of {shown['rows']['name']}, model {shown['model']}",
-    ]
-    if constant := shown["constant"]:
-        lines.append(
-            f"against always {constant['answer']!r}: {constant['verdict']}; {constant['wins']} won, "
-            f"{constant['losses']} lost, p = {constant['p']:.3g}"
-        )
-    return tuple(lines)
+    )
 
 
 def disagreement_cell(proofs: object) -> str:
@@ -257,4 +240,4 @@ def disagreement_cell(proofs: object) -> str:
     if not shown:
         return ""
     last = max(shown, key=lambda one: str(one["decided"]))
-    return f"{last['verdict']} by {last['labels_against']['basic']} labels where it differs"
+    return f"{last['verdict']} by {last['wins'] + last['losses'] + last['ties']} labels where it differs"

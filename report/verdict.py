@@ -6,7 +6,7 @@ from typing import Any
 
 from ..keeping.card import Card
 from .document import Tone
-from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line, threshold_words
+from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line
 from .table import Table, table
 
 Price = tuple[float | None, float | None]
@@ -111,7 +111,6 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             shown if scores else "",
             missing if units["answered"] < labelled else "",
             by_words(data.get("by") or {}),
-            threshold_words(data.get("threshold") or {}, metric),
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
             *(f"warning: {text}" for text in data.get("warnings") or ()),
             spend_line(data["spend"]),

@@ -22,7 +22,6 @@ from .scores import (
     rows_words,
     score_parts,
     spend_line,
-    threshold_words,
 )
 from .table import Table, records, table
 
@@ -49,7 +48,6 @@ def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Sectio
         counts_line(judge, data["counts"]),
         f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
         *(f"warning: {said}" for said in data.get("warnings") or ()),
-        *([threshold_words(fitted, metric)] if (fitted := data.get("threshold")) else []),
     )
     return (
         Section(

@@ -18,7 +18,7 @@ from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 from ..engines.meter import Amount, Meter
-from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
+from ..errors import JuristError, StoppedError, StopRequested, signal_name, why
 from ..keeping.stopping import GRACE, Stopping
 from .runner import RunPlan
 from .summary import Summary
@@ -179,7 +179,7 @@ def _judge(work: Work, own: Path, folder: str) -> ShardEnd:
 
     try:
         os.chdir(folder)
-        with as_command("run"), own.with_name(f"{own.name}.rows").open("wb", buffering=0) as rows:
+        with own.with_name(f"{own.name}.rows").open("wb", buffering=0) as rows:
 
             def step() -> None:
                 rows.write(b".")

@@ -18,7 +18,6 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist judgs", 2, "did you mean judges?"),
     ("jurist evaluate fect:basic --gold fect-min", 1, "did you mean fect-mini?"),
     ("jurist evaluate fectt:basic --gold fect-mini", 1, "did you mean fect?"),
-    ("jurist completion bash", 0, "complete"),
     # gold of one's own, as it comes: everything that is wrong at once, then mended in one command
     ("jurist gold check may_send.py --gold raw.csv", 1, "3  verdict  unknown label 'ok'"),
     ("jurist gold check may_send.py --gold raw.csv", 1, "80  reply    the field is missing"),

@@ -63,7 +63,6 @@ generate faithqa --input docs.jsonl --output bench.jsonl --size 4 --tasks fact -
 assess offline --benchmark items/benchmark.jsonl --limit 3
 table cognibench-3 --gold cognibench-mini --detector cognibench:basic
 new mine --from prompt.md --labels yes,no
-completion bash
 """
 LEFT_OUT = shlex.split(
     "seconds created sha256 versions path output folder store file code command digest bytes"

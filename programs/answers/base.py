@@ -151,10 +151,6 @@ class Answer(ABC):
         """Return what the readings of all presentations say together."""
         return readings[0]
 
-    def together(self, said: Reading | None, exchanged: Reading | None = None) -> Reading | None:
-        """Return what is known of a case from the presentations that were read; of a pair one may be missing."""
-        return said
-
     def example(self, values: Values, inputs: Inputs) -> Any:
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""
         return self.scale.to_json(values[0])

@@ -283,14 +283,6 @@ class Preference(OneLabel):
             },
         )
 
-    def together(self, said: Reading | None, exchanged: Reading | None = None) -> Reading | None:
-        if said and exchanged:
-            return self.join([said, exchanged])
-        return said or (
-            exchanged
-            and replace(exchanged, values=tuple(value and _OTHER[value] for value in exchanged.values))
-        )
-
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:

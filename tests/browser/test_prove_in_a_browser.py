@@ -93,4 +93,4 @@ def test_labels_given_in_the_browser_decide(opened: Callable[..., Any]) -> None:
     again.close()
     assert "where the two differ: of" in ended(process)
     (decision,) = Store(store).load(VERSION).disagreements
-    assert decision["wins"] + decision["losses"] == decision["labels_against"]["basic"]
+    assert decision["wins"] + decision["losses"] == decision["labels"]

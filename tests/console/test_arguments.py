@@ -71,7 +71,6 @@ PRINTED = {
     "yes",
     "output",
     "checkpoint",
-    "junit",
     "worst",
     "rejects",
     "verbose",
@@ -87,7 +86,7 @@ ELSEWHERE = {
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
     **{"metric": "Judge.with_metric", "only": "attacks", "suite": "attacks", "verifiers": "Judge.verifiers"},
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
-    **{"max_flip": "max_flip", "strictness": "load.strictness", "timeout": "Model.timeout"},
+    **{"strictness": "load.strictness", "timeout": "Model.timeout"},
 }
 """Option -> what it is in Python, where that is no argument of the function, or one of another name."""
 NOTHING = {str(one) for one in (None, "", (), {}, MappingProxyType({}), inspect.Parameter.empty)}
@@ -243,12 +242,3 @@ def test_a_wrong_file_of_settings_is_one_line(
     assert (done.code, len(done.lines)) == (2, 1)
     assert done.err.startswith("error: jurist.toml")
     assert said in done.err
-
-
-def test_completions_are_the_commands_and_their_options() -> None:
-    argcomplete = pytest.importorskip("argcomplete", reason="the extra completion is not installed")
-    finder = argcomplete.CompletionFinder(build_parser(), always_complete_options=True)
-    found = finder._get_completions(["jurist"], "ev", "", None)
-    assert [one.strip() for one in found] == ["evaluate"]
-    found = finder._get_completions(["jurist", "evaluate"], "--wor", "", None)
-    assert [one.strip() for one in found] == ["--worst"]

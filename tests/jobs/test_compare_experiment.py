@@ -11,7 +11,6 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.errors import UsageError
-from jurist.gold.sources import read
 
 CASES, REPEATS = 21, 3
 WHOLE = 2 * CASES * REPEATS
@@ -128,17 +127,3 @@ def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., A
     assert len(found.tests) == 1
     with pytest.raises(UsageError, match="have different labels"):
         jurist.compare(["fect:basic", "cognibench:basic"], gold=gold)
-
-
-def test_judges_that_find_the_same_under_other_labels_are_compared_by_side(tmp_path: Path) -> None:
-    names = ("cognibench:basic", "detector:basic")
-    rows = [row for _, row in read("cognibench-mini").rows[:24]]
-    found = jurist.compare(names, gold=rows, store=tmp_path)
-    alone = [jurist.evaluate(name, rows, store=tmp_path)["f1"] for name in names]
-    assert [one.scores["f1"].value for one in found.contenders] == [one.value for one in alone]
-    assert [one.scores["f1"].interval for one in found.contenders] == [one.interval for one in alone]
-    back = jurist.compare(names[::-1], gold=rows, store=tmp_path)
-    assert back.tests[0].p == found.tests[0].p
-    strict = jurist.load("cognibench:basic", strictness="rational")  # calls less of the gold hallucinated
-    with pytest.raises(UsageError, match="have different labels"):
-        jurist.compare([strict, names[1]], gold=rows, store=tmp_path)

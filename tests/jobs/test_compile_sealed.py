@@ -104,7 +104,7 @@ def test_every_prompt_that_is_proven_on_the_same_rows_is_an_opening_and_a_repeat
         assert done.json["test_openings"] == decision["openings"] == opened
         assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert (f"opening {opened} of this test" in decision["words"]) == (opened > 1)
-        assert ("sealed rows were opened before: the proof uses them again" in done.err) == (opened > 1)
+        assert ("sealed rows were opened before" in done.err) == (opened > 1)
     again = ok(*argv(serve(leaking(99)), "--json"))  # the rules of the first search
     assert again.json["test_openings"] == 1
     assert ok(*argv(server, "--json")).json["test_openings"] == 4

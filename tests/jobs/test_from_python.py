@@ -42,14 +42,11 @@ def basic() -> jurist.LoadedJudge:
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: jurist.load(None), jurist.JuristError, "reference=None cannot be used; give a judge"),
-        (lambda: jurist.load(CHECK, sample=3), TypeError, r"^load\(\) has no argument 'sample'; did you mean samples"),
-        (lambda: jurist.load(), TypeError, r"load\(\) missing 1 required positional argument: 'reference'"),
+        (lambda: jurist.load(None), jurist.JuristError, "reference=None cannot be used; give a str or Judge"),
+        (lambda: jurist.load(CHECK, sample=3), TypeError, "unexpected keyword argument 'sample'; did you mean samples"),
+        (lambda: jurist.load(), TypeError, r"load\(\) missing a required argument: 'reference'"),
         (lambda: jurist.evaluate(CHECK, ROWS, sample=3), TypeError, "did you mean samples"),
-        (lambda: jurist.compile(CHECK, ROWS, max_calls=3), TypeError, r"write Budget\(calls=\.\.\.\)"),
-        (lambda: jurist.compile(CHECK, ROWS, split="40/20/40"), TypeError, r"no argument 'split'; write shares="),
-        (lambda: jurist.evaluate(CHECK, ROWS, split="40/20/40"), TypeError, r"no argument 'split'; use one of adapter"),
-        (lambda: jurist.compile(CHECK, ROWS, metric="f1"), TypeError, r"write judge\.with_metric\(\.\.\.\)"),
+        (lambda: jurist.evaluate(CHECK, ROWS, split="40/20/40"), TypeError, "argument 'split'; use one of adapter"),
         (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
         (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", n=2)), jurist.JuristError, "does not send n of"),
@@ -58,13 +55,13 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.export(CHECK, "pdf"), jurist.JuristError, "no export target is called 'pdf'"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
         (lambda: jurist.gate(basic(), ROWS, model="openai/x"), jurist.JuristError, "keeps its own model"),
-        (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, r"nothing to pass; give minimum=\{METRIC: VALUE\}"),
+        (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, "nothing to pass; give --min METRIC=VALUE"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
-        (lambda: jurist.gate(CHECK, ROWS, budget=300), jurist.JuristError, r"write jurist\.Budget\("),
-        (lambda: jurist.gate(CHECK, ROWS, model=3), jurist.JuristError, r"or jurist\.Model\("),
+        (lambda: jurist.gate(CHECK, ROWS, budget=300), jurist.JuristError, "give a Budget"),
+        (lambda: jurist.gate(CHECK, ROWS, model=3), jurist.JuristError, "give a str or Model or LM"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "says nothing: f1 is from 0 to 1"),
-        (lambda: jurist.load("fect:basic", samples="3"), jurist.JuristError, "is no number of samples"),
+        (lambda: jurist.load("fect:basic", samples="3"), jurist.JuristError, "samples='3' cannot be used; give a int"),
         (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
         *(
             (
@@ -277,10 +274,10 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     assert (params["remind.sentence"], params["fewshot.sets"]) == ("Read everything twice.", "3")
     for given, said in (
         ({"optimizer": Remind}, "is no optimizer; give an instance of a frozen dataclass"),
-        ({"optimizer": dspy.BootstrapFewShot()}, "cannot be used; give a name"),
+        ({"optimizer": dspy.BootstrapFewShot()}, "cannot be used; give a str or Optimizer"),
         (
             {"optimizer": Remind(), "options": {"sentence": "x"}},
-            "remind has its settings already; leave out options",
+            "remind has its settings already; leave out --set",
         ),
     ):
         with pytest.raises(jurist.JuristError, match=said):

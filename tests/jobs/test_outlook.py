@@ -13,10 +13,8 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.jobs.estimate import Estimate, Span, size_of
+from jurist.jobs.estimate import Estimate, Span
 from jurist.jobs.plan import Plan, foresee_compilation
-from jurist.keeping.artifacts import Store
-from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 
@@ -116,7 +114,7 @@ def test_demonstrations_make_the_upper_end_longer() -> None:
 
 def test_an_unknown_price_is_named() -> None:
     seen = foresee_compilation(plan(model=Model(name="openai/x", temperature=0.0), prompt_model=PRICED))
-    assert (seen.cost, seen.unpriced) == (None, ("openai/x",))
+    assert (seen.cost, seen.unpriced()) == (None, ("openai/x",))
     assert seen.words.endswith("the price of openai/x is not known")
 
 
@@ -184,28 +182,15 @@ def test_what_was_paid_is_not_asked_about_again(
     assert "; 30 answers are paid already" in done.err
 
 
-def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
+def test_a_dear_verifier_raises_the_upper_end_alone() -> None:
     judge, dear = find("haluagent"), Model(name="openai/gpt-4.1", temperature=0.0)
     gold = Gold.load("haluagent-docs", judge)
 
-    def seen(verifier: Model | None) -> Estimate:
-        given = {"optimizer": "cfaith", "model": PRICED, "verifier": verifier, "budget": Budget(calls=9000)}
-        return foresee_compilation(Plan(judge=judge, gold=gold, **given))
+    def costs(verifier: Model | None) -> Span:
+        more = {"optimizer": "cfaith", "model": PRICED, "verifier": verifier, "budget": Budget(calls=9000)}
+        cost = foresee_compilation(Plan(judge=judge, gold=gold, **more)).cost
+        assert cost is not None
+        return cost
 
-    mini, large = seen(None), seen(dear)
-    assert [part.role for part in large.asks] == [
-        *("optimizing", "optimizing, verifying", "proving", "proving, verifying")
-    ]
-    assert [part.calls for part in mini.asks] == [part.calls for part in large.asks]
-    writing, verifying = large.asks[2:]
-    share = verifying.calls.least / (writing.calls.least + verifying.calls.least)
-    assert 0.6 < share < 0.8  # two verifiers a question and its answers, as a few documents take
-    assert (writing.models, verifying.models) == ((PRICED,), (dear,))
-    split, asker = gold.split(0), load_judge("haluagent:basic", store=Store("compiled")).asker()
-    whole = size_of(asker, (*split.train, *split.dev, *split.test)).input
-    shared = (1 - share) * writing.size.input + share * verifying.size.input
-    assert shared == pytest.approx(whole, rel=0.01)  # both by the length of all documents, not of a few
-    assert mini.cost is not None
-    assert large.cost is not None
-    assert large.cost.least > mini.cost.least
-    assert writing.prices == mini.asks[2].prices
+    mini, large = costs(None), costs(dear)
+    assert (mini.least, mini.most < large.most) == (large.least, True)

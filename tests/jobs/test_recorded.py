@@ -149,94 +149,10 @@ def test_what_a_run_wrote_is_a_log(folder: Path) -> None:
         assert one["scores"]["f1"]["value"] == live["scores"]["f1"]["value"]
 
 
-def test_a_label_column_of_another_name_is_known_by_its_values() -> None:
-    rows = [{**row, "opinion of ann": row["human"], "channel": "ab"[n % 2]} for n, row in enumerate(ROWS)]
-    renamed = [
-        {("ann" if key == "opinion of ann" else key): row[key] for key in row if key != "human"}
-        for row in rows
-    ]
-    write_jsonl(Path("gold.jsonl"), renamed)
-    written([{"id": row["id"], "verdict": row["human"]} for row in ROWS])
-    assert evaluated()["scores"]["accuracy"]["value"] == 1.0
-
-
 def test_python_takes_tables() -> None:
     written([{"id": row["id"], "verdict": "good" if right(row) else "bad"} for row in ROWS])
     with pytest.warns(UserWarning, match="found by id"):
         assert jurist.evaluate("recorded:log.jsonl", ROWS)["accuracy"].value == 1.0
-
-
-def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
-    """Exchanged rows are found by their texts; verdicts that contradict each other are a tie, or none."""
-    pairs = [{"reply_a": f"answer number {n}", "reply_b": f"reply no. {n}", "label": ("first", "second", "tie")[n % 3]}
-             for n in range(12)]  # fmt: skip
-    write_jsonl(Path("pairs.jsonl"), pairs)
-    Path("pairs.py").write_text(PAIRS, "utf-8")
-    other = {"first": "second", "second": "first", "tie": "tie"}
-    right = [{**row, "verdict": row["label"]} for row in pairs]
-    turned = [
-        {"reply_a": row["reply_b"], "reply_b": row["reply_a"], "verdict": other[row["label"]]}
-        for row in pairs
-    ]
-    biased = [{**row, "verdict": "first"} for row in turned]
-    for rows, accuracy in ((right + turned, 1.0), (turned, 1.0), (right + biased, 8 / 12)):
-        written([{key: value for key, value in row.items() if key != "label"} for row in rows])
-        found = ok(
-            "compare", "pairs.py:judge:basic", "recorded:log.jsonl", "--gold", "pairs.jsonl", "--json"
-        ).json
-        assert found["judges"][1]["scores"]["accuracy"]["value"] == pytest.approx(accuracy)
-
-
-PAIRS = """
-from typing import Literal
-import dspy
-import jurist
-
-class Better(dspy.Signature):
-    \"\"\"Which reply is better?\"\"\"
-    reply_a: str = dspy.InputField()
-    reply_b: str = dspy.InputField()
-    label: Literal["first", "second", "tie"] = dspy.OutputField()
-
-judge = jurist.Judge(name="pairs", signature=Better, answer=jurist.Preference(first="reply_a", second="reply_b"))
-"""
-
-
-def test_a_threshold_is_fitted_to_the_probabilities_of_a_log() -> None:
-    """Each row is judged under the threshold of the others; one that was named is not chosen again."""
-    written(
-        [{"id": row["id"], "score": (0.1 if right(row) else 0.35) + n / 1000} for n, row in enumerate(ROWS)]
-    )
-    found = evaluated()
-    assert found["scores"]["balanced_accuracy"]["value"] == 0.5
-    assert 0.124 < found["threshold"]["threshold"] < 0.35
-    assert found["threshold"]["score"] == 1.0
-    named = ("--threshold", str(found["threshold"]["threshold"]))
-    again = evaluated(*named)
-    assert (again["scores"]["accuracy"]["value"], "threshold" in again) == (1.0, False)
-    assert (
-        " ".join(("--threshold", f"{found['threshold']['threshold']:.3g}", "fits"))
-        in ok("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl").out
-    )
-
-
-def test_shares_of_a_log_are_corrected_by_its_labelled_rows() -> None:
-    """A judge that misses a third of the bad ones says too few of them, and the labelled rows know it."""
-    wide = [{"id": f"r{n}", "verdict": "bad" if n % 2 and n % 6 != 1 else "good"} for n in range(1200)]
-    written(wide)
-    rows = [
-        {"id": f"r{n}", "question": f"What is thing {n}?", "human": "bad" if n % 2 else "good"}
-        for n in range(120)
-    ]
-    write_jsonl(Path("gold.jsonl"), rows)
-    found = ok("run", "share", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json").json
-    (share,) = found["shares"]
-    assert (found["units"], found["labelled"], found["corrected_by"]) == (1200, 120, "120 labelled rows")
-    assert share["proof"]["raw"] == pytest.approx(1 / 3)
-    assert share["proof"]["value"] == pytest.approx(0.5)
-    python = jurist.share("recorded:log.jsonl", gold="gold.jsonl")
-    assert "found by id" in python.notes[0]
-    assert python.shares[0].proof.value == share["proof"]["value"]
 
 
 def test_what_a_judge_of_today_said_stands_beside_the_compiled_one() -> None:
@@ -262,7 +178,6 @@ WRONG = {
     "run recorded:log.jsonl#a --input gold.jsonl --output out.jsonl": "they judge no new rows",
     "compile recorded:log.jsonl#a --gold gold.jsonl": "recorded:log.jsonl#a",
     "compile fect --gold fect-mini --beside fect:basic": "fect:basic is no log of verdicts",
-    "run share recorded:log.jsonl#a": "name labelled rows of it, drawn at random: --gold labels.csv",
 }
 
 

@@ -1,4 +1,4 @@
-"""Which rows a proof uses where some were opened before: those that can show the smaller gain, by counts alone."""
+"""At which level a proof is where rows of its test were opened before."""
 
 import random
 
@@ -26,35 +26,21 @@ def split_of(cases: tuple[Case, ...]) -> Split:
     return Split(train=(), dev=(), test=cases, seed=0, shares=(0.5, 0.2, 0.3), judge=FECT)
 
 
-def test_new_rows_are_proven_on_alone_where_they_are_many_and_a_set_that_grows_slowly_is_used_whole() -> None:
-    for size, used, opening in ((20, 20, 1), (100, 80, 1), (120, 120, 3)):
-        look = proof_of(split_of(rows_of(0, size)), [f"prompt {size}"])
-        before = {20: 0, 100: 20, 120: 100}[size]
-        rows = {"sealed": size, "opened_before": before, "used": used}
-        assert look.to_card() == {"test_openings": opening, "test_rows": rows}
-        assert look.split.test == look.cases == rows_of(size - used, size)
-        said = f"{before} of the {size} sealed rows were opened before: the proof uses "
-        assert look.words.startswith({20: "", 100: f"{said}the 80 unopened", 120: f"{said}all of them"}[size])
-        proof_of(split_of(rows_of(0, size)), [f"prompt {size}"], whole=True).done("compile")
-
-
-@pytest.mark.parametrize(
-    ("opened", "used", "opening"),
-    [(10, 50, 1), (50, 60, 2), (60, 60, 2)],  # few opened; few unopened, which can show less alone; all
-)
-def test_the_rows_that_can_show_more_are_used(opened: int, used: int, opening: int) -> None:
-    proof_of(split_of(rows_of(0, opened)), ["one"]).done("compile")
+@pytest.mark.parametrize("opened", [0, 10, 60])
+def test_a_proof_is_at_the_level_of_the_row_that_was_opened_most_often(opened: int) -> None:
+    if opened:
+        proof_of(split_of(rows_of(0, opened)), ["one"]).done("compile")
     look = proof_of(split_of(rows_of(0, 60)), ["two"])
-    assert (len(look.cases), look.opening) == (used, opening)
+    opening = 2 if opened else 1
+    assert (len(look.cases), look.opening, look.counted) == (60, opening, True)
     assert look.level == pytest.approx(0.05 / (opening * (opening + 1)))
-    assert proof_of(split_of(rows_of(0, opened)), ["one"]).counted is False
-    known = proof_of(split_of(rows_of(0, 60)), ["two"], known=4)  # a card tells of more than the ledger
-    assert (len(known.cases), known.opening) == (60, 5)
+    assert look.to_card()["test_rows"] == {"sealed": 60, "opened_before": opened, "used": 60}
+    assert look.words.startswith(f"{opened} of the 60 sealed rows were opened before" if opened else "")
+    assert (
+        proof_of(split_of(rows_of(0, 60)), ["two"], known=4).opening == 5
+    )  # a card tells of more than the ledger
 
 
-def test_a_part_that_lacks_a_label_is_not_proven_on_alone() -> None:
-    cases = rows_of(0, 60)
-    one_label = tuple(case for case in cases if case.gold == cases[0].gold)
-    others = tuple(case for case in cases if case.gold != cases[0].gold)
-    proof_of(split_of(others), ["one"]).done("compile")
-    assert len(proof_of(split_of((*one_label, *others)), ["two"]).cases) == 60
+def test_a_prompt_that_was_proven_opens_nothing_again() -> None:
+    proof_of(split_of(rows_of(0, 20)), ["one"]).done("compile")
+    assert not proof_of(split_of(rows_of(0, 20)), ["one"]).counted

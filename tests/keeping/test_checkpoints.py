@@ -65,7 +65,7 @@ def test_what_was_begun_is_not_overwritten_unless_it_is_to_be_forgotten(
         pay(folder / name, calls)
     for _ in range(2):
         if begun:
-            with pytest.raises(CheckpointError, match="resume=True"):
+            with pytest.raises(CheckpointError, match="--resume"):
                 opened(tmp_path)
         else:
             opened(tmp_path)

@@ -162,7 +162,7 @@ def test_a_limit_holds_over_all_starts_and_says_how_to_go_on(tmp_path: Path, cal
             pytest.raises(
                 StoppedError,
                 match=rf"^the budget of {calls} calls is spent; {calls} paid answers are kept in .*; "
-                "raise the limit and add resume=True",
+                "raise the limit and add --resume",
             ) as ended,
             paying(Asking(calls), start_) as job,
         ):

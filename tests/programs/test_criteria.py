@@ -224,51 +224,6 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
     assert verdict["score"] == pytest.approx(sum(map(JUDGE.answer.scale.quality, rated)) / 2)  # type: ignore[arg-type]
 
 
-def test_a_log_of_all_criteria_is_held_against_the_judge_in_each_of_them() -> None:
-    rows = [
-        row for row in GIVEN if row["tone"] != "1"
-    ]  # a log of some rows, of which every third is wrong in one
-    log = [
-        {"policy": row["policy"], "reply": row["reply"], "action": row["action"] or "hold", "tone": row["tone"] or 2,
-         "grounded": row["grounded"] if number % 3 else "no" if row["grounded"] == "yes" else "yes"}
-        for number, row in enumerate(rows)
-    ]  # fmt: skip
-    write_jsonl(Path("log.jsonl"), log)
-    found = ok("compare", "recorded:log.jsonl", "desk.py:judge:basic", "--gold", "gold.csv", "--json").json
-    tests = {one["metric"]: one for one in found["tests"]}
-    assert set(tests) == {
-        "mean",
-        "grounded.balanced_accuracy",
-        "action.balanced_accuracy",
-        "tone.quadratic_kappa",
-    }
-    assert all(one["p_holm"] >= one["p"] for one in tests.values())
-    wrong = sum(number % 3 == 0 for number in range(len(rows)))
-    score = found["judges"][0]["scores"]["grounded.accuracy"]["value"]
-    assert score == pytest.approx(1 - wrong / len(rows))
-    alone = ok(
-        "evaluate", "recorded:log.jsonl", "--gold", "gold.csv", "--json"
-    ).json  # of no judge: by its columns
-    assert alone["scores"]["grounded.accuracy"]["value"] == pytest.approx(score)
-    assert {"action.accuracy", "tone.quadratic_kappa"} <= alone["scores"].keys()
-    gate = (
-        "gate",
-        "desk.py:judge:basic",
-        "--not-worse-than",
-        "recorded:log.jsonl",
-        "--gold",
-        "gold.csv",
-        "--json",
-    )
-    names = [one["name"] for one in json.loads(cli(*gate).out)["checks"]]
-    assert names[1:4] == [
-        f"not worse than recorded:log.jsonl in {name}.{metric}" for name, metric in METRICS.items()
-    ]
-
-
-METRICS = {"grounded": "balanced_accuracy", "action": "balanced_accuracy", "tone": "quadratic_kappa"}
-
-
 def test_people_label_all_criteria_of_a_row_on_the_page_and_in_sheets() -> None:
     gold = Gold.load("gold.csv", JUDGE)
     lines = sorted(open_lines(gold, rater="ann", every=True), key=lambda line: (line.unit, line.case.id))
