@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from .options import Options, is_rare
-from .settings import apply, keep_to_model, settings
+from .settings import in_front, settings
 
 _MANY = 24
 """Options from which on help lists those that are used every day."""
@@ -27,7 +27,8 @@ class Parser(argparse.ArgumentParser):
     whole: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
     rare: Sequence[argparse.Action] = ()  # what only --help-all lists
-    kept: Mapping[str, tuple[Any, Any]] = {}  # field -> the default of a file of settings, and the plain one
+    command: type[Options] | None = None  # what it parses
+    kept: Mapping[str, Any] = {}  # what a file of settings says
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
@@ -35,14 +36,13 @@ class Parser(argparse.ArgumentParser):
         named = bool(given) and not given[0].startswith("-")
         if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
             given = [self.any_other, *given]
+        given = in_front(self.kept, self.command, self, given) if self.kept and self.command else given
         found, unknown = super().parse_known_args(given if args is not None else None, namespace)
         if unknown:
             options = [name for action in self._actions for name in action.option_strings]
             close = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
-        if self.kept:
-            keep_to_model(self, found)
         return found, unknown
 
     def format_help(self) -> str:
@@ -141,7 +141,7 @@ def add_commands(
             own.usage = " ".join([own.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
             more = f"list {len(own.rare)} more options, used now and then"
             own.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
-        own.kept = apply(kept, command, own)
+        own.command, own.kept = command, kept
         own.set_defaults(command=command)
     for group, (made, _) in within.items():
         if made.whole:

@@ -308,11 +308,5 @@ class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
 
 
-class AttackedField(Options):
-    """Which text is attacked."""
-
-    field: str = option("INPUT", "the input that is attacked (default: that whose text is judged)", "")
-
-
 PORT = 8421
 """Of the page on which people label."""

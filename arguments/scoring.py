@@ -5,7 +5,6 @@ from typing import Literal
 
 from .groups import (
     AskedOptions,
-    AttackedField,
     Checkpoints,
     Common,
     Details,
@@ -143,9 +142,7 @@ class GateOptions(
     )
 
 
-class HardenOptions(
-    AttackedField, AskedOptions, ScoringOptions, command="evaluate harden", does="scoring.harden"
-):
+class HardenOptions(AskedOptions, ScoringOptions, command="evaluate harden", does="scoring.harden"):
     """Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields
     or gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in
     English and Chinese. The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
@@ -160,6 +157,7 @@ class HardenOptions(
 
     judge: str = asked_judge("judge to attack")
     cases: int = option("N", "attack N cases at most, evenly spread", 100, type=whole)
+    field: str = option("INPUT", "the input that is attacked (default: that whose text is judged)", "")
     only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
 
 

@@ -6,7 +6,7 @@ another ``--model`` is asked at its own address, with its own key.
 
 import argparse
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,37 +43,19 @@ def settings() -> Mapping[str, Any]:
     return {}
 
 
-def apply(
-    kept: Mapping[str, Any], command: type[Options], parser: argparse.ArgumentParser
-) -> Mapping[str, tuple[Any, Any]]:
-    """Make what a file says the defaults of a command that names its model; return field -> that and what was."""
-    applied = {}
-    by_flag = {flag: action for action in parser._actions for flag in action.option_strings}
-    for key, value in kept.items() if issubclass(command, (ModelOptions, ModelsOptions)) else ():
-        action = by_flag.get(f"--{key}")
-        if action is None:
-            continue
-        try:
-            read = parser._get_value(action, str(value))
-            parser._check_value(action, read)
-        except argparse.ArgumentError as error:
-            raise UsageError(f"jurist.toml, option {key!r}: {error.message}") from error
-        plain = action.default
-        action.default = (read,) if isinstance(plain, tuple) else read
-        applied[action.dest] = action.default, plain
-    return applied
-
-
-def keep_to_model(parser: Any, namespace: argparse.Namespace) -> None:
-    """Take back what a file says of an endpoint, where another model was named than the file's."""
-    name = "models" if "models" in parser.kept else "model"
-    if getattr(namespace, name) == parser.kept[name][0]:
-        return
-    for action in parser._actions:
-        own = {flag.removeprefix("--") for flag in action.option_strings} & {*_OF_MODEL}
-        if (
-            own
-            and action.dest in parser.kept
-            and getattr(namespace, action.dest) == parser.kept[action.dest][0]
-        ):
-            setattr(namespace, action.dest, parser.kept[action.dest][1])
+def in_front(
+    kept: Mapping[str, Any], command: type[Options], parser: argparse.ArgumentParser, arguments: Sequence[str]
+) -> list[str]:
+    """Return the arguments of a command that names its model behind what a file says, which they override."""
+    if not issubclass(command, (ModelOptions, ModelsOptions)):
+        return [*arguments]
+    named = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    named.add_argument("--model", action="append", default=[])
+    models = named.parse_known_args([*arguments])[0].model
+    flags = {flag for action in parser._actions for flag in action.option_strings}
+    first = []
+    for key, value in kept.items():
+        of_another = models and models != [kept["model"]] and key in _OF_MODEL
+        if f"--{key}" in flags and not of_another and not (key == "model" and models):
+            first.append(f"--{key}={value}")
+    return [*first, *arguments]

@@ -2,8 +2,7 @@
 
 import random
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -180,25 +179,12 @@ def new(options: NewOptions) -> Result:
 
 
 def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
-    """Return what the columns of the gold are; a person at a terminal is asked for what is not clear."""
+    """Return what the columns of the gold are."""
     if options.gold is None:
         if options.columns or options.names:
             raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
         return None
-
-    def ask(name: str, columns: Sequence[str]) -> str:
-        while True:
-            sys.stderr.write(f"which column is the {name}? ({', '.join(columns)}) ")
-            sys.stderr.flush()
-            line = sys.stdin.readline()
-            if line.strip() in columns:
-                return line.strip()
-            if not line:
-                raise UsageError(f"no column is the {name}", hint=f"say which: --column COLUMN={name}")
-
-    person = sys.stdin is not None and sys.stdin.isatty()
-    given, words = dict(options.columns), prompt.instruction
-    return shape_of(options.gold, prompt.inputs, given, ask if person else None, words)
+    return shape_of(options.gold, prompt.inputs, dict(options.columns), prompt.instruction)
 
 
 def _gold_lines(gold: Gold, aside: int) -> list[str]:

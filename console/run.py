@@ -288,7 +288,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     share_words = []
     if shares is not None and (first := shares.shares[0]).proof.raw is not None:
         problem = first.proof.problem
-        corrected = first.wide or (f"not corrected: {problem}" if problem else f"corrected {first.proof}")
+        corrected = f"not corrected: {problem}" if problem else f"corrected {first.proof}"
         share_words = [f"share of {first.name}: {first.proof.raw:.3f}, {corrected}"]
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (

@@ -1,7 +1,7 @@
 """``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..api import cascade as choose_cascade
@@ -41,13 +41,13 @@ class _Scoring(Terminal):
     def __init__(
         self,
         options: ScoringOptions,
-        beside: Callable[[PaidJob, Experiment, Sequence[Answers]], Mapping[str, Any]] = lambda *_: {},
         all_pairs: bool | None = None,
     ) -> None:
         super().__init__(options)
         self.data: dict[str, Any] = {}
         self.rises: bool | None = None  # whether more of the first judge's metric is better
-        self._scoring, self._beside, self._pairs = options, beside, all_pairs
+        self.line = ""  # the human ceiling, in words
+        self._scoring, self._pairs = options, all_pairs
 
     def note(self, *notes: str) -> None:
         """Leave it to :meth:`asking`, which says it below the estimate."""
@@ -71,7 +71,13 @@ class _Scoring(Terminal):
 
     def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
-        self.data = {**found.to_json(), **self._beside(job, work, answers), "forecast": self.forecast}
+        self.data = {**found.to_json(), "forecast": self.forecast}
+        if isinstance(work, Hardening):
+            self.data["spend"] = job.spend()
+        if self._pairs is not None:
+            ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
+            self.line = ceiling_line(ceiling)
+            self.data["ceiling"] = ceiling and ceiling_card(ceiling)
         metric = answers[0].judge.judge.comparison.metrics.get(self.data.get("metric", ""))
         self.rises = metric.higher_is_better if metric else None
         write_json(self.data, self._scoring.output)
@@ -120,15 +126,7 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
 
 def compare(options: CompareOptions) -> Result:
     """Compare judges on gold."""
-    line = ""
-
-    def beside(job: PaidJob, work: Experiment, answers: Sequence[Answers]) -> Mapping[str, Any]:
-        nonlocal line
-        ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
-        line = ceiling_line(ceiling)
-        return {"ceiling": ceiling and ceiling_card(ceiling)}
-
-    terminal = _Scoring(options, beside, all_pairs=options.pairs == "all")
+    terminal = _Scoring(options, all_pairs=options.pairs == "all")
     judges = [
         one
         for reference in options.judges
@@ -142,7 +140,7 @@ def compare(options: CompareOptions) -> Result:
         seed=options.seed,
         **_on_gold(options, terminal),
     )
-    notes = [line] if line else []
+    notes = [terminal.line] if terminal.line else []
     kept = shlex.quote(options.output or "comparison.json")
     then = f"next: {'' if options.output else f'--output {kept} keeps it; '}jurist report {kept} shows it as a page"
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
@@ -225,7 +223,7 @@ def gate(options: GateOptions) -> Result:
 
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
-    terminal = _Scoring(options, lambda job, *_: {"spend": job.spend()})
+    terminal = _Scoring(options)
     attacks = suite()
     families = tuple(dict.fromkeys(one.family for one in attacks))
     for name in options.only:

@@ -50,7 +50,7 @@ def _parsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Ar
 
 def _python() -> Iterator[str]:
     yield "# Python\n\nEverything that `import jurist` offers."
-    for name in jurist.__all__:
+    for name in dir(jurist):
         value: Any = getattr(jurist, name)
         if not callable(value):
             continue

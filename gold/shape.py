@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ def shape_of(
     source: str | Path,
     inputs: Sequence[str],
     given: Mapping[str, str],
-    ask: Callable[[str, Sequence[str]], str] | None = None,
     prompt: str = "",
 ) -> Shape:
     """Find what each column of a file is to a prompt; ``given`` is column -> input, ``label`` or ``group``."""
@@ -76,10 +75,8 @@ def shape_of(
             within = [one for one in free if {name.casefold(), f"{name.casefold()}s"} & {*_words(one)}]
             fits = own or (within if len(within) == 1 else [one for one in free if _words(one)[-1] in kin])
         if not fits and name != "group":
-            if ask is None:
-                hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
-                raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
-            fits = [ask(name, free)]
+            hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
+            raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
         if fits:
             found[name] = fits[0]
     values = counts.get(found["label"], Counter())

@@ -1,6 +1,5 @@
 """True prevalence: shares of units, as the judge said, corrected by its proof, and as people said of some rows."""
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,8 +21,6 @@ from ..runs.outputs import lines_in
 from .sealed_rows import unseen
 from .surface import GoldLike, Surface
 
-_GROUPS = 16_384
-"""Groups that come after so many are counted in as many blocks, so that memory stays flat: blocks are groups, too."""
 _STAMP = ("judge", "artifact", "model", "sampling")
 
 
@@ -33,7 +30,6 @@ class Shared:
 
     name: str  # of the label, or ``positive``
     proof: Prevalence  # as the judge said, and corrected by what it took for what on its sealed test
-    wide: str = ""  # why the interval of ``proof`` is all from 0 to 1, in words; empty if it is not
     labelled: Share | None = (
         None  # what people said, of the labelled rows alone; ``None`` where there are none
     )
@@ -51,7 +47,6 @@ class RunShares:
     shares: tuple[Shared, ...]  # of each label
     problem: str = ""  # why nothing is corrected by the proof; empty if it is, or if each share says why not
     labelled: int = 0  # rows with labels of people
-    how: str = ""  # in which column and by what the rows of a log were found
     elsewhere: int = 0  # rows with labels that the run did not answer, or that the judge was compiled on
 
     def __repr__(self) -> str:
@@ -86,15 +81,14 @@ class RunShares:
         for one in self.shares:
             if one.proof.problem:
                 why.setdefault(one.proof.problem, []).append(one.name)
-        notes = [self.how] if self.how else []
-        notes += [
+        notes = [
             f"not corrected by the proof ({'; '.join(names)}): {problem}" for problem, names in why.items()
         ]
         if self.elsewhere:
             notes.append(
                 f"{self.elsewhere} labelled rows are not used: not answered by the run, or compiled on"
             )
-        return notes + [f"{one.name}: {one.wide}" for one in self.shares if one.wide]
+        return notes
 
     def _repr_html_(self) -> str:
         return html_of([self.table, *self.notes])
@@ -113,8 +107,6 @@ class RunCounts:
 
     def add(self, group: str, values: Values, gold: Values | None) -> None:
         """Count a row; ``gold`` is what people said of it, if they did."""
-        if group not in self.said and len(self.said) >= _GROUPS:
-            group = f"block {zlib.crc32(group.encode()) % _GROUPS}"
         counts = self.said.setdefault(group, {})
         for value, truth in zip(values, gold or (None,) * len(values), strict=True):
             if value is None:
@@ -143,7 +135,7 @@ class RunCounts:
 
 
 def shares_in(output: str, gold: GoldLike | None, surface: Surface, judge: str | Judge = "") -> RunShares:
-    """Return the shares of a run, or of a log; of a run ``judge`` says who judged, where its own name is not enough."""
+    """Return the shares of a run; ``judge`` says who judged, where the run's own name of it is not enough."""
     stamp = stamp_of(Path(output))
     loaded = load_judge(judge or str(stamp["judge"]), store=surface.store, strictness=stamp["strictness"])
     labelled_rows = None if gold is None else surface.gold(gold, loaded.judge)
@@ -152,7 +144,9 @@ def shares_in(output: str, gold: GoldLike | None, surface: Surface, judge: str |
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
     """Return the shares of a run."""
-    _check(judge.judge)
+    if not judge.judge.answer.scale.domain:
+        said = f"the answers of judge {judge.judge.name} are no labels: they have no shares"
+        raise UsageError(said, hint="use a judge of labels")
     labels = {case.id: case.gold for case in unseen(judge, gold)} if gold else {}
     found = found_in(output, judge.judge, labels)
     if gold and not found.labelled:
@@ -173,14 +167,6 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
         labelled=len(found.rows),
         elsewhere=len(gold.cases) - len(found.rows) if gold else 0,
     )
-
-
-def _check(judge: Judge) -> None:
-    if not judge.answer.scale.domain:
-        raise UsageError(
-            f"the answers of judge {judge.name} are no labels: they have no shares",
-            hint="use a judge of labels",
-        )
 
 
 def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
@@ -217,20 +203,8 @@ def _shares(judge: Judge, found: RunCounts, proven: Sequence[Row], problem: str 
             tallies((group, said not in values) for group, truth, said in known if truth not in values),
         )
         proof = Prevalence(raw=one.raw, units=one.units, problem=problem) if problem else one
-        wide = "" if problem else _wide(one, found, known)
-        shares.append(Shared(name=name, proof=proof, wide=wide, labelled=found.by_people(values)))
+        shares.append(Shared(name=name, proof=proof, labelled=found.by_people(values)))
     return tuple(shares)
-
-
-def _wide(share: Prevalence, found: RunCounts, known: Sequence[tuple[str, Value, Value]]) -> str:
-    """Return why a corrected share may be anything; empty if it may not."""
-    if (share.low, share.high) != (0.0, 1.0):
-        return ""
-    proven = len({group for group, _, _ in known})
-    why = f"the {len(known)} labelled units, in {proven} groups, do not tell the judge's errors well enough"
-    if min(len(found.said), proven) < 2:
-        why = f"all units of the {'run' if proven > 1 else 'proof'} are of one group"
-    return f"cannot be estimated: {why}"
 
 
 def stamp_of(output: Path) -> Mapping[str, Any]:

@@ -13,7 +13,6 @@ import jurist
 from jurist.evaluation.intervals import Share
 from jurist.evaluation.prevalence import prevalence, tallies
 from jurist.gold.goldset import Gold
-from jurist.jobs.sharing import RunCounts
 
 FOUND = "non_factual"
 
@@ -21,16 +20,11 @@ FOUND = "non_factual"
 @pytest.fixture
 def lines() -> list[dict[str, Any]]:
     """A run of an artifact that was proven to be wrong about every seventh claim."""
-    return run({0}, 20)
-
-
-def run(wrong_of_seven: set[int], groups: int) -> list[dict[str, Any]]:
-    """Run an artifact that was proven to be wrong about some of every seven claims, on the first groups."""
     rows = claims(20)
     write_jsonl(Path("gold.jsonl"), rows)
-    asked = [{k: row[k] for k in ("group", "conversation", "claim")} for row in claims(groups)]
+    asked = [{k: row[k] for k in ("group", "conversation", "claim")} for row in rows]
     write_jsonl(Path("rows.jsonl"), asked)
-    wrong = {row["claim"] for place, row in enumerate(rows) if place % 7 in wrong_of_seven}
+    wrong = {row["claim"] for place, row in enumerate(rows) if place % 7 == 0}
     gold = {row["claim"]: FOUND if row["factual"] is False else "factual" for row in rows}
     other = {FOUND: "factual", "factual": FOUND}
     proven_fect(
@@ -39,7 +33,6 @@ def run(wrong_of_seven: set[int], groups: int) -> list[dict[str, Any]]:
     )
     done = ok("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
     assert "share of positive: non_factual: " in done.people
-    Path("run.json").write_text(done.out)
     return read_jsonl(Path("o.jsonl"))
 
 
@@ -76,25 +69,6 @@ def test_shares_are_corrected_by_the_proof_and_those_of_labelled_rows_stand_besi
         jurist.share("gold.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("wrong_of_seven", "groups", "why"),
-    [
-        ({0}, 20, ""),
-        ({0}, 1, "all units of the run are of one group"),
-        (
-            {0, 2, 4},
-            20,
-            "the 60 labelled units, in 20 groups, do not tell the judge's errors well enough",
-        ),
-    ],
-)
-def test_why_any_share_is_possible_is_said(wrong_of_seven: set[int], groups: int, why: str) -> None:
-    run(wrong_of_seven, groups)
-    told = json.loads(Path("run.json").read_text())["shares"][0]["wide"]
-    assert (bool(told), why in told) == (bool(why), True)
-    assert told in cli("run", "share", "o.jsonl").people
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
     ok("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}")
@@ -117,15 +91,3 @@ def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
     done = cli("run", "share", "o.jsonl", "--gold", "others.jsonl")
     assert done.code == 1
     assert "none of the 9 labelled rows is answered in o.jsonl" in done.err
-
-
-def test_however_many_groups_there_are_memory_is_flat_and_no_unit_is_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("jurist.jobs.sharing._GROUPS", 50)
-    found = RunCounts()
-    for number in range(1000):
-        found.add(f"talk {number}", ("a", "b", None), ("a", None, None) if number % 10 == 0 else None)
-    assert len(found.said) <= 100
-    assert (found.units, found.unanswered, len(found.labelled)) == (2000, 1000, 100)
-    assert sum(hits for hits, _ in found.hits(frozenset("a")).values()) == 1000

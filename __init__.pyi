@@ -1,0 +1,43 @@
+"""The public names and the modules that they are from: types are checked by it, and ``__init__.py`` reads it."""
+
+from .api import cascade as cascade
+from .api import compare as compare
+from .api import compile as compile
+from .api import evaluate as evaluate
+from .api import gate as gate
+from .api import harden as harden
+from .api import judge as judge
+from .api import load as load
+from .cases import Case as Case
+from .engines.meter import Budget as Budget
+from .engines.models import Model as Model
+from .errors import JuristError as JuristError
+from .errors import StoppedError as StoppedError
+from .evaluation.checked_items import Check as Check
+from .evaluation.proof import Proof as Proof
+from .evaluation.votes import Sampling as Sampling
+from .gold.goldset import Gold as Gold
+from .gold.mapping import RowMapping as RowMapping
+from .gold.rejects import Rejects as Rejects
+from .jobs.cascading import Cascade as Cascade
+from .jobs.comparing import Comparison as Comparison
+from .jobs.compiling import Compiled as Compiled
+from .jobs.public import export as export
+from .jobs.public import prove as prove
+from .jobs.public import run as run
+from .jobs.public import share as share
+from .keeping.artifact_card import Artifact as Artifact
+from .keeping.artifacts import Store as Store
+from .keeping.loading import LoadedJudge as LoadedJudge
+from .programs.answers.labels import OneLabel as OneLabel
+from .programs.answers.labels import Preference as Preference
+from .programs.answers.whole import LabelSet as LabelSet
+from .programs.answers.whole import ObjectSet as ObjectSet
+from .programs.answers.whole import Score as Score
+from .programs.frozen import frozen as frozen
+from .programs.frozen import verifier as verifier
+from .programs.generator import Generator as Generator
+from .programs.judge import Judge as Judge
+from .programs.verdicts import Verdict as Verdict
+
+__version__: str
