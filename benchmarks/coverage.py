@@ -28,8 +28,7 @@ from scipy.special import expit
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
-from jurist.evaluation.paired import Paired, compare_pair, holm, permute
-from jurist.evaluation.power import gains
+from jurist.evaluation.paired import Paired, compare_pair, gains, holm, permute
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
@@ -133,7 +132,6 @@ class Setting:
             predicted=np.stack([first, second]),
             group=group,
             groups=self.groups,
-            case=np.arange(len(group)),
         )
 
     def _sizes(self, rng: np.random.Generator) -> Ints:
@@ -326,7 +324,6 @@ def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Un
         predicted=np.where(said, 0, 1),
         group=places // size,
         groups=groups,
-        case=places,
     )
 
 

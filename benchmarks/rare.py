@@ -45,7 +45,6 @@ def answers(gold: Array, said: Array, group: Array) -> Units:
         predicted=said,
         group=group,
         groups=int(group.max()) + 1,
-        case=np.arange(len(gold)),
     )
 
 

@@ -71,7 +71,7 @@ def _rows(found: Mapping[str, Judge]) -> list[list[str]]:
     """Return each with what it can answer, with a remark on each answer that has one."""
     rows = []
     for one in found.values():
-        answers = (f"{name} ({note})" if note else name for name, note in one.answer.scale.listing()[1])
+        answers = (f"{name} ({note})" if note else name for name, note in one.answer.scale.listing())
         rows.append([one.name, one.description, ", ".join(answers), _metric(one)])
     return rows
 

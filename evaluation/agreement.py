@@ -1,23 +1,19 @@
-"""How far raters of the same units agree: raw, Cohen's, Fleiss' and Krippendorff's coefficients, and by label.
+"""How far raters of the same units agree: raw, Cohen's and Krippendorff's coefficients, and by label.
 
-Any number of raters from two on, labels may be missing. Each coefficient says over which units it is:
-
-- Cohen's kappa of a pair (Cohen 1960): the units that both labelled.
-- Fleiss' kappa (Fleiss 1971): the units with one and the same number of ratings, the number that most units have (of
-  equally frequent ones the larger); the others are left out and counted. Of two raters it is Scott's pi.
-- Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability") and raw agreement: all units
-  with two ratings or more.
+Any number of raters from two on, labels may be missing. Cohen's kappa of a pair (Cohen 1960) is over the units that
+both labelled; Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability") and raw agreement
+are over all units with two ratings or more.
 
 Where answers are near or far rather than right or wrong (scores, sets), raw agreement is the mean similarity of two
 ratings of a unit, alpha weighs a difference by the square of 1 - similarity (for scores this is the interval alpha),
 and there is no kappa and nothing by label.
 
-By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
-of ratings with that label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so
-every coefficient is where all ratings are one label: agreement beyond chance cannot be shown there.
+By label, alpha is that of the label against all others; specific agreement is the share of pairs of ratings with that
+label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so every coefficient is
+where all ratings are one label: agreement beyond chance cannot be shown there.
 
-Tests hold all of it to be equal to scikit-learn, statsmodels and ``krippendorff``. The latter is not called, as its
-licence (GPL) would be one that jurist's users have to take on.
+Tests hold all of it to be equal to scikit-learn and ``krippendorff``. The latter is not called, as its licence (GPL)
+would be one that jurist's users have to take on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,17 +44,6 @@ class PairAgreement:
     units: int
     raw: Estimate
     kappa: Estimate | None
-    by_label: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FleissAgreement:
-    """Fleiss' kappa."""
-
-    kappa: Estimate
-    ratings: int
-    units: int
-    left_out: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +53,6 @@ class LabelAgreement:
     label: str
     given: Mapping[str, int]
     specific: Estimate
-    fleiss: Estimate
     alpha: Estimate
 
 
@@ -79,7 +63,6 @@ class Agreement:
     raters: tuple[str, ...]
     raw: Estimate
     pairs: tuple[PairAgreement, ...]
-    fleiss: FleissAgreement | None
     alpha: Estimate
     table: tuple[LabelAgreement, ...]
     units: int
@@ -98,44 +81,23 @@ def rater_agreement(
     compared = (every != MISSING).sum(axis=1) >= 2
     codes, group = every[compared], np.array(named)[compared]
     counts = _counts(codes, len(labels))
-    sizes = counts.sum(axis=1)
-    alike, fleiss = np.eye(len(labels)), None
-    table: list[LabelAgreement] = []
     closed = comparison is None or bool(comparison.domain)
+    alike = np.eye(len(labels))
     if comparison is not None and not closed:
         alike = np.array([[comparison.similarity(one, two) for two in labels] for one in labels])
-    else:
-        numbers, units = np.unique(sizes, return_counts=True)
-        n = numbers[units == units.max()].max()
-        same = sizes == n
-
-        def kappa(some: Ints) -> Estimate:
-            return _beyond_chance(some[same], group[same], less=0)
-
-        fleiss = FleissAgreement(
-            kappa=kappa(counts), ratings=int(n), units=int(same.sum()), left_out=int((~same).sum())
-        )
-        for code, label in enumerate(labels):
-            own = counts[:, code]
-            against = np.stack([own, sizes - own], axis=1)
-            pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
-            given = (codes == code).sum(axis=0).tolist()
-            table.append(
-                LabelAgreement(
-                    label=str(label),
-                    given=dict(zip(ratings, given, strict=True)),
-                    specific=estimated(pairs, group, mean),
-                    fleiss=kappa(against),
-                    alpha=_beyond_chance(against, group),
-                )
-            )
     return Agreement(
         raters=tuple(ratings),
         raw=_similarity(counts, group, alike),
-        pairs=_pairs(tuple(ratings), codes, group, alike, tuple(map(str, labels)) if closed else ()),
-        fleiss=fleiss,
-        alpha=_beyond_chance(counts, group, (1.0 - alike) ** 2),
-        table=tuple(table),
+        pairs=_pairs(tuple(ratings), codes, group, alike, closed=closed),
+        alpha=_alpha(counts, group, (1.0 - alike) ** 2),
+        table=tuple(
+            LabelAgreement(
+                label=str(label),
+                given=dict(zip(ratings, (codes == code).sum(axis=0).tolist(), strict=True)),
+                **_against_rest(counts, code, group),
+            )
+            for code, label in enumerate(labels if closed else ())
+        ),
         units=len(codes),
         skipped=len(every) - len(codes),
         groups=len(set(group.tolist())),
@@ -143,7 +105,7 @@ def rater_agreement(
 
 
 def _pairs(
-    raters: Sequence[str], codes: Ints, group: Groups, alike: Floats, labels: Sequence[str]
+    raters: Sequence[str], codes: Ints, group: Groups, alike: Floats, *, closed: bool
 ) -> tuple[PairAgreement, ...]:
     """Return each pair of raters with a unit in common; kappa where there are labels."""
     result = []
@@ -152,15 +114,13 @@ def _pairs(
         if not both.any():
             continue
         pair, own = codes[both][:, [first, second]], group[both]
-        by_label = {label: _cohen((pair == code).astype(int), 2, own) for code, label in enumerate(labels)}
         result.append(
             PairAgreement(
                 first=raters[first],
                 second=raters[second],
                 units=len(pair),
                 raw=_similarity(_counts(pair, len(alike)), own, alike),
-                kappa=_cohen(pair, len(labels), own) if labels else None,
-                by_label=by_label,
+                kappa=_cohen(pair, len(alike), own) if closed else None,
             )
         )
     return tuple(result)
@@ -186,9 +146,16 @@ def _cohen(pair: Ints, size: int, group: Groups) -> Estimate:
     )
 
 
-def _beyond_chance(counts: Ints, group: Groups, distance: Floats | None = None, *, less: int = 1) -> Estimate:
-    """Return 1 - observed / expected distance (K, K): alpha with one rating less, else Fleiss' kappa."""
-    distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
+def _against_rest(counts: Ints, code: int, group: Groups) -> dict[str, Estimate]:
+    """Return how far raters agree on one label."""
+    sizes, own = counts.sum(axis=1), counts[:, code]
+    pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
+    two = np.stack([own, sizes - own], axis=1)
+    return {"specific": estimated(pairs, group, mean), "alpha": _alpha(two, group, 1.0 - np.eye(2))}
+
+
+def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate:
+    """Return 1 - observed / expected distance (K, K) of two ratings."""
     others = np.maximum(counts.sum(axis=1) - 1, 1)
     within = ((counts @ distance) * counts).sum(axis=1) / others
 
@@ -196,7 +163,7 @@ def _beyond_chance(counts: Ints, group: Groups, distance: Floats | None = None, 
     def coefficient(sums: Floats) -> tuple[Floats, Floats]:
         observed, sizes = sums[..., 0], sums[..., 1:]
         chance = ((sizes @ distance) * sizes).sum(axis=-1)
-        return chance - observed * (sizes.sum(axis=-1) - less), chance
+        return chance - observed * (sizes.sum(axis=-1) - 1), chance
 
     return estimated(np.column_stack([within, counts]), group, coefficient, low=-1.0)
 

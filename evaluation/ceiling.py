@@ -8,19 +8,15 @@ are what the ceiling is about.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-
-import numpy as np
 
 from ..cases import Value
 from .agreement import encode_ratings
-from .intervals import Estimate, Jackknife, leaving_out
+from .intervals import Estimate
 from .measured import Measured, measure
-from .metrics import Counted, Metric
 from .rows import Row
-from .scale import MetricLike, Scale, shown_metrics
-from .units import Units, encode
+from .scale import MetricLike, Scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +35,7 @@ class Ceiling:
 
     metric: str
     raters: tuple[RaterScore, ...]
-    mean: Mapping[str, Estimate]
+    mean: Mapping[str, Estimate]  # of every label that a rater gave, whoever gave it
 
 
 def human_ceiling(
@@ -57,20 +53,15 @@ def human_ceiling(
         return None
     scores = []
     for rater, rows in by_rater.items():
-        labelled, units = (
-            sum(value is not None for value in ratings[rater]),
-            len({row.id[:9] for row in rows}),
-        )
+        labelled = sum(value is not None for value in ratings[rater])
+        units = len({row.id.rpartition("/")[0] for row in rows})
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
-    groups_of_all = sorted({row.group for row in chain.from_iterable(by_rater.values())})
-    encoded = []
-    for rows in by_rater.values():  # with groups numbered as those of all raters are
-        coded, own = encode(comparison, rows), sorted({row.group for row in rows})
-        group = np.searchsorted(groups_of_all, own)[coded.group]
-        encoded.append(replace(coded, group=group, groups=len(groups_of_all)))
-    means = {one.name: _mean(encoded, one) for one in shown_metrics(comparison, metric)}
-    return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=means)
+    together = measure(list(chain.from_iterable(by_rater.values())), metric, comparison)
+    mean = {
+        name: Estimate(value=score.value, interval=score.interval) for name, score in together.scores.items()
+    }
+    return Ceiling(metric=together.metric, raters=tuple(scores), mean=mean)
 
 
 def _rows(
@@ -87,16 +78,5 @@ def _rows(
         # one row for each of the others, so that a unit on which they are split weighs as much as any
         for number, other in enumerate(rest if value is not None else ()):
             gold = other if agreed is None else agreed
-            rows.append(Row(id=f"{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
+            rows.append(Row(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
-
-
-def _mean(raters: Sequence[Units], metric: Metric) -> Estimate:
-    """Return the mean of a metric over raters, each group left out for all of them together."""
-    weights = leaving_out(raters[0].groups)
-    value = float(np.mean([metric.of(units) for units in raters]))
-    present = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
-    left = (np.array([metric.resampled(units, weights) for units in raters]) * present).sum(axis=0)
-    counted = Counted.added([metric.counted(units) for units in raters])
-    jackknife = Jackknife.of(value, left / np.maximum(present.sum(axis=0), 1.0), counted)
-    return Estimate(value=value, interval=jackknife.within(metric.low, metric.high))

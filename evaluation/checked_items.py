@@ -145,9 +145,6 @@ class CheckedItems(Scale):
     def wrong(self, gold: Items) -> Items:
         return ()
 
-    def consensus(self, values: Sequence[Items]) -> Items | None:
-        return values[0] if values else None
-
     @property
     def expected(self) -> Items:
         """What is wanted of every document: all its items pass."""
@@ -231,8 +228,8 @@ class CheckedItems(Scale):
     def identity(self) -> dict[str, Any]:
         return {"labels": [], "answer": "checked items", "checks": list(self.checks), "items": self.items}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return "Checks", tuple((name, "") for name in self.checks)
+    def listing(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, "") for name in self.checks)
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return max(votes, key=lambda value: self.credit(self.expected, value), default=None)
@@ -275,15 +272,6 @@ class CheckedItems(Scale):
         rates = {name: sums.get(f"{name}_yes", 0) / items if items else None for name in self.checks}
         counted = {name: int(sums.get(name, 0)) for name in ("passed", "uncertain_items")}
         return {"items": items, **counted, "check_rates": rates}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        found = self.totals(sums)
-        if not found["items"]:
-            return ("no item was written",)
-        rates = ", ".join(f"{name} {rate:.1%}" for name, rate in found["check_rates"].items())
-        return (
-            f"{found['passed']} of {found['items']} items passed, {found['uncertain_items']} uncertain; {rates}",
-        )
 
 
 @Ratio

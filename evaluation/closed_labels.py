@@ -8,29 +8,25 @@ Conventions, the same as scikit-learn's unless said otherwise:
   those that occur in gold or among the answers.
 - ``kappa`` is Cohen's, unweighted, over exact labels. When gold holds one label only it is 0.0 (scikit-learn:
   NaN if the answers are that label too): agreement beyond chance cannot be shown there.
-- ``validation_rate`` is the share of cases that pass as a whole: every labelled unit has the exact label. So
-  HaluAgent counts an item as valid when all its checks pass (section 3.2, Table 3, "Overall").
-- ``neg_mse`` is minus the mean squared error of labels that are numbers.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from ..cases import Case, Label, Value, Values
-from ..errors import UsageError, plural
-from .metrics import SIDES, Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
+from ..errors import UsageError
+from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
 from .rows import majority
-from .scale import Lack, Scale
-from .scores import error_metrics
-from .units import Bools, Floats, Ints
+from .scale import Lack, Scale, distinct
+from .units import Bools, Floats
 from .votes import Sampling, decide, sides_of
 
 
@@ -44,15 +40,10 @@ class ClosedLabels(Scale):
     # balanced accuracy: every constant answer has one over the number of labels, whatever their rates
     default = "balanced_accuracy"
     has_probabilities = True
-    _hidden: ClassVar[tuple[str, ...]] = ("validation_rate", "neg_mse")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "labels", distinct(self.labels))
         object.__setattr__(self, "positive", frozenset(self.positive))
-        if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError(
-                f"the label set {list(self.labels)} is empty or names a label twice", hint="name each once"
-            )
         if self.positive and not self.positive < set(self.labels):
             raise UsageError(
                 f"the positive labels {sorted(self.positive)} are no proper part of the label set {list(self.labels)}",
@@ -70,20 +61,10 @@ class ClosedLabels(Scale):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         ratios = {**(CONFUSED if self.positive else {}), **_EXACT}
-        found = [
-            confusion_metric(name, self, of, low=-1.0 if of is cohen_kappa else 0.0)
-            for name, of in ratios.items()
-        ]
-        whole = case_means(lambda units: units.gold == units.predicted)
-        found.append(Metric(name="validation_rate", statistics=whole, divisible=False))
-        numbers = {label: _number(label) for label in self.labels}
-        if all(map(math.isfinite, numbers.values())):
-            ends = min(numbers.values()), max(numbers.values())
-            values = np.array(list(numbers.values()))
-            farthest = np.abs(values[:, None] - values[None, :]).argmax(axis=1)  # from gold
-            fill = lambda units: units.filled(farthest[units.gold])  # noqa: E731
-            found.append(error_metrics(*ends, numbers.__getitem__, fill)["neg_mse"])
-        return MappingProxyType({metric.name: metric for metric in found})
+        lowest = {"kappa": -1.0}
+        return MappingProxyType(
+            {name: confusion_metric(name, self, of, low=lowest.get(name, 0.0)) for name, of in ratios.items()}
+        )
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
@@ -100,14 +81,11 @@ class ClosedLabels(Scale):
         return float(gold == value)
 
     def wrong(self, gold: Label) -> Label:
-        return self.domain[int(self._wrong[self.labels.index(gold)])]
-
-    @cached_property
-    def _wrong(self) -> Ints:
-        """The code of a wrong label for each: on the other side of the positive ones, if any are, else the next."""
-        flags = _flags(self)
-        other: Ints = (flags != flags[:, np.newaxis]).argmax(axis=1)
-        return other if flags.any() else (np.arange(len(flags)) + 1) % len(flags)
+        """A label on the other side of the positive ones, if any are positive, else the next one."""
+        place = self.labels.index(gold)
+        others = [*self.labels[place + 1 :], *self.labels[:place]] or [gold]
+        sided = [label for label in self.labels if (label in self.positive) != (gold in self.positive)]
+        return (sided or others)[0]
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
         return majority(values)
@@ -155,14 +133,14 @@ class ClosedLabels(Scale):
         return str(data)
 
     def task_words(self) -> str:
-        found = f"\ncounts as found: {', '.join(sorted(self.positive))}" if self.positive else ""
-        return f"labels: {', '.join(self.labels)}{found}"
+        positive = f"\ncounts as found: {', '.join(sorted(self.positive))}" if self.positive else ""
+        return f"labels: {', '.join(self.labels)}{positive}"
 
     def identity(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "positive": sorted(self.positive)}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return "Labels", tuple((label, "positive" if label in self.positive else "") for label in self.labels)
+    def remark(self, choice: str) -> str:
+        return "positive" if choice in self.positive else ""
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         about: dict[str, Any] = {"positive": self.positive, "order": self.labels, "weights": sampling.weights}
@@ -176,8 +154,8 @@ class ClosedLabels(Scale):
             return left == 0  # a sample may have any probability
         winner = self.combine(votes, sampling)
         if winner is None:
-            found, other = sides_of(votes, self.positive, self.labels)
-            return found + left < sampling.needed and other + left < sampling.samples - sampling.needed + 1
+            positive, other = sides_of(votes, self.positive, self.labels)
+            return positive + left < sampling.needed and other + left < sampling.samples - sampling.needed + 1
         side = [label for label in self.labels if (label in self.positive) == (winner in self.positive)]
         ahead = side.index(winner)
         return all(
@@ -190,14 +168,8 @@ class ClosedLabels(Scale):
         if not self.positive:
             return None
         total = math.fsum(shares.values())  # exact: a set has another order in every process
-        found = math.fsum(shares.get(label, 0.0) for label in self.positive)
-        return found / total if total > 0 else None
-
-    def spread(self, votes: Mapping[str, float]) -> float:
-        """The entropy of votes over that of an even spread over all labels."""
-        total = sum(votes.values())
-        shares = [count / total for count in votes.values() if count]
-        return abs(sum(share * math.log(share) for share in shares)) / math.log(len(self.labels))
+        positive = math.fsum(shares.get(label, 0.0) for label in self.positive)
+        return positive / total if total > 0 else None
 
     def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
         """The shares; those of the positive labels together are moved so that ``threshold`` lies at one half."""
@@ -220,17 +192,17 @@ class ClosedLabels(Scale):
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         counts, total = Counter(values), len(values)
-        found = sum(counts[label] for label in self.positive)
+        positive = sum(counts[label] for label in self.positive)
         labels = {label: counts[label] for label in self.labels}
-        return {"labels": labels, "positive": found / total if total and self.positive else None}
+        return {"labels": labels, "positive": positive / total if total and self.positive else None}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         return [any(value in self.positive for value in case.known) for case in cases]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         return [
-            str(case.gold[0]) if case.gold and len(case.gold) == 1 else "found" if found else "none"
-            for case, found in zip(cases, self.sides(cases), strict=True)
+            str(case.gold[0]) if case.gold and len(case.gold) == 1 else "found" if positive else "none"
+            for case, positive in zip(cases, self.sides(cases), strict=True)
         ]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
@@ -249,45 +221,29 @@ class ClosedLabels(Scale):
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        found = {"positive": any(value in self.positive for value in values)} if self.positive else {}
-        return {**counts, **found}
+        positive = {"positive": any(value in self.positive for value in values)} if self.positive else {}
+        return {**counts, **positive}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return {
-            name: int(count) for name, count in {**({"positive": 0} if self.positive else {}), **sums}.items()
-        }
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        counts = self.totals(sums)
-        found = [plural(counts.pop("positive"), "positive row")] if self.positive else []
-        return (*found, *(f"{count} {name}" for name, count in counts.items()))
+        every = {**({"positive": 0} if self.positive else {}), **sums}
+        return {name: int(count) for name, count in every.items()}
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
     """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
     # Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
-    size, positive, wrong = len(kind.labels), _flags(kind), kind._wrong
+    size = len(kind.labels)
+    positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)
     place = {label: code for code, label in enumerate(kind.labels)}
-    cells = np.eye(size * size)
-    value = of.given(positive).after(lambda sums: sums.reshape(*sums.shape[:-1], size, size))
+    cells = np.eye(size * size).tolist()
 
-    return Metric(
-        name=name,
-        statistics=pair_sums(lambda gold, said: cells[place[gold] * size + place[said]], value, size * size),
-        low=low,
-        worst=lambda units: units.filled(wrong[units.gold]),
-    )
+    def parts(sums: Floats) -> tuple[Floats, Floats]:
+        return of.parts(sums.reshape(*sums.shape[:-1], size, size), positive)
 
+    def cell(gold: Label, said: Label) -> Sequence[float]:
+        return cells[place[gold] * size + place[said]]
 
-def _flags(kind: ClosedLabels) -> Bools:
-    return np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)
-
-
-def _number(label: str) -> float:
-    try:
-        return float(label)
-    except ValueError:
-        return math.nan
+    return Metric(name=name, statistics=pair_sums(cell, replace(of, parts=parts), size * size), low=low)
 
 
 def _of_positive(side: Ratio) -> Ratio:
@@ -311,8 +267,7 @@ def _accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
 
 @Ratios
 def _balanced_accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    gold = counts.sum(axis=-1)
-    return mean_parts(np.diagonal(counts, axis1=-2, axis2=-1), gold)
+    return mean_parts(np.diagonal(counts, axis1=-2, axis2=-1), counts.sum(axis=-1))
 
 
 @Ratios

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import UsageError, plural
-from .criteria import CriteriaScale
+from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
 from .rows import Row
@@ -120,17 +120,12 @@ def by_criterion(
     alpha: float = 0.05,
 ) -> list[Contrast]:
     """Compare two contenders by the default metric of each criterion that people labelled; none without criteria."""
-    if not isinstance(comparison, CriteriaScale):
-        return []
-    found = []
-    for name, own in comparison.scales.items():
-        one, two = (
-            (who, [comparison.rows(name, rows) for rows in repeats]) for who, repeats in (first, second)
-        )
-        if any(row.labelled for row in one[1][0]):
-            of_one = contrast(one, two, own.default, own, seed=seed, alpha=alpha)
-            found.append(replace(of_one, metric=f"{name}.{of_one.metric}"))
-    return found
+    repeats, contrasts = len(first[1]), []
+    for name, own, cut in labelled_criteria(comparison, *first[1], *second[1]):
+        sides = (first[0], cut[:repeats]), (second[0], cut[repeats:])
+        of_one = contrast(*sides, own.default, own, seed=seed, alpha=alpha)
+        contrasts.append(replace(of_one, metric=f"{name}.{of_one.metric}"))
+    return contrasts
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:

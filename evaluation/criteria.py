@@ -4,7 +4,7 @@ A value says which criterion it is of, so that pooled values of all criteria are
 (``grounded.f1``); ``mean`` is the mean of their default ones.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +19,7 @@ from .metrics import Metric, Statistics
 from .paired import Direction, Paired, compare_pair, holm
 from .rows import Row
 from .scale import Lack, Scale
-from .units import MISSING, Bools, Floats, Ints, Units, encode
+from .units import MISSING, Floats, Units, encode
 from .votes import Sampling
 
 MEAN: Final = "mean"
@@ -54,7 +54,7 @@ class CriteriaScale(Scale):
         }
         for name, scale in self.scales.items():
             parts |= {f"{name}.{key}": {name: metric} for key, metric in scale.metrics.items()}
-        return MappingProxyType({name: _Joint(self, each).metric(name) for name, each in parts.items()})
+        return MappingProxyType({name: joint_metric(name, self, each) for name, each in parts.items()})
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -92,13 +92,12 @@ class CriteriaScale(Scale):
             return 0.0
         return self.scales[gold.criterion].similarity(gold.value, value.value)
 
-    def consensus(self, values: Sequence[Rated | None]) -> Rated | None:
-        known = [value for value in values if value is not None]
-        if not known:
+    def consensus(self, values: Sequence[Rated]) -> Rated | None:
+        if not values:
             return None
-        name = known[0].criterion
-        found = self.scales[name].consensus([value and value.value for value in values])
-        return None if found is None else Rated(name, found)
+        name = values[0].criterion
+        agreed = self.scales[name].consensus([value.value for value in values])
+        return None if agreed is None else Rated(name, agreed)
 
     @property
     def row_type(self) -> Any:
@@ -134,8 +133,8 @@ class CriteriaScale(Scale):
     def identity(self) -> dict[str, Any]:
         return {"criteria": {name: scale.identity() for name, scale in self.scales.items()}}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return "Criteria", tuple((name, scale.expects) for name, scale in self.scales.items())
+    def listing(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, scale.expects) for name, scale in self.scales.items())
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Rated | None:
         for name, own in self._by_criterion(votes).items():
@@ -273,19 +272,25 @@ class Criterion(Paired):
         }
 
 
+def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str, Scale, list[Sequence[Row]]]]:
+    """Yield each criterion that people labelled, its scale, and the rows cut to it; nothing without criteria."""
+    if not isinstance(scale, CriteriaScale):
+        return
+    for name, own in scale.scales.items():
+        cut: list[Sequence[Row]] = [scale.rows(name, rows) for rows in sets]
+        if any(row.labelled for row in cut[0]):
+            yield name, own, cut
+
+
 def by_criterion(
     scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
 ) -> dict[str, Criterion]:
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
-    if not isinstance(scale, CriteriaScale):
-        return {}
     pairs: dict[str, tuple[Paired, int]] = {}
-    for name, own in scale.scales.items():
-        cut = [scale.rows(name, rows) for rows in (first, second)]
-        if any(row.labelled for row in cut[0]):
-            units = encode(own, *cut)
-            pair = compare_pair(units, own.metrics[own.default], seed=seed, tested=tested)
-            pairs[name] = pair, len(units.gold)
+    for name, own, cut in labelled_criteria(scale, first, second):
+        units = encode(own, *cut)
+        pair = compare_pair(units, own.metrics[own.default], seed=seed, tested=tested)
+        pairs[name] = pair, len(units.gold)
     better, worse = (
         holm({name: getattr(pair.permutation, side) for name, (pair, _) in pairs.items()})
         for side in ("better", "worse")
@@ -296,62 +301,25 @@ def by_criterion(
     }
 
 
-def units_of(name: str, criteria: CriteriaScale, units: Units) -> tuple[Units, Bools]:
-    """Return the units of one criterion on its own scale, in all groups, and which of the N units they are."""
-    scale = criteria.scales[name]
-    codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
-    moved = np.full(len(units.values) + 1, MISSING, dtype=np.int64)  # the last one is that of MISSING
-    for code, value in _of(name, units):
-        moved[code] = codes.setdefault(value.value, len(codes))
-    kept = moved[units.gold] != MISSING
-    cut = replace(
-        units,
-        kind=scale,
-        values=tuple(codes),
-        gold=moved[units.gold[kept]],
-        predicted=moved[units.predicted[:, kept]],
-        group=units.group[kept],
-        case=units.case[kept],
-    )
-    return cut, kept
+def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]) -> Metric:
+    """Return the mean of a metric of each of some criteria, of those of them that have a unit."""
+    each = list(parts.values())
 
+    def own(units: Units) -> list[tuple[Metric, Units]]:
+        cut = [(metric, units_of(criterion, criteria, units)) for criterion, metric in parts.items()]
+        return [(metric, some) for metric, some in cut if len(some.gold)] or cut[:1]
 
-@dataclass(frozen=True)
-class _Joint:
-    """The metrics of some criteria as one metric of all units: the mean of those whose criteria have a unit."""
-
-    criteria: CriteriaScale
-    parts: Mapping[str, Metric]  # criterion -> its metric
-
-    def metric(self, name: str) -> Metric:
-        each = list(self.parts.values())
-        return Metric(
-            name=name,
-            statistics=self._statistics,
-            low=min(one.low for one in each),  # people may have labelled that criterion alone
-            high=max(one.high for one in each),
-            higher_is_better=each[0].higher_is_better,
-            worst=lambda units: self._filled(units, units.wrong, lambda one, own: one.worst(own)),
-            best=lambda units: self._filled(units, units.gold, lambda one, own: one.best(own)),
-            exact=all(one.exact for one in each),
-            draws=min(one.draws for one in each),
-            divisible=all(one.divisible for one in each),
-            parts=self._own,
-        )
-
-    def _own(self, units: Units) -> list[tuple[Metric, Units]]:
-        cut = [(one, units_of(name, self.criteria, units)[0]) for name, one in self.parts.items()]
-        return [(one, own) for one, own in cut if len(own.gold)] or cut[:1]
-
-    def _statistics(self, units: Units) -> Statistics:
-        several = [one.statistics(own) for one, own in self._own(units)]
+    def statistics(units: Units) -> Statistics:
+        several = [metric.statistics(some) for metric, some in own(units)]
         ends = np.cumsum([0, *(one.sums[0].shape[1] for one in several)])
 
         def value(sums: Floats) -> Floats:
-            each = [
-                one.of(sums[..., slice(*part)]) for one, part in zip(several, pairwise(ends), strict=True)
-            ]
-            return np.asarray(np.mean(each, axis=0))
+            places = (slice(*ends_of) for ends_of in pairwise(ends))
+            return np.asarray(
+                np.mean(
+                    [one.of(sums[..., place]) for one, place in zip(several, places, strict=True)], axis=0
+                )
+            )
 
         tables = zip(*(one.sums for one in several), strict=True)
         return Statistics(
@@ -359,22 +327,34 @@ class _Joint:
             value,
         )
 
-    def _filled(self, units: Units, otherwise: Ints, fill: Callable[[Metric, Units], Units]) -> Units:
-        """Fill what is missing of these criteria as their metrics do, and of others with ``otherwise``."""
-        found = units.filled(otherwise).predicted.copy()
-        for name, one in self.parts.items():
-            own, kept = units_of(name, self.criteria, units)
-            if not kept.any():
-                continue
-            answers = fill(one, own)
-            back = {value.value: code for code, value in _of(name, units)}
-            codes = np.array([back.get(value, MISSING) for value in answers.values], dtype=np.int64)
-            filled = codes[answers.predicted]
-            found[:, kept] = np.where(filled == MISSING, found[:, kept], filled)
-        return units.answering(found)
+    return Metric(
+        name=name,
+        statistics=statistics,
+        low=min(one.low for one in each),  # people may have labelled that criterion alone
+        high=max(one.high for one in each),
+        higher_is_better=each[0].higher_is_better,
+        exact=all(one.exact for one in each),
+        draws=min(one.draws for one in each),
+        divisible=all(one.divisible for one in each),
+        parts=own,
+    )
 
 
-def _of(name: str, units: Units) -> list[tuple[int, Rated]]:
-    """Return code and value of what is said of a criterion."""
+def units_of(name: str, criteria: CriteriaScale, units: Units) -> Units:
+    """Return the units of one criterion on its own scale, in all groups."""
+    scale = criteria.scales[name]
+    codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
+    moved = np.full(len(units.values) + 1, MISSING, dtype=np.int64)  # the last one is that of MISSING
     values: Any = units.values
-    return [(code, value) for code, value in enumerate(values) if value.criterion == name]
+    for code, value in enumerate(values):
+        if value.criterion == name:
+            moved[code] = codes.setdefault(value.value, len(codes))
+    kept = moved[units.gold] != MISSING
+    return replace(
+        units,
+        kind=scale,
+        values=tuple(codes),
+        gold=moved[units.gold[kept]],
+        predicted=moved[units.predicted[:, kept]],
+        group=units.group[kept],
+    )

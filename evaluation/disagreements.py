@@ -23,8 +23,7 @@ from scipy.stats import binomtest
 
 from ..cases import Value
 from .intervals import Ranged, t_quantile
-from .paired import fewest_groups, sign_test
-from .power import POWER
+from .paired import POWER, fewest_groups, sign_test
 from .scale import Scale
 
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval

@@ -180,7 +180,7 @@ def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
 
 def difference_of(units: Units, metric: Metric) -> Jackknife:
     """Second minus first with its standard error, missing answers counted as wrong."""
-    filled, half = metric.worst(units), len(units.predicted) // 2
+    filled, half = units.worst, len(units.predicted) // 2
     sides = filled.sets(slice(half)), filled.sets(slice(half, None))
     (left, first), (other, second) = (_left(side, metric) for side in sides)
     found = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))

@@ -1,11 +1,11 @@
-"""Several labels at once, out of a closed set: micro, macro and example F1, Jaccard's coefficient, exact match.
+"""Several labels at once, out of a closed set: micro, macro and example F1, exact match.
 
 - ``micro_f1`` counts labels over all units; ``macro_f1`` is the mean F1 over the labels that occur in gold or among
   the answers. A quotient 0/0 is 0.0 in both.
 - ``balanced_accuracy`` is the mean recall of labels, given and left out alike: over the labels that some units of
   gold have and others have not, the mean of the share found where gold has it and of the share left out where it
   has not. Any constant set has 0.5; 0.0 where there is no such label.
-- ``example_f1`` and ``jaccard`` are means over units; there, no label where gold has none is right: 1.0.
+- ``example_f1`` is the mean over units; there, no label where gold has none is right: 1.0.
 - ``exact_match`` is the share of units whose set is gold's.
 
 A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
@@ -22,9 +22,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..cases import Label, Value
-from ..errors import UsageError
 from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
-from .scale import Members
+from .scale import Members, distinct
 from .units import Floats
 from .votes import Sampling, named_vote
 
@@ -48,11 +47,7 @@ class LabelSets(Members):
         return True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", tuple(self.labels))
-        if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError(
-                f"the label set {list(self.labels)} is empty or names a label twice", hint="name each once"
-            )
+        object.__setattr__(self, "labels", distinct(self.labels))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -64,7 +59,6 @@ class LabelSets(Members):
             "micro_f1": pair_sums(_hits, f1, 3),
             "macro_f1": pair_sums(self._by_label, _macro_f1, size),
             "example_f1": pair_means(_example_f1),
-            "jaccard": pair_means(_jaccard),
             "exact_match": pair_means(lambda gold, value: float(gold == value)),
         }
         return MappingProxyType({name: Metric(name=name, statistics=of) for name, of in statistics.items()})
@@ -87,11 +81,6 @@ class LabelSets(Members):
 
     def wrong(self, gold: Set) -> Set:
         return tuple(sorted(set(self.labels) - set(gold)))
-
-    def consensus(self, values: Sequence[Set]) -> Set | None:
-        votes = Counter(label for value in values for label in value)
-        agreed = sorted(label for label, count in votes.items() if 2 * count > len(values))
-        return tuple(agreed) if values else None
 
     @property
     def row_type(self) -> Any:
@@ -131,9 +120,6 @@ class LabelSets(Members):
     def identity(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "answer": "label set"}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return "Labels, any number of them", tuple((label, "") for label in self.labels)
-
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
@@ -165,10 +151,6 @@ class LabelSets(Members):
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        counts = self.totals(sums)["labels"]
-        return ("rows with each label: " + ", ".join(f"{name} {count}" for name, count in counts.items()),)
 
 
 def _listed(text: str) -> list[Any]:
@@ -202,11 +184,6 @@ def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
     sided = np.minimum(gold, without) > _ROUNDING * sums[..., -1:]
     below = np.concatenate([np.where(sided, side, 0.0) for side in (gold, without)], axis=-1)
     return mean_parts(above, below)
-
-
-def _jaccard(gold: Set, value: Set) -> float:
-    either = len(set(gold) | set(value))
-    return len(set(gold) & set(value)) / either if either else 1.0
 
 
 def _example_f1(gold: Set, value: Set) -> float:

@@ -10,12 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..cases import Value
-from ..errors import choices
+from ..errors import JuristError, choices
 from .intervals import Interval, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
+
+_ENDS = ("value", "low", "high", "worst", "best")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,21 @@ class Measured:
         return {**asdict(self.counts), "coverage": self.coverage}
 
 
+def score_frame(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Any:
+    """Return scores as a frame of pandas: a row for each judge and metric, with value, low, high, worst and best."""
+    try:
+        from pandas import DataFrame  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise JuristError("frames need pandas, which is not installed", hint="pip install pandas") from error
+    return DataFrame(
+        [
+            {"judge": name, "metric": metric, **{end: one[end] for end in _ENDS}}
+            for name, own in scores.items()
+            for metric, one in own.items()
+        ]
+    )
+
+
 def score(units: Units, metric: Metric) -> Score:
     """Score units on one metric."""
     worst, best = metric.bounds(units)
@@ -97,7 +114,7 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) 
     # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
     # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
     units, found = encode(comparison, rows), resolve(metric, comparison)
-    return found.oriented(found.of(found.worst(units)))
+    return found.oriented(found.of(units.worst))
 
 
 _MOST = 0.95  # the largest share of one answer that nothing is said of

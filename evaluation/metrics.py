@@ -1,21 +1,21 @@
 """A metric is a vector of statistics per unit and a function of their weighted sum.
 
 So the value over all units, over resampled groups, over two judges whose answers are exchanged, over repeats and
-over raters is the same function of another sum, and every statistical method is written once. Three kinds of
-vector are enough:
+over raters is the same function of another sum, and every statistical method is written once. Two kinds of vector are
+enough:
 
 - :func:`pair_sums`: numbers that follow from gold and answer (their error and 1; hits, gold and found labels);
 - :func:`pair_counts`: how often each distinct pair of gold and answer occurs, for what is no function of a small
-  sum: rank correlations, and a user's own function;
-- :func:`case_means`: one number per case.
+  sum: rank correlations, and a user's own function.
 
-The function is mostly a quotient, or the mean of several, and knows how much each group counts in it. A quotient 0/0 is
+The function is mostly a quotient, or the sum of several, and knows how much each group counts in it. A quotient 0/0 is
 0.0 unless a metric says otherwise.
 """
 
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
@@ -35,80 +35,75 @@ DENSE = 1_000_000  # cells of a table up to which an array is faster than a spar
 Sums: TypeAlias = Any
 """Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
 ValueFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], float]
-"""(gold, predicted), one entry per unit -> a number."""
-
-
-_ROUNDING = 1e-12  # equal values may be computed along different roundings
-
+"""(gold, predicted), one entry per unit -> a number in [0, 1]."""
 SumFunction: TypeAlias = Callable[[Floats], Floats]
 """(..., d) sums -> (...) values; a :class:`Ratio` also knows how much each group counts."""
+
+_ROUNDING = 1e-12  # equal values may be computed along different roundings
 
 
 def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
     """Divide, with ``empty`` where the divisor is 0."""
     above, below = np.broadcast_arrays(np.asarray(above, dtype=np.float64), below)
-    return np.asarray(np.divide(above, below, out=np.full(above.shape, empty), where=below != 0))
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, float(empty)), where=below != 0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """How much each group counts for a value."""
+    """How much each of G groups counts for each of the M quotients that a value is the sum of."""
 
-    each: Floats
-    top: frozenset[int] = frozenset()
-    bottom: frozenset[int] = frozenset()
+    each: Floats  # (G, M)
+    top: Bools  # (M,): which quotients are as high as they can be
+    bottom: Bools  # (M,): which are 0
 
     @classmethod
     def added(cls, several: Sequence["Counted"]) -> Self:
-        """Return how much each group counts for the mean of several values."""
-        each = np.sum([one.each for one in several], axis=0)
-        top, bottom = zip(*((one.top, one.bottom) for one in several), strict=True)
-        return cls(each=each, top=frozenset.intersection(*top), bottom=frozenset.intersection(*bottom))
+        """Return how much each group counts for the mean of several values of the same quotients."""
+        return cls(
+            each=np.sum([one.each for one in several], axis=0),
+            top=np.all([one.top for one in several], axis=0),
+            bottom=np.all([one.bottom for one in several], axis=0),
+        )
 
     @classmethod
     def beside(cls, several: Sequence["Counted"]) -> Self:
         """Return how much each group counts in several values of quotients of their own."""
-        starts = np.cumsum([0, *(one.each.shape[1] for one in several)])[:-1].tolist()
-        pairs = list(zip(several, starts, strict=True))
         return cls(
             each=np.hstack([one.each for one in several]),
-            top=frozenset(start + place for one, start in pairs for place in one.top),
-            bottom=frozenset(start + place for one, start in pairs for place in one.bottom),
+            top=np.concatenate([one.top for one in several]),
+            bottom=np.concatenate([one.bottom for one in several]),
         )
 
     @property
     def effective(self) -> float:
         """Groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
-        return _effective(self.each.sum(axis=1))
+        return float(_effective(self.each.sum(axis=1)))
 
-    def those(self, places: frozenset[int]) -> tuple[float, ...]:
+    def those(self, places: Bools) -> tuple[float, ...]:
         """The same of each of some quotients."""
-        return tuple(_effective(self.each[:, place]) for place in sorted(places))
+        return tuple(_effective(self.each[:, places]).tolist())
 
 
-def _effective(weights: Floats) -> float:
-    squares = float((weights**2).sum())
-    return float(weights.sum()) ** 2 / squares if squares else 0.0
+def _effective(weights: Floats) -> Floats:
+    return quotient(weights.sum(axis=0) ** 2, (weights**2).sum(axis=0))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A function of sums that is a quotient."""
+    """A function of sums that is a quotient, or the sum of ``several``, whose parts are of shape (..., M)."""
 
     parts: Callable[..., tuple[Floats, Floats]]
     empty: float = 0.0
+    several: bool = False
 
     def __call__(self, sums: Floats, *more: Any) -> Floats:
         """Its values (...)."""
-        return quotient(*self.parts(sums, *more), self.empty)
+        values = quotient(*self.parts(sums, *more), self.empty)
+        return np.asarray(values.sum(axis=-1)) if self.several else values
 
     def given(self, *more: Any) -> Self:
         """Return the same, where what else it takes is this."""
         return replace(self, parts=lambda sums: self.parts(sums, *more))
-
-    def after(self, step: SumFunction) -> Self:
-        """Return the same of sums that are changed by ``step`` first."""
-        return replace(self, parts=lambda sums, *more: self.parts(step(sums), *more))
 
     def counted(self, each: Floats) -> Counted:
         """How much each group counts, from its sums (G, d): the share of the divisor that goes without it."""
@@ -116,25 +111,17 @@ class Ratio:
         # groups with something to find.
         above, below = self.parts(each.sum(axis=0))
         gone = quotient(below - self.parts(each.sum(axis=0) - each)[1], below)
-        return self._counted(np.maximum(gone, 0.0).reshape(len(each), -1), above, below)
+        # at an end are those that are 0, or as much as each of so many can be of a mean
+        shares = np.atleast_1d(quotient(above, below) * np.count_nonzero(below))
+        return Counted(
+            each=np.maximum(gone, 0.0).reshape(len(each), -1),
+            top=(shares > 1.0 - _ROUNDING) & self.several,
+            bottom=(np.atleast_1d(below) > 0) & (shares < _ROUNDING) & self.several,
+        )
 
-    def _counted(self, each: Floats, above: Floats, below: Floats) -> Counted:
-        return Counted(each=each)
 
-
-class Ratios(Ratio):
-    """The sum of M quotients: its parts are of shape (..., M)."""
-
-    def __call__(self, sums: Floats, *more: Any) -> Floats:
-        """Its values (...)."""
-        return np.asarray(super().__call__(sums, *more).sum(axis=-1))
-
-    def _counted(self, each: Floats, above: Floats, below: Floats) -> Counted:
-        """At an end are those that are 0, or as much as each of so many can be of a mean."""
-        shares = quotient(above, below) * np.count_nonzero(below)
-        ends = shares > 1.0 - _ROUNDING, (below > 0) & (shares < _ROUNDING)
-        top, bottom = (frozenset(np.flatnonzero(one).tolist()) for one in ends)
-        return Counted(each=each, top=top, bottom=bottom)
+Ratios = partial(Ratio, several=True)
+"""Make the sum of several quotients."""
 
 
 def mean_parts(above: Floats, below: Floats) -> tuple[Floats, Floats]:
@@ -171,11 +158,6 @@ class Statistics:
     of: SumFunction
 
 
-def fill_wrong(units: Units) -> Units:
-    """Every missing answer counts as wrong."""
-    return units.filled(units.wrong)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """A metric of any kind of answer."""
@@ -185,14 +167,11 @@ class Metric:
     low: float = 0.0
     high: float = 1.0
     higher_is_better: bool | None = True
-    worst: Callable[[Units], Units] = fill_wrong
-    best: Callable[[Units], Units] = lambda units: units.filled(units.gold)
-    exact: bool = True
+    exact: bool = True  # whether all wrong and all right answers are its bounds
     draws: int = DRAWS
-    divisible: bool = True
-    parts: Callable[[Units], Sequence[tuple["Metric", Units]]] | None = (
-        None  # of a mean: metrics and their units
-    )
+    divisible: bool = True  # whether units may count in parts
+    # of a mean: metrics and their units
+    parts: Callable[[Units], Sequence[tuple["Metric", Units]]] | None = None
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -213,7 +192,7 @@ class Metric:
             worst, best = zip(*(one.bounds(own) for one, own in self.parts(units)), strict=True)
             return statistics.fmean(worst), statistics.fmean(best)
         if self.exact or units.answered.all():
-            return self.of(self.worst(units)), self.of(self.best(units))
+            return self.of(units.worst), self.of(units.best)
         return (self.low, self.high) if self.higher_is_better else (self.high, self.low)
 
     def counted(self, units: Units) -> Counted:
@@ -225,7 +204,8 @@ class Metric:
             return Counted.added([found.of.counted(sums) for sums in found.sums])
         answered = units.answered.mean(axis=0)
         each = np.bincount(units.group, weights=answered, minlength=units.groups).astype(np.float64)
-        return Counted(each=each[:, np.newaxis])
+        neither = np.zeros(1, dtype=np.bool_)
+        return Counted(each=each[:, np.newaxis], top=neither, bottom=neither)
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
@@ -257,10 +237,10 @@ def _total(sums: Sums) -> Floats:
     return np.asarray(sums.sum(axis=0), dtype=np.float64)
 
 
-def _counted(units: Units) -> tuple[list[Sums], list[tuple[Hashable, Hashable]]]:
-    """How often each distinct pair occurs, (G, P) per answer set, and the P pairs."""
+def _pair_tables(units: Units) -> list[Sums]:
+    """How often each distinct pair of gold and answer occurs in each group: (G, P) per answer set."""
     cells, pairs = units.pairs
-    return [_table(units.group, row, (units.groups, len(pairs))) for row in cells], pairs
+    return [_table(units.group, row, (units.groups, len(pairs))) for row in cells]
 
 
 def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
@@ -277,9 +257,9 @@ def pair_sums(
     """Make statistics of numbers that follow from gold and answer."""
 
     def statistics_of(units: Units) -> Statistics:
-        counts, pairs = _counted(units)
+        pairs = units.pairs[1]
         table = np.array([vector(*pair) for pair in pairs], dtype=np.float64).reshape(len(pairs), size)
-        return Statistics([np.asarray(one @ table) for one in counts], of)
+        return Statistics([np.asarray(one @ table) for one in _pair_tables(units)], of)
 
     return statistics_of
 
@@ -293,82 +273,46 @@ def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callabl
     """Make statistics of counts of the P distinct pairs."""
 
     def statistics_of(units: Units) -> Statistics:
-        counts, pairs = _counted(units)
+        pairs = units.pairs[1]
         gold, said = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
         def value(sums: Floats) -> Floats:
             return of(np.atleast_2d(sums), gold, said).reshape(sums.shape[:-1])
 
-        return Statistics(counts, value)
+        return Statistics(_pair_tables(units), value)
 
     return statistics_of
 
 
-def case_means(passed: Callable[[Units], Bools]) -> Callable[[Units], Statistics]:
-    """Make statistics of the mean over cases all of whose units are answered."""
+def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
+    """Return the metric of a user's function, which must not depend on the order of the units."""
+    name = getattr(function, "__name__", type(function).__name__)
 
-    def statistics_of(units: Units) -> Statistics:
-        starts = np.flatnonzero(np.diff(units.case, prepend=MISSING))
-        whole = np.logical_and.reduceat(units.answered, starts, axis=1)
-        right = np.logical_and.reduceat(passed(units), starts, axis=1)
-        columns = np.stack([right & whole, whole], axis=-1).astype(np.float64)
-        sums = [np.zeros((units.groups, 2)) for _ in columns]
-        for table, flags in zip(sums, columns, strict=True):
-            np.add.at(table, units.group[starts], flags)
-        return Statistics(sums, mean)
-
-    return statistics_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class CustomMetric:
-    """A user's own function of gold and answers; it must not depend on the order of the units.
-
-    A plain function does where its value is in [0, 1] and more is better.
-    """
-
-    function: ValueFunction
-    name: str = ""
-    low: float = 0.0
-    high: float = 1.0
-    higher_is_better: bool = True
-
-    def __call__(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Its value."""
-        name = self.metric.name
+    def value_of(gold: list[Any], said: list[Any]) -> float:
         try:
-            value = self.function(gold, predicted)
+            value = function(gold, said)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
             raise JuristError(
                 f"the metric {name!r} raised {type(bug).__name__}: {bug}", hint="correct the function"
             ) from bug
-        if not isinstance(value, int | float | np.number) or not self.low <= value <= self.high:
+        if not isinstance(value, int | float | np.number) or not 0.0 <= value <= 1.0:
             raise JuristError(
                 f"the metric {name!r} returned {value!r} for {len(gold)} units",
-                hint=f"a metric returns one number from {self.low:g} to {self.high:g}, "
-                "also where a quotient would be 0/0",
+                hint="a metric returns one number from 0 to 1, also where a quotient would be 0/0",
             )
         return float(value)
 
-    @property
-    def metric(self) -> Metric:
-        """The metric that it is."""
-        return Metric(
-            name=self.name or getattr(self.function, "__name__", type(self.function).__name__),
-            statistics=pair_counts(self._values),
-            low=self.low,
-            high=self.high,
-            higher_is_better=self.higher_is_better,
-            exact=False,
-            draws=SLOW_DRAWS,
-            divisible=False,
-        )
-
-    def _values(self, counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
-        places = np.arange(len(gold))
-        values = []
+    def values(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+        found = []
         for row in counts:
-            chosen = np.repeat(places, np.rint(row).astype(np.int64)).tolist()
-            empty = self.low if self.higher_is_better else self.high
-            values.append(self([gold[i] for i in chosen], [said[i] for i in chosen]) if chosen else empty)
-        return np.array(values)
+            chosen = np.repeat(np.arange(len(gold)), np.rint(row).astype(np.int64)).tolist()
+            found.append(value_of([gold[i] for i in chosen], [said[i] for i in chosen]) if chosen else 0.0)
+        return np.array(found)
+
+    return Metric(
+        name=f"custom_{name}" if name in taken else name,
+        statistics=pair_counts(values),
+        exact=False,
+        draws=SLOW_DRAWS,
+        divisible=False,
+    )

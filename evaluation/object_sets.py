@@ -113,12 +113,6 @@ class ObjectSets(Members):
     def wrong(self, gold: Set) -> _Wrong:
         return _Wrong(max(1, len(gold)))
 
-    def consensus(self, values: Sequence[Set]) -> Set | None:
-        """The medoid: the first of the sets that are most similar to all; ``None`` of none."""
-        if not values:
-            return None
-        return max(values, key=lambda one: sum(self.similarity(one, other) for other in values))
-
     @property
     def names(self) -> tuple[str, ...]:
         """The fields of an object."""
@@ -184,25 +178,15 @@ class ObjectSets(Members):
         key = list(self.key or self.names)
         return {"labels": [], "answer": "object set", "objects": list(self.names), "key": key}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        key = self.key or self.names
-        return "Objects, any number of them", tuple(
-            (name, "compared" if name in key else "") for name in self.names
-        )
-
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """The set that more than half of the samples give, else the medoid of all."""
-        # Nothing unless more than half of the samples are usable.
-        given = list(Counter(votes).elements())
-        needed = majority(sampling.samples)
+        """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
+        given, needed = list(Counter(votes).elements()), majority(sampling.samples)
         if len(given) < needed:
             return None
         whole = next((value for value, count in votes.items() if count >= needed), None)
-        return self.consensus(given) if whole is None else whole
-
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        needed = majority(sampling.samples)
-        return sum(votes.values()) + left < needed or any(count >= needed for count in votes.values())
+        if whole is not None:
+            return whole
+        return max(given, key=lambda one: sum(self.similarity(one, other) for other in given))
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
@@ -216,8 +200,3 @@ class ObjectSets(Members):
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        found = self.totals(sums)
-        words = f"{found.pop('objects')} objects in {found.pop('with_object')} rows"
-        return ("; ".join([words, *(f"{count} {name}" for name, count in found.items())]),)

@@ -19,13 +19,16 @@ import numpy as np
 from scipy.special import betainc
 
 from ..errors import UsageError
-from .intervals import Interval, Jackknife, difference_of
+from .intervals import Interval, Jackknife, difference_of, t_quantile
 from .metrics import Metric
-from .units import Floats, Units
+from .units import Floats, Ints, Units
 
 EXACT_GROUPS = 14
 FEW_GROUPS = 20
 SLICE = 1024  # swaps held in memory at once
+POWER = 0.8
+_CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
+_TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate, and not known before
 _ROUNDING = 1e-12
 
 
@@ -77,7 +80,7 @@ class Permutation:
 
 def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -> Permutation:
     """Test whether two systems differ in a metric, with the group as the unit of exchange."""
-    filled, half = metric.worst(units), len(units.predicted) // 2
+    filled, half = units.worst, len(units.predicted) // 2
     first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
     differing = np.unique(units.group[(first.predicted != second.predicted).any(axis=0)])
     exact = len(differing) <= EXACT_GROUPS
@@ -228,7 +231,7 @@ def limits(groups: int, alpha: float) -> str:
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
     """Compare two systems."""
-    filled, half = metric.worst(units), len(units.predicted) // 2
+    filled, half = units.worst, len(units.predicted) // 2
     right = units.right if half == 1 else None
     test = None
     if right is not None:
@@ -257,3 +260,41 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
         floor = max(floor, min(1.0, (len(p_values) - rank) * p))
         adjusted[name] = floor
     return {name: adjusted[name] for name in p_values}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gains:
+    """Which gains, in the share of correct units, a paired test of this size can show, whatever the two systems are."""
+
+    units: int
+    groups: int
+    alpha: float
+    least: float
+    likely: float | None
+
+    def __str__(self) -> str:
+        """One line for people."""
+        size = f"({self.units} labelled units in {self.groups} groups, level {self.alpha:.3g})"
+        low = f"below {math.ceil(100 * self.least - 1e-9)} points"
+        if self.likely is None:
+            return f"a gain in correct answers {low} cannot be confirmed, and any larger one may be missed {size}"
+        points = math.ceil(100 * self.likely - 1e-9)
+        return f"gains of about {points} points in correct answers can be confirmed, {low} none can {size}"
+
+
+def gains(sizes: Ints, alpha: float) -> Gains:
+    """Return which gains can be shown, by the one-sided t-test of the groups' means."""
+    units, least = int(sizes.sum()), fewest_groups(alpha)
+    uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
+    degrees = max(1.0, units / uneven - 1.0)
+    errors = t_quantile(1.0 - alpha, degrees) + t_quantile(POWER, degrees)
+    # a unit's difference has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d
+    square = errors**2 * (1.0 + _TOGETHER * (uneven - 1.0)) / units
+    likely = max(least / units, _CHANGED * square / (1.0 + square))
+    return Gains(
+        units=units,
+        groups=len(sizes),
+        alpha=alpha,
+        least=min(1.0, least / units),
+        likely=likely if _CHANGED * likely <= 1.0 else None,
+    )

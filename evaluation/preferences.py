@@ -7,7 +7,6 @@ without any.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Final
 
 from ..cases import Case, Value, Values
@@ -31,8 +30,7 @@ class Preferences(ClosedLabels):
     weighted = ()
 
     # Most votes decide between three sides: what closed labels do with two of them does not hold.
-    spread = Scale.spread
-    centred = Scale.centred
+    is_decided = Scale.is_decided
     strata = Scale.strata
     check_part = Scale.check_part
 
@@ -43,18 +41,6 @@ class Preferences(ClosedLabels):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return most_preferred(votes, self.labels, sampling.samples, self.undecided)
-
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether no replies of ``left`` more samples, unusable ones included, change the outcome."""
-        now = self.combine(votes, sampling)
-        further = (
-            counts for counts in product(range(left + 1), repeat=len(self.labels)) if sum(counts) <= left
-        )
-        return all(
-            self.combine(Counter(votes) + Counter(dict(zip(self.labels, counts, strict=True))), sampling)
-            == now
-            for counts in further
-        )
 
     @property
     def voting_rule(self) -> str:
@@ -82,27 +68,14 @@ class Preferences(ClosedLabels):
         pair = {"first": self.first, "second": self.second}
         return {"labels": list(self.labels), "answer": "preference", "compared": pair}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        fields = {FIRST: self.first, SECOND: self.second, TIE: ""}
-        return "Preference", tuple((label, fields[label]) for label in self.labels)
+    def remark(self, choice: str) -> str:
+        return {FIRST: self.first, SECOND: self.second}.get(choice, "")
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         return {**counts, **({} if values[0] is None else {str(values[0]): 1})}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         return {**{name: int(sums.get(name, 0)) for name in self.labels}, **self.proof_facts(sums)}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        preferred = ", ".join(f"{name} {int(sums.get(name, 0))}" for name in self.labels)
-        facts = self.proof_facts(sums)
-        if facts["position_bias"] is None:
-            return (f"preferred: {preferred}",)
-        return (
-            f"preferred: {preferred}",
-            f"position bias {facts['position_bias']:.3f} (share of the choices for the first place, 0.5 without bias)",
-            f"{facts['contradictions']} samples contradicted themselves when the two were exchanged: "
-            + ("ties" if self.undecided else "without a usable answer"),
-        )
 
     def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
         """The position bias (None without a choice) and the contradictions."""

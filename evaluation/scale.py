@@ -6,17 +6,16 @@ from gold, not right or wrong.
 """
 
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
-from .metrics import CustomMetric, Metric, ValueFunction
-from .units import Kind
-from .votes import Sampling
+from .metrics import Metric, ValueFunction, own_metric
+from .votes import Sampling, majority
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -37,7 +36,7 @@ class Lack:
     wanted: str  # what rows would have to say
 
 
-class Scale(Kind):
+class Scale(ABC):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
@@ -46,7 +45,6 @@ class Scale(Kind):
     )
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
-    _hidden: ClassVar[tuple[str, ...]] = ()  # metrics that tables leave out
 
     # How values are held against gold; this is what evaluation sees of an answer.
 
@@ -63,7 +61,7 @@ class Scale(Kind):
     @property
     def shown(self) -> tuple[str, ...]:
         """The metrics of every table."""
-        return tuple(name for name in self.metrics if name not in self._hidden)
+        return tuple(self.metrics)
 
     @property
     def classes(self) -> Mapping[str, Mapping[str, Metric]]:
@@ -75,7 +73,21 @@ class Scale(Kind):
         """What counts as right, in words; empty where nothing is right or wrong."""
         return ""
 
+    @property
+    def domain(self) -> tuple[Any, ...]:
+        """All values in their order, where the set is closed; else empty."""
+        return ()
+
+    def right(self, gold: Any, value: Any) -> bool | None:
+        """Whether a value is right; ``None`` where it is near or far."""
+        return None
+
+    @abstractmethod
+    def wrong(self, gold: Any) -> Any:
+        """What a missing answer counts as: as far from gold as an answer can be."""
+
     def check(self, value: Any) -> str:
+        """What is wrong with a value, as ``label 'x' is not one of [...]``; empty if nothing is."""
         try:
             same = self.of_json(self.to_json(value)) == value
         except (TypeError, ValueError):
@@ -86,9 +98,9 @@ class Scale(Kind):
     def similarity(self, gold: Any, value: Any) -> float:
         """How far two values are the same, in [0, 1]; 1.0 for equal ones."""
 
-    @abstractmethod
     def consensus(self, values: Sequence[Any]) -> Any | None:
-        """The value that several raters or samples stand for; ``None`` if there is none."""
+        """The value that several raters stand for, as of so many samples; ``None`` if there is none."""
+        return self.combine(Counter(values), Sampling(samples=len(values))) if values else None
 
     def credit(self, gold: Value, value: Value | None) -> float:
         """How right a value is, 0 to 1; an unusable one is 0."""
@@ -163,9 +175,13 @@ class Scale(Kind):
     def identity(self) -> dict[str, Any]:
         """What makes it this scale, as JSON values: ``labels`` and what else there is."""
 
-    @abstractmethod
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """A heading, and what can be answered with a remark each."""
+    def listing(self) -> tuple[tuple[str, str], ...]:
+        """What can be answered, with a remark each."""
+        return tuple((choice, self.remark(choice)) for choice in self.choices) or ((self.expects, ""),)
+
+    def remark(self, choice: str) -> str:
+        """What is to be said of one of the choices."""
+        return ""
 
     # How the samples of one unit become one value.
 
@@ -173,9 +189,12 @@ class Scale(Kind):
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         """The value that votes (value -> samples, or probability where that decides) give; ``None`` if none."""
 
-    @abstractmethod
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
+        # What more than half of all samples say stands, and without so many usable ones there is no value.
+        needed = majority(sampling.samples)
+        most, usable = max(votes.values(), default=0), sum(votes.values())
+        return left == 0 or most >= needed or usable + left < needed
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
         """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote."""
@@ -262,7 +281,14 @@ class Scale(Kind):
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
         """The same for people."""
-        return ()
+        parts = []
+        for name, value in self.totals(sums).items():
+            if isinstance(value, Mapping):
+                each = ", ".join(f"{key} {_short(one)}" for key, one in value.items())
+                parts.append(f"{name.replace('_', ' ')}: {each}")
+            elif value is not None:
+                parts.append(f"{name.replace('_', ' ')} {_short(value)}")
+        return ("; ".join(parts),) if parts else ()
 
     def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
         """What a card says of the sums on the sealed test; empty if nothing."""
@@ -291,9 +317,21 @@ def upper_half(numbers: Sequence[float | None]) -> list[bool]:
     return [number is not None and (number > middle if above else number >= middle) for number in numbers]
 
 
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of a closed set. Raises ``UsageError`` without any, and for one that is named twice."""
+    if not names or len(set(names)) != len(names):
+        raise UsageError(
+            f"the label set {list(names)} is empty or names a label twice", hint="name each once"
+        )
+    return tuple(names)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
 MetricLike: TypeAlias = str | ValueFunction | Metric
-"""A name of :attr:`Scale.metrics`, a function (gold, predicted) -> float in [0, 1], a
-:class:`~jurist.evaluation.metrics.CustomMetric` with a range of its own, or a
+"""A name of :attr:`Scale.metrics`, a function (gold, predicted) -> float in [0, 1], or a
 :class:`~jurist.evaluation.metrics.Metric`."""
 
 
@@ -301,19 +339,17 @@ def resolve(metric: MetricLike, comparison: Scale) -> Metric:
     """The metric behind a name or a function."""
     if isinstance(metric, Metric):
         return metric
-    if isinstance(metric, str):
-        if metric not in choosable(comparison):
-            names = ", ".join(choosable(comparison))
-            raise UsageError(f"the metric {metric!r} does not fit this judge", hint=f"use one of {names}")
-        return comparison.metrics[metric]
-    own = metric if isinstance(metric, CustomMetric) else CustomMetric(function=metric)
-    name = own.metric.name
-    return replace(own, name=f"custom_{name}").metric if name in comparison.metrics else own.metric
+    if not isinstance(metric, str):
+        return own_metric(metric, comparison.metrics)
+    if metric not in choosable(comparison):
+        names = ", ".join(choosable(comparison))
+        raise UsageError(f"the metric {metric!r} does not fit this judge", hint=f"use one of {names}")
+    return comparison.metrics[metric]
 
 
 def choosable(comparison: Scale) -> tuple[str, ...]:
     """The names of the metrics that answers can be better or worse in."""
-    return tuple(name for name, one in comparison.metrics.items() if one.higher_is_better is not None)
+    return tuple(name for name, metric in comparison.metrics.items() if metric.higher_is_better is not None)
 
 
 def shown_metrics(comparison: Scale, metric: MetricLike) -> list[Metric]:

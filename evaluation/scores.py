@@ -1,7 +1,6 @@
 """Scores: numbers on a bounded scale, held against gold by errors and by correlations.
 
-- ``mae``, ``mse``: mean absolute and squared error, in units of the scale; lower is better. ``neg_mse`` is minus the
-  latter.
+- ``mae``, ``mse``: mean absolute and squared error, in units of the scale; lower is better.
 - ``quadratic_kappa``: Cohen's kappa with quadratic weights, 1 - sum (gold - answer)^2 over what chance would give
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
 - ``spearman``: the rank correlation with ties; 0.0 where one side is constant.
@@ -19,7 +18,7 @@ kappa and of the correlation are the ends of their range as soon as an answer is
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -31,20 +30,10 @@ from scipy.sparse import csr_array
 
 from ..cases import Case, Value
 from ..errors import UsageError
-from .metrics import (
-    Metric,
-    Ratio,
-    Statistics,
-    fill_wrong,
-    mean,
-    pair_counts,
-    pair_means,
-    pair_sums,
-    quotient,
-)
+from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
 from .scale import SHOWN, Learned, Scale, upper_half
-from .units import Floats, Units
-from .votes import Sampling, majority, median_vote, number_within
+from .units import Floats
+from .votes import Sampling, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
@@ -62,7 +51,6 @@ class Scores(Scale):
     noun = "score"
     default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
     learned: ClassVar[Learned] = "number"
-    _hidden: ClassVar[tuple[str, ...]] = ("neg_mse",)  # it says what ``mse`` says
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def __post_init__(self) -> None:
@@ -80,7 +68,9 @@ class Scores(Scale):
         width = self.high - self.low
         related: dict[str, Any] = {"low": -1.0, "exact": False}
         described: dict[str, Any] = {"higher_is_better": None, "exact": False}
-        table: dict[str, tuple[Callable[[Units], Statistics], dict[str, Any]]] = {
+        table: dict[str, tuple[Any, dict[str, Any]]] = {
+            "mae": (self._error(1), {"high": width, "higher_is_better": False}),
+            "mse": (self._error(2), {"high": width**2, "higher_is_better": False}),
             "quadratic_kappa": (pair_sums(self._moments, _quadratic_kappa, 6), related),
             "spearman": (pair_counts(_spearman), related),
             "mean_deviation": (
@@ -95,14 +85,19 @@ class Scores(Scale):
             table["within_one"] = (self._within(1.0), {})
         if self.top:
             table[self.top] = (pair_means(lambda gold, value: float(value >= self.high)), described)
-        found = {name: Metric(name=name, statistics=of, **more) for name, (of, more) in table.items()}
-        return MappingProxyType({**error_metrics(self.low, self.high), **found})
+        return MappingProxyType(
+            {name: Metric(name=name, statistics=of, **more) for name, (of, more) in table.items()}
+        )
+
+    def _error(self, power: int) -> Any:
+        empty = replace(mean, empty=(self.high - self.low) ** power)
+        return pair_means(lambda gold, value: abs(gold - value) ** power, empty)
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         one, two = ((number - self.low) / (self.high - self.low) for number in (gold, value))
         return 1.0, one, two, one * one, two * two, one * two
 
-    def _within(self, most: float) -> Callable[[Units], Statistics]:
+    def _within(self, most: float) -> Any:
         near = most + 1e-9 * (self.high - self.low)
         return pair_means(lambda gold, value: float(abs(gold - value) <= near))
 
@@ -111,9 +106,6 @@ class Scores(Scale):
 
     def wrong(self, gold: float) -> float:
         return self.high if gold - self.low < self.high - gold else self.low
-
-    def consensus(self, values: Sequence[float]) -> float | None:
-        return statistics.median_low(values) if values else None
 
     @property
     def has_quality(self) -> bool:
@@ -172,22 +164,8 @@ class Scores(Scale):
     def identity(self) -> dict[str, Any]:
         return {"labels": list(self.choices), "answer": "score", **self.ends}
 
-    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return "Score", ((self.expects, ""),)
-
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return median_vote(votes, sampling.samples)
-
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        usable = sum(votes.values())
-        if usable + left < majority(sampling.samples):
-            return True
-        now = self.combine(votes, sampling)
-        return now is not None and all(
-            self.combine(Counter(votes) + Counter({end: more}), sampling) == now
-            for more in range(1, left + 1)
-            for end in (self.low, self.high)
-        )
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The score of a short scale, else the quarter of all given scores that it is in."""
@@ -235,34 +213,6 @@ class Scores(Scale):
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         scored = sums.get("scored", 0)
         return {"mean_score": sums["score_sum"] / scored if scored else None}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        mean = self.totals(sums)["mean_score"]
-        return () if mean is None else (f"mean score {mean:.3f}",)
-
-
-def error_metrics(
-    low: float,
-    high: float,
-    number: Callable[[Any], float] = float,
-    worst: Callable[[Units], Units] = fill_wrong,
-) -> dict[str, Metric]:
-    """Return ``mae``, ``mse`` and ``neg_mse`` of values that are numbers from ``low`` to ``high``."""
-
-    def errors(power: int, sign: float) -> Callable[[Units], Any]:
-        error = lambda gold, value: sign * abs(number(gold) - number(value)) ** power  # noqa: E731
-        return pair_means(error, replace(mean, empty=sign * (high - low) ** power))
-
-    width = high - low
-    table: dict[str, tuple[int, float, dict[str, Any]]] = {
-        "mae": (1, 1.0, {"high": width, "higher_is_better": False}),
-        "mse": (2, 1.0, {"high": width**2, "higher_is_better": False}),
-        "neg_mse": (2, -1.0, {"low": -(width**2), "high": 0.0}),
-    }
-    return {
-        name: Metric(name=name, statistics=errors(power, sign), worst=worst, **ends)
-        for name, (power, sign, ends) in table.items()
-    }
 
 
 @Ratio

@@ -5,11 +5,12 @@ G of groups that hold a unit, V of distinct values. Rows are sorted by group and
 depends on the order in which they were judged.
 """
 
-from abc import ABC, abstractmethod
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from ..cases import Value
 from ..errors import JuristError
 from .rows import Row, matched
 
+if TYPE_CHECKING:
+    from .scale import Scale
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -25,38 +29,16 @@ Bools = NDArray[np.bool_]
 MISSING = -1
 
 
-class Kind(ABC):
-    """What encoding needs to know of a kind of answer: the base of :class:`~jurist.evaluation.scale.Scale`."""
-
-    @property
-    def domain(self) -> tuple[Any, ...]:
-        """All values in their order, where the set is closed; else empty."""
-        return ()
-
-    def right(self, gold: Any, value: Any) -> bool | None:
-        """Whether a value is right; ``None`` where it is near or far."""
-        return None
-
-    @abstractmethod
-    def check(self, value: Any) -> str:
-        """What is wrong with a value, as ``label 'x' is not one of [...]``; empty if nothing is."""
-
-    @abstractmethod
-    def wrong(self, gold: Any) -> Any:
-        """What a missing answer counts as: as far from gold as an answer can be."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
     """The labelled units of some rows."""
 
-    kind: Kind
+    kind: Scale
     values: tuple[Hashable, ...]
     gold: Ints
     predicted: Ints
     group: Ints
     groups: int
-    case: Ints
 
     @property
     def sizes(self) -> Ints:
@@ -91,19 +73,31 @@ class Units:
     def wrong(self) -> Ints:
         """Shape (N,): the code of what a missing answer to each unit counts as."""
         codes = {value: code for code, value in enumerate(self.values)}
-        found = {code: codes[self.kind.wrong(self.values[code])] for code in set(self.gold.tolist())}
-        return np.array([found[code] for code in self.gold.tolist()], dtype=np.int64)
+        wrong = np.full(len(codes), MISSING, dtype=np.int64)
+        for code in np.unique(self.gold).tolist():
+            wrong[code] = codes[self.kind.wrong(self.values[code])]
+        return np.asarray(wrong[self.gold])
 
-    def sets(self, which: slice) -> "Units":
+    @property
+    def worst(self) -> Units:
+        """The same units, with every missing answer as wrong as it can be."""
+        return self.filled(self.wrong)
+
+    @property
+    def best(self) -> Units:
+        """The same units, with every missing answer as gold has it."""
+        return self.filled(self.gold)
+
+    def sets(self, which: slice) -> Units:
         """Return the same units with some of the answer sets."""
         return self.answering(self.predicted[which])
 
     @property
-    def apart(self) -> "Units":
+    def apart(self) -> Units:
         """The same units, each a group of its own."""
         return replace(self, group=np.arange(len(self.gold)), groups=len(self.gold))
 
-    def only(self, kept: Bools) -> "Units":
+    def only(self, kept: Bools) -> Units:
         """Return some of the units, ``kept`` of shape (N,), with their groups numbered anew."""
         groups, group = np.unique(self.group[kept], return_inverse=True)
         return replace(
@@ -112,34 +106,31 @@ class Units:
             predicted=self.predicted[:, kept],
             group=group,
             groups=len(groups),
-            case=self.case[kept],
         )
 
-    def answering(self, predicted: Ints) -> "Units":
+    def answering(self, predicted: Ints) -> Units:
         """Return the same units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)
 
-    def filled(self, answers: Ints) -> "Units":
+    def filled(self, answers: Ints) -> Units:
         """Return the same units with one answer (N,) to each in the place of all that are missing."""
         return self.answering(np.where(self.answered, self.predicted, answers))
 
 
-def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
+def encode(kind: Scale, *sets: Sequence[Row]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
     every = [first, *(matched(first, other) for other in sets[1:])]
     codes: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}
     gold: list[int] = []
     groups: list[str] = []
-    cases: list[int] = []
     predicted: list[list[int]] = [[] for _ in sets]
-    for number, rows in enumerate(zip(*every, strict=True)):
+    for rows in zip(*every, strict=True):
         for unit, truth in enumerate(rows[0].gold):
             if truth is None:
                 continue
             gold.append(_code(truth, codes, kind, rows[0].id, "gold"))
             groups.append(rows[0].group)
-            cases.append(number)
             for row, said in zip(rows, predicted, strict=True):
                 answer = row.predicted[unit]
                 said.append(MISSING if answer is None else _code(answer, codes, kind, row.id, "predicted"))
@@ -156,11 +147,10 @@ def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
         predicted=np.array(predicted, dtype=np.int64),
         group=np.array([names[name] for name in groups], dtype=np.int64),
         groups=len(names),
-        case=np.array(cases, dtype=np.int64),
     )
 
 
-def _code(value: Value, codes: dict[Hashable, int], kind: Kind, case: str, side: str) -> int:
+def _code(value: Value, codes: dict[Hashable, int], kind: Scale, case: str, side: str) -> int:
     if value not in codes:
         problem = kind.check(value)
         if problem:

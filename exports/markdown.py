@@ -38,9 +38,9 @@ class MarkdownExporter:
         parts += _scores(subject.card.get("scores"))
         price = Card.model_validate(subject.card).price_words if subject.card else ""
         parts += [price[0].upper() + price[1:]] if price else []
-        heading, options = judge.answer.scale.listing()
+        options = judge.answer.scale.listing()
         listed = (f"- {_span(option)}" + (f" ({remark})" if remark else "") for option, remark in options)
-        parts += [f"## {heading}", "\n".join(listed)]
+        parts += ["## Answers", "\n".join(listed)]
         parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]
         many = len(subject.state.predictors) > 1
         for name, predictor in subject.program.named_predictors():  # in the order in which they are asked

@@ -22,8 +22,7 @@ from ..evaluation.contrasts import (
     corrected,
     spread,
 )
-from ..evaluation.frames import score_frame
-from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
+from ..evaluation.measured import Measured, Score, measure, measure_units, narrow, score_frame
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
@@ -97,7 +96,7 @@ class Comparison:
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
+        """Return every metric with its interval: see :func:`~jurist.evaluation.measured.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.
@@ -231,7 +230,7 @@ class Evaluation:
         return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases{left}>"
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`."""
+        """Return every metric with its interval: see :func:`~jurist.evaluation.measured.score_frame`."""
         return score_frame({self.judge: self.measured.score_card()})
 
     def _repr_html_(self) -> str:

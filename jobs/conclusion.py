@@ -239,7 +239,7 @@ def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict])
         if gold is not None
     ]
     known = [(said, bool(gold)) for said, gold in units if said is not None]
-    return calibrate(*zip(*known, strict=True)).to_card() if known else {}
+    return calibrate(*zip(*known, strict=True)) if known else {}
 
 
 def _told(judge: Judge, verdict: Verdict) -> dict[str, Any]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..cases import Case, text_hash
 from ..engines.models import Model
-from ..evaluation.paired import fewest_groups, limits
-from ..evaluation.power import gains
+from ..evaluation.paired import fewest_groups, gains, limits
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale
 from ..evaluation.units import Ints

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArtifactError
-from ..evaluation.frames import score_frame
+from ..evaluation.measured import score_frame
 from ..evaluation.rows import Row
 from .card import Card, task_of
 from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
@@ -65,7 +65,7 @@ class Artifact:
         return f"<Artifact {self.ref} in {self.path}>"
 
     def to_frame(self) -> Any:
-        """Return every metric on the sealed test with its interval: :func:`~jurist.evaluation.frames.score_frame`.
+        """Return every metric on the sealed test with its interval: :func:`~jurist.evaluation.measured.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JuristError
-from ..evaluation.scores import error_metrics
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of
@@ -13,7 +12,7 @@ from ..programs.state import PromptState
 from .document import Plot
 from .plotting import Series
 
-_ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
+_ERRORS = ("mae", "mse")
 """The metrics of which less is better, for cards that do not say which end is."""
 
 

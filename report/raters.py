@@ -17,14 +17,10 @@ _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
 def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels; ``over`` says of which units."""
-    fleiss = found.fleiss
     rows = [
         ["raw agreement", found.raw, f"{found.units} units with two ratings or more"],
         ["Krippendorff's alpha", found.alpha, f"{found.units} units"],
     ]
-    if fleiss is not None:
-        of = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
-        rows.insert(1, ["Fleiss' kappa", fleiss.kappa, of])
     least = sorted(found.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
     some = f", the {_PAIRS} of {len(found.pairs):,} that agree least" if len(found.pairs) > _PAIRS else ""
     pairs = [
@@ -39,23 +35,12 @@ def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
 
 
 def _label_table(found: Agreement) -> Table:
-    cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
-    last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
     raters = found.raters if len(found.raters) <= _RATERS else ()
     rows = [
-        [
-            one.label,
-            *(one.given[rater] for rater in raters),
-            *(
-                one.specific,
-                _range([pair.by_label[one.label] for pair in found.pairs]),
-                one.fleiss,
-                one.alpha,
-            ),
-        ]
-        for one in found.table
+        [one.label, *(one.given[rater] for rater in raters), one.specific, one.alpha] for one in found.table
     ]
-    return table("Each label against the rest", ["label", *raters, *last], rows)
+    columns = ["label", *raters, "specific agreement", "Krippendorff's alpha"]
+    return table("Each label against the rest", columns, rows)
 
 
 def ceiling_card(found: Ceiling) -> dict[str, Any]:
@@ -71,7 +56,7 @@ def ceiling_card(found: Ceiling) -> dict[str, Any]:
 
 
 def ceiling_table(found: Ceiling) -> Table:
-    """Return one row a metric: the mean over raters with its interval, and each rater's value."""
+    """Return one row a metric: all raters together with the interval, and each rater's value."""
     many = len(found.raters) > _RATERS
     rows = []
     for name, mean in found.mean.items():
@@ -83,7 +68,7 @@ def ceiling_table(found: Ceiling) -> Table:
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
     columns = ["lowest rater", "highest rater"] if many else columns
     title = "Human ceiling: each rater against the others, on all units they rated"
-    return table(title, ["metric", "mean [95 % interval]", *columns], rows)
+    return table(title, ["metric", "together [95 % interval]", *columns], rows)
 
 
 def rules_table(merged: Sequence[Strata]) -> Table:
@@ -101,11 +86,6 @@ def ambiguous_table(merged: Strata) -> Table:
     shown = merged.ambiguous[:_SHOWN]
     title = f"Ambiguous by the rule {merged.rule}: {len(shown)} of {len(merged.ambiguous)} units"
     return table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
-
-
-def _range(estimates: Sequence[Any]) -> str:
-    values = [estimate.value for estimate in estimates]
-    return str(estimates[0]) if len(values) == 1 else f"{min(values):.3f} to {max(values):.3f}"
 
 
 def _row(one: Ambiguous) -> list[str]:

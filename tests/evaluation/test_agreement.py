@@ -1,8 +1,7 @@
-"""Agreement of raters: published examples, scikit-learn, statsmodels and krippendorff, laws, groups, refusals."""
+"""Agreement of raters: published examples, scikit-learn and krippendorff, laws, groups, refusals."""
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
-from statsmodels.stats import inter_rater
 
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.agreement import Agreement, rater_agreement
@@ -23,12 +21,6 @@ Given = dict[str, list[Any]]
 LABELS = "abcd"
 KIND = ClosedLabels(LABELS)
 
-# Fleiss 1971, Table 1: how many of six psychiatrists gave each of 30 patients each diagnosis
-# (depression, personality disorder, schizophrenia, neurosis, other).
-PSYCHIATRY = (
-    "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 "
-    "00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
-)
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units.
 OBSERVERS = {"A": "123321412...", "B": "1233224125.3", "C": ".3332342251.", "D": "12332441251."}
 # Cohen 1968, Table 1: 200 cases by two raters.
@@ -63,22 +55,13 @@ def both(data: Given, first: str, second: str) -> tuple[list[Any], list[Any]]:
 
 
 def values(found: Agreement) -> list[float]:
-    rows = [(row.specific, row.fleiss, row.alpha) for row in found.table]
-    estimates = [found.raw, found.fleiss and found.fleiss.kappa, found.alpha, *sum(rows, ())]
-    return [estimate.value for estimate in estimates if estimate is not None]
+    rows = [(row.specific, row.alpha) for row in found.table]
+    return [estimate.value for estimate in (found.raw, found.alpha, *sum(rows, ()))]
 
 
 @pytest.mark.parametrize(
     ("data", "of", "published"),
     [
-        (
-            [
-                [str(label) for label, n in enumerate(row) for _ in range(int(n))]
-                for row in PSYCHIATRY.split()
-            ],
-            lambda found: [found.fleiss.kappa.value, *(one.fleiss.value for one in found.table)],
-            [0.430, 0.245, 0.245, 0.520, 0.471, 0.566],
-        ),
         (
             list(zip(*OBSERVERS.values(), strict=True)),
             lambda found: [found.alpha.value, found.units, found.skipped],
@@ -95,7 +78,7 @@ def values(found: Agreement) -> list[float]:
             [200, 0.70, 0.492],
         ),
     ],
-    ids=["Fleiss", "Krippendorff C", "Krippendorff A", "Cohen"],
+    ids=["Krippendorff C", "Krippendorff A", "Cohen"],
 )
 def test_published_examples(data: Any, of: Callable[[Any], list[float]], published: list[float]) -> None:
     assert of(rater_agreement(named(data))) == pytest.approx(published, abs=5e-4)
@@ -107,31 +90,19 @@ def one_against_all(counts: np.ndarray, code: int) -> np.ndarray:
 
 @settings(max_examples=100)
 @given(data=ratings(2, 5))
-def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(data: Given) -> None:
+def test_coefficients_are_those_of_scikit_learn_and_krippendorff(data: Given) -> None:
     found, counts = rater_agreement(data, KIND), counts_of(data)
     common = [pair for pair in itertools.combinations(data, 2) if both(data, *pair)[0]]
     assert [(pair.first, pair.second) for pair in found.pairs] == common
     for pair in found.pairs:
         left, right = both(data, pair.first, pair.second)
         assert (pair.units, pair.raw.value) == (len(left), pytest.approx(sk.accuracy_score(left, right)))
-        sides = {label: ([x == label for x in left], [x == label for x in right]) for label in LABELS}
-        kappas = [(pair.kappa, left, right), *((pair.by_label[label], *sides[label]) for label in LABELS)]
-        for kappa, one, two in kappas:
-            wanted = sk.cohen_kappa_score(one, two) if len({*one, *two}) > 1 else 0.0
-            assert kappa is not None
-            assert kappa.value == pytest.approx(wanted, abs=1e-9)
-    sizes = Counter(size for size in counts.sum(axis=1).tolist() if size >= 2)
-    fleiss = found.fleiss
-    assert fleiss is not None
-    assert fleiss.units == sizes[fleiss.ratings] == max(sizes.values())
-    assert fleiss.units + fleiss.left_out == sizes.total() == found.units
-    same, rated = (
-        counts[chosen] for chosen in (counts.sum(axis=1) == fleiss.ratings, counts.sum(axis=1) > 1)
-    )
-    several = [len(some.sum(axis=0).nonzero()[0]) > 1 for some in (same, rated)]
-    if several[0]:
-        assert fleiss.kappa.value == pytest.approx(inter_rater.fleiss_kappa(same), abs=1e-9)
-    wanted = krippendorff.alpha(value_counts=rated, level_of_measurement="nominal") if several[1] else 0.0
+        wanted = sk.cohen_kappa_score(left, right) if len({*left, *right}) > 1 else 0.0
+        assert pair.kappa is not None
+        assert pair.kappa.value == pytest.approx(wanted, abs=1e-9)
+    rated = counts[counts.sum(axis=1) > 1]
+    several = len(rated.sum(axis=0).nonzero()[0]) > 1
+    wanted = krippendorff.alpha(value_counts=rated, level_of_measurement="nominal") if several else 0.0
     assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
     units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
     first, second = zip(*(pair for unit in units for pair in itertools.permutations(unit, 2)), strict=True)
@@ -142,16 +113,13 @@ def test_coefficients_are_those_of_scikit_learn_statsmodels_and_krippendorff(dat
         given = [[row.label == x for x in ratings] for ratings in zip(*data.values(), strict=True)]
         kept = [one for one, unit in zip(given, units, strict=True) if len(unit) > 1]
         assert list(row.given.values()) == [sum(column) for column in zip(*kept, strict=True)]
-        if several[0] and same[:, code].any():
-            wanted = inter_rater.fleiss_kappa(one_against_all(same, code))
-            assert row.fleiss.value == pytest.approx(wanted, abs=1e-9)
-        if several[1] and rated[:, code].any():
+        if several and rated[:, code].any():
             wanted = krippendorff.alpha(
                 value_counts=one_against_all(rated, code), level_of_measurement="nominal"
             )
             assert row.alpha.value == pytest.approx(wanted, abs=1e-9)
     shares = [found.raw, *(row.specific for row in found.table), *(pair.raw for pair in found.pairs)]
-    beyond = [fleiss.kappa, found.alpha, *(pair.kappa for pair in found.pairs)]
+    beyond = [found.alpha, *(pair.kappa for pair in found.pairs)]
     for low, estimates in ((0.0, shares), (-1.0, beyond)):
         for ends in (estimate.interval for estimate in estimates if estimate):
             assert low - 1e-9 <= ends.low <= ends.high <= 1.0 + 1e-9
@@ -168,7 +136,7 @@ def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data:
     assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
     near = [1 - abs(one - two) / 4 for unit in units for one, two in itertools.permutations(unit, 2)]
     assert found.raw.value == pytest.approx(np.mean(near))
-    assert (found.fleiss, found.table) == (None, ())
+    assert found.table == ()
     for pair in found.pairs:
         left, right = both(data, pair.first, pair.second)
         assert (pair.units, pair.kappa) == (len(left), None)
@@ -179,11 +147,7 @@ def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data:
 def test_raters_who_never_differ_agree_fully_or_show_nothing(labels: str) -> None:
     found = rater_agreement({f"r{place}": list(labels) for place in range(3)})
     assert {found.raw.value, *(pair.raw.value for pair in found.pairs)} == {1.0}
-    beyond = [
-        found.fleiss and found.fleiss.kappa,
-        found.alpha,
-        *(p.kappa for p in found.pairs),
-    ]
+    beyond = [found.alpha, *(pair.kappa for pair in found.pairs)]
     wanted = 0.0 if labels == "aa" else pytest.approx(1.0)
     assert all(estimate and estimate.value == wanted for estimate in beyond)
     assert labels == "ab" or (found.alpha.interval.low, found.alpha.interval.high) == (-1.0, 1.0)
@@ -220,7 +184,6 @@ def test_groups_are_the_unit_of_resampling() -> None:
     assert (apart.groups, together.groups) == (100, 10)
     for one, two in (
         (apart.alpha, together.alpha),
-        (apart.fleiss and apart.fleiss.kappa, together.fleiss and together.fleiss.kappa),
         (apart.pairs[0].kappa, together.pairs[0].kappa),
         (apart.raw, together.raw),
     ):

@@ -132,7 +132,7 @@ def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, st
     wanted = sum(max(2, len(found)) for found in written)
     passed = sum(one == ("yes", "yes") for found in written for one in found)
     short = sum(one[1] == "yes" for found in written for one in found)
-    worst = metrics["validation_rate"].worst(units)
+    worst = units.worst
     assert metrics["validation_rate"].of(worst) == pytest.approx(passed / wanted)
     assert metrics["short_rate"].of(worst) == pytest.approx(short / wanted)
     right = [kind.right(TWO.scale.expected, items_of(found)) for found in written]

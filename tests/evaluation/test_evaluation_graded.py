@@ -1,16 +1,10 @@
-"""Scores and their errors in proofs, objectives and own metrics: which way each of them points."""
-
-import math
-from collections.abc import Sequence
+"""Scores and their errors in proofs and objectives: which way each of them points."""
 
 import pytest
-from measures import difference, interval, noisy, rows_of
-from sklearn import metrics as sk
+from measures import difference, noisy, rows_of
 
-from jurist.errors import JuristError
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score
-from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.scale import choosable
 from jurist.evaluation.scores import Scores
@@ -37,22 +31,6 @@ def test_an_error_is_reported_as_it_is_and_its_objective_is_negated() -> None:
     assert measure(rows, "mae", FIVE)["mae"].value == 1.0
     assert objective_score(rows, "mae", FIVE) == -1.0
     assert not FIVE.metrics["mae"].higher_is_better
-
-
-def test_an_own_metric_of_scores_may_have_a_range_and_a_direction_of_its_own() -> None:
-    def rmse(gold: Sequence[float], said: Sequence[float]) -> float:
-        return math.sqrt(sk.mean_squared_error(gold, said))
-
-    own = CustomMetric(function=rmse, high=4.0, higher_is_better=False)
-    rows = noisy(3, 1.0)
-    found = measure(rows, own, FIVE)
-    assert found.metric == "rmse"
-    assert found["rmse"].value == pytest.approx(math.sqrt(found["mse"].value))
-    squares = interval(rows, "mse", FIVE)
-    assert found["rmse"].interval.low == pytest.approx(math.sqrt(squares.low), rel=0.03)
-    assert objective_score(rows, own, FIVE) == pytest.approx(-found["rmse"].value)
-    with pytest.raises(JuristError, match=r"'rmse' returned .*; a metric returns one number from 0 to 1"):
-        measure(rows_of([(1, 5)]), rmse, FIVE)
 
 
 def test_differences_of_correlations_are_paired() -> None:

@@ -14,7 +14,6 @@ from scipy.special import expit, logit
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import BLOCKS, Interval, leaving_out
-from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.rows import Row
 
 LABELS = "abc"
@@ -212,13 +211,6 @@ def test_what_no_group_contradicts_is_not_certain(second: str, value: float) -> 
     reach = stats.t.ppf(0.975, 11) * np.sqrt(2 / (36 + 2) / (12 + 2))
     found = difference(one, two, "accuracy", ClosedLabels("ax"))
     assert ends_of(found) == pytest.approx((value - reach, min(1.0, value + reach)))
-
-
-def test_nor_is_it_where_a_metric_has_no_bounds() -> None:
-    one, two = (judged([right] * 12) for right in (False, True))
-    found = difference(one, two, CustomMetric(function=hits, high=np.inf), ClosedLabels("ax"))
-    unseen = stats.binomtest(0, 12).proportion_ci(0.95, "exact").high
-    assert ends_of(found) == pytest.approx((1.0 - unseen, 1.0 + unseen))
 
 
 def ends_of(found: Interval) -> tuple[float, float]:

@@ -35,7 +35,6 @@ some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(c
 some_objects = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 KINDS: dict[str, tuple[Scale, st.SearchStrategy[Any]]] = {
     "labels": (ClosedLabels("abc", {"a"}), st.sampled_from("abc")),
-    "labels that are numbers": (ClosedLabels(("1", "2", "3.5")), st.sampled_from(("1", "2", "3.5"))),
     "whole scores": (FIVE, some_scores),
     "scores": (UNIT, some_numbers),
     "label sets": (LABELS, some_labels),
@@ -54,7 +53,6 @@ def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> floa
         found = {
             "mae": lambda: sk.mean_absolute_error(gold, said),
             "mse": lambda: sk.mean_squared_error(gold, said),
-            "neg_mse": lambda: -sk.mean_squared_error(gold, said),
             "quadratic_kappa": lambda: sk.cohen_kappa_score(
                 gold, said, labels=[1, 2, 3, 4, 5], weights="quadratic"
             ),
@@ -80,7 +78,7 @@ def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, 
     assert FIVE.metrics[name].low - 1e-12 <= found <= FIVE.metrics[name].high + 1e-12
 
 
-@pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "spearman"])
+@pytest.mark.parametrize("name", ["mae", "mse", "spearman"])
 @given(data=pairs(some_numbers, least=2, most=30))
 def test_metrics_of_numbers_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
     gold, said = zip(*data, strict=True)
@@ -152,7 +150,6 @@ def test_metrics_of_label_sets_are_those_of_scikit_learn(name: str, data: Any) -
             sk.f1_score(gold, said, average="macro", labels=used, zero_division=0.0) if used else 0.0
         ),
         "example_f1": lambda: sk.f1_score(gold, said, average="samples", zero_division=1.0),
-        "jaccard": lambda: sk.jaccard_score(gold, said, average="samples", zero_division=1.0),
         "exact_match": lambda: sk.accuracy_score(gold, said),
     }[name]()
     assert value_of(name, *zip(*data, strict=True), LABELS) == pytest.approx(expected, abs=1e-9)
@@ -228,13 +225,13 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
         metric = comparison.metrics[name]
         worst, best = (metric.oriented(end) for end in metric.bounds(units))
         assert worst <= best + 1e-9 or name in ("macro_f1", "kappa"), name
-        assert objective_score(rows, name, comparison) == metric.oriented(metric.of(metric.worst(units)))
+        assert objective_score(rows, name, comparison) == metric.oriented(metric.of(units.worst))
         # gold itself scores best of all
         right = encode(comparison, [replace(row, predicted=row.gold) for row in rows])
         assert metric.oriented(metric.of(right)) >= objective_score(rows, name, comparison) - 1e-9, name
         # neither the order of rows nor which of two judges comes first changes what either is worth
         assert metric.of(encode(comparison, rows[::-1])) == metric.of(units), name
-        both = metric.worst(encode(comparison, rows, [replace(row, predicted=row.gold) for row in rows]))
+        both = encode(comparison, rows, [replace(row, predicted=row.gold) for row in rows]).worst
         one, two = metric.each(both)
         swaps = np.array([[False] * units.groups, [True] * units.groups])
         assert metric.swapped(both, swaps) == pytest.approx([two - one, one - two], abs=1e-9), name
@@ -256,7 +253,7 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
         assert comparison.consensus([gold, gold, gold]) == gold
 
 
-@pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "accuracy", "within_one"])
+@pytest.mark.parametrize("name", ["mae", "mse", "accuracy", "within_one"])
 @given(data=st.lists(st.tuples(some_scores, st.none() | some_scores), min_size=1, max_size=5))
 @settings(max_examples=40)
 def test_bounds_of_errors_are_reached_and_contain_every_completion(name: str, data: Any) -> None:

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +14,8 @@ from sklearn import metrics as sk
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.rows import Row
 
 LABELS = "abcd"
-NUMBERS = ClosedLabels(("1", "2", "3.5"))
-BY_CASE = ("validation_rate", "neg_mse")
 Pair = tuple[str, str | None]
 
 
@@ -82,8 +78,6 @@ def test_conventions(name: str, gold: str, predicted: str, expected: float) -> N
     [
         ("f2", ClosedLabels("ab", {"a"}), "'f2' does not fit this judge; use one of precision, recall, f1"),
         ("f1", ClosedLabels("abc"), "'f1' does not fit this judge; use one of accuracy"),
-        ("neg_mse", ClosedLabels(("1", "nan")), "'neg_mse' does not fit this judge; use one of accuracy"),
-        ("neg_mse", ClosedLabels(("1", "")), "'neg_mse' does not fit"),
     ],
 )
 def test_metrics_that_do_not_fit_are_refused(name: str, kind: ClosedLabels, message: str) -> None:
@@ -149,33 +143,6 @@ def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> Non
         objective_score(rows_of(some), name, ClosedLabels("abc", {"a"})) for some in (units, answered)
     )
     assert before <= after + 1e-12
-
-
-@st.composite
-def row_lists(draw: st.DrawFn) -> list[Row]:
-    """Rows of several units with gaps in gold and answers, in a few groups."""
-    values, rows = st.sampled_from([*NUMBERS.labels, None]), []
-    for number in range(draw(st.integers(1, 8))):
-        size = draw(st.integers(1, 4))
-        gold, said = (tuple(draw(st.lists(values, min_size=size, max_size=size))) for _ in range(2))
-        rows.append(Row(id=str(number), group=draw(st.sampled_from("abc")), gold=gold, predicted=said))
-    return [*rows, Row(id="last", group="z", gold=("1",), predicted=("2",))]
-
-
-@settings(max_examples=100)
-@given(rows=row_lists())
-def test_the_share_of_whole_cases_and_the_squared_error_are_what_they_are_defined_to_be(
-    rows: list[Row],
-) -> None:
-    passes, errors = [], []
-    for row in rows:
-        pairs = [(g, p) for g, p in zip(row.gold, row.predicted, strict=True) if g is not None]
-        passes += [all(g == p for g, p in pairs)] if pairs else []
-        for g, p in pairs:
-            far = max(NUMBERS.labels, key=lambda label: (float(label) - float(g)) ** 2)
-            errors.append((float(g), float(far if p is None else p)))
-    expected = float(np.mean(passes)), -sk.mean_squared_error(*zip(*errors, strict=True))
-    assert [objective_score(rows, name, NUMBERS) for name in BY_CASE] == pytest.approx(expected)
 
 
 def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from jurist.evaluation.paired import fewest_groups
-from jurist.evaluation.power import gains
+from jurist.evaluation.paired import fewest_groups, gains
 
 LEVELS = (0.05, 0.05 / 3, 0.05 / 66, 0.2)
 

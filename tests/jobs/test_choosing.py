@@ -11,7 +11,6 @@ from small import FAST, Done, claims, cli, ok, tree, write_jsonl
 from jurist.console.history import pareto_parts
 from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike
@@ -81,7 +80,7 @@ def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) ->
 
 
 def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:
-    """An error metric of a user's own."""
+    """A metric of a user's own."""
     return sum(one != other for one, other in zip(gold, said, strict=True)) / len(gold)
 
 
@@ -89,8 +88,7 @@ def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:
     ("metric", "maximised", "chosen", "shown"),
     [
         ("accuracy", 0.25, "a", ("accuracy", "0.250")),
-        (CustomMetric(function=wrong), 0.25, "b", ("wrong", "0.250")),
-        (CustomMetric(function=wrong, higher_is_better=False), -0.25, "a", ("wrong", "0.250")),
+        (wrong, 0.25, "b", ("wrong", "0.250")),
     ],
 )
 def test_a_front_is_of_the_metric(

@@ -1,7 +1,6 @@
 """A judge that stands in no file, as in a notebook: compiled, called, awaited, loaded again, and shown."""
 
 import asyncio
-import importlib.util
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from judges import CHECK, NEW, ROWS
 
 import jurist
 from jurist.errors import UnknownJudgeError
-from jurist.evaluation.frames import score_frame
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled
 
@@ -85,18 +83,6 @@ def test_an_error_of_a_user_is_one_line_in_a_notebook() -> None:
 def test_a_bad_row_of_a_batch_has_its_number(compiled: Compiled) -> None:
     with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': the field is missing"):
         compiled.judge.batch([NEW[0], {"policy": "p"}])
-
-
-def test_figures_are_a_frame_of_polars_where_that_alone_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    polars = pytest.importorskip("polars", reason="Polars is not installed")
-    spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "pandas" else spec(name, *rest)
-    )
-    scores = {"fect:basic": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6, "worst": 0.5, "best": 0.5}}}
-    found = score_frame(scores)
-    assert isinstance(found, polars.DataFrame)
-    assert found.rows() == [("fect:basic", "f1", 0.5, 0.4, 0.6, 0.5, 0.5)]
 
 
 def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compiled, tmp_path: Path) -> None:
