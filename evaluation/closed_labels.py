@@ -27,7 +27,7 @@ from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
 from .rows import majority
 from .scale import Lack, Scale, distinct
 from .units import Bools, Floats
-from .votes import Sampling, decide, sides_of
+from .votes import Sampling, decide
 
 
 @dataclass(frozen=True)
@@ -145,24 +145,6 @@ class ClosedLabels(Scale):
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         about: dict[str, Any] = {"positive": self.positive, "order": self.labels, "weights": sampling.weights}
         return decide(votes, samples=sampling.samples, threshold=sampling.needed, **about)
-
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Exact: where this is false, some votes of the samples left would change the verdict."""
-        # Three things settle a unit: its side has won and no other label of that side can overtake the one that leads
-        # (equal counts go by the order of the labels), or neither side can win any more, so that it is abstained.
-        if sampling.by_probability:
-            return left == 0  # a sample may have any probability
-        winner = self.combine(votes, sampling)
-        if winner is None:
-            positive, other = sides_of(votes, self.positive, self.labels)
-            return positive + left < sampling.needed and other + left < sampling.samples - sampling.needed + 1
-        side = [label for label in self.labels if (label in self.positive) == (winner in self.positive)]
-        ahead = side.index(winner)
-        return all(
-            votes.get(label, 0) + left < votes.get(winner, 0) + (place > ahead)
-            for place, label in enumerate(side)
-            if label != winner
-        )
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
         if not self.positive:

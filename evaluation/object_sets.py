@@ -188,6 +188,11 @@ class ObjectSets(Members):
             return whole
         return max(given, key=lambda one: sum(self.similarity(one, other) for other in given))
 
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether one set has more than half of all samples, or so few can be usable that there is none."""
+        needed, most = majority(sampling.samples), max(votes.values(), default=0)
+        return left == 0 or most >= needed or sum(votes.values()) + left < needed
+
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 

@@ -30,7 +30,6 @@ class Preferences(ClosedLabels):
     weighted = ()
 
     # Most votes decide between three sides: what closed labels do with two of them does not hold.
-    is_decided = Scale.is_decided
     strata = Scale.strata
     check_part = Scale.check_part
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, ValueFunction, own_metric
-from .votes import Sampling, majority
+from .votes import Sampling
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -191,10 +191,19 @@ class Scale(ABC):
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
-        # What more than half of all samples say stands, and without so many usable ones there is no value.
-        needed = majority(sampling.samples)
-        most, usable = max(votes.values(), default=0), sum(votes.values())
-        return left == 0 or most >= needed or usable + left < needed
+        if left == 0 or (sampling.by_probability and self.has_probabilities):
+            return left == 0  # a sample may have any probability
+        # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.
+        now = self.combine(votes, sampling)
+        return all(
+            self.combine({**votes, value: votes.get(value, 0) + left}, sampling) == now
+            for value in self.extremes
+        )
+
+    @property
+    def extremes(self) -> tuple[Any, ...]:
+        """Values such that votes for one of them pull the furthest."""
+        return self.domain
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
         """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote."""

@@ -167,6 +167,10 @@ class Scores(Scale):
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return median_vote(votes, sampling.samples)
 
+    @property
+    def extremes(self) -> tuple[Any, ...]:
+        return self.low, self.high
+
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The score of a short scale, else the quarter of all given scores that it is in."""
         if self.choices:
