@@ -8,15 +8,18 @@ are what the ceiling is about.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..cases import Value
 from .agreement import encode_ratings
-from .intervals import Estimate
+from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
+from .metrics import Counted, Metric
 from .rows import Row
-from .scale import MetricLike, Scale
+from .scale import MetricLike, Scale, shown_metrics
+from .units import Units, encode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,7 @@ class Ceiling:
 
     metric: str
     raters: tuple[RaterScore, ...]
-    mean: Mapping[str, Estimate]  # of every label that a rater gave, whoever gave it
+    mean: Mapping[str, Estimate]
 
 
 def human_ceiling(
@@ -57,11 +60,13 @@ def human_ceiling(
         units = len({row.id.rpartition("/")[0] for row in rows})
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
-    together = measure(list(chain.from_iterable(by_rater.values())), metric, comparison)
-    mean = {
-        name: Estimate(value=score.value, interval=score.interval) for name, score in together.scores.items()
-    }
-    return Ceiling(metric=together.metric, raters=tuple(scores), mean=mean)
+    names = sorted({row.group for rows in by_rater.values() for row in rows})
+    encoded = []
+    for rows in by_rater.values():  # with groups numbered as those of all raters are
+        coded, own = encode(comparison, rows), sorted({row.group for row in rows})
+        encoded.append(replace(coded, group=np.searchsorted(names, own)[coded.group], groups=len(names)))
+    mean = {metric.name: _mean(encoded, metric) for metric in shown_metrics(comparison, metric)}
+    return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=mean)
 
 
 def _rows(
@@ -80,3 +85,14 @@ def _rows(
             gold = other if agreed is None else agreed
             rows.append(Row(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
+
+
+def _mean(raters: Sequence[Units], metric: Metric) -> Estimate:
+    """Return the mean of a metric over raters, each group left out for all of them together."""
+    weights = leaving_out(raters[0].groups)
+    value = float(np.mean([metric.of(units) for units in raters]))
+    present = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
+    left = (np.array([metric.resampled(units, weights) for units in raters]) * present).sum(axis=0)
+    counted = Counted.added([metric.counted(units) for units in raters])
+    jackknife = Jackknife.of(value, left / np.maximum(present.sum(axis=0), 1.0), counted)
+    return Estimate(value=value, interval=jackknife.within(metric.low, metric.high))

@@ -56,7 +56,7 @@ def ceiling_card(found: Ceiling) -> dict[str, Any]:
 
 
 def ceiling_table(found: Ceiling) -> Table:
-    """Return one row a metric: all raters together with the interval, and each rater's value."""
+    """Return one row a metric: the mean over raters with its interval, and each rater's value."""
     many = len(found.raters) > _RATERS
     rows = []
     for name, mean in found.mean.items():
@@ -68,7 +68,7 @@ def ceiling_table(found: Ceiling) -> Table:
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
     columns = ["lowest rater", "highest rater"] if many else columns
     title = "Human ceiling: each rater against the others, on all units they rated"
-    return table(title, ["metric", "together [95 % interval]", *columns], rows)
+    return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
 
 def rules_table(merged: Sequence[Strata]) -> Table:
