@@ -12,7 +12,7 @@ from ..engines.meter import Budget
 from ..errors import UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge, verifier_of
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
 from ..optimizers.objective import row_of
