@@ -78,9 +78,7 @@ class SplitGoldOptions(CheckOptions, command="gold split", does="gold.split"):
 
 
 class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreement"):
-    """How far raters agree, how well each does against the rest, and what merging leaves ambiguous."""
-
-    merge: _Rule | None = choice("list the units that this rule leaves ambiguous")
+    """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
 
 
 class DynamicsOptions(
@@ -127,7 +125,7 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
         "where labels are kept: F.jsonl opens a page, F.csv is a sheet",
     )
     verdicts: str | None = option(
-        "F.jsonl", "what jurist run wrote: what the judge wavers on comes first; its rows need no other name"
+        "F.jsonl", "what jurist run wrote of these rows: what the judge wavers on comes first"
     )
     rater: str = option(
         "NAME[,NAME...]", "who labels: a name on the page or in a sheet, or links for several", ""

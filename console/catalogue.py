@@ -184,7 +184,7 @@ def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
         if options.columns or options.names:
             raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
         return None
-    return shape_of(options.gold, prompt.inputs, dict(options.columns), prompt.instruction)
+    return shape_of(options.gold, prompt.inputs, dict(options.columns))
 
 
 def _gold_lines(gold: Gold, aside: int) -> list[str]:

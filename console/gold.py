@@ -1,6 +1,5 @@
 """``jurist gold`` with its actions, but for ``dynamics``."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import compress
 from pathlib import Path
@@ -24,7 +23,6 @@ from ..gold.rows import RESOLVED
 from ..keeping.naming import find_judge
 from ..report.raters import (
     agreement_tables,
-    ambiguous_table,
     ceiling_card,
     ceiling_table,
     rules_table,
@@ -35,8 +33,6 @@ from .inputs import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
 
 _PARTS = ("train", "dev", "test")
-_NAMED = 5
-"""Groups or rows that a line names; ``--json`` has all."""
 
 
 def gold_name(options: JudgedGold) -> str:
@@ -56,54 +52,43 @@ def check(options: CheckOptions) -> Result:
     judge, bad = find_judge(options.judge, store_of(options)), Rejects(options.rejects)
     try:
         gold = Gold.load(gold_name(options), judge, mapping=mapping_of(options), rejects=bad)
+        if options.rejects is None and (refusal := bad.refusal()):
+            raise refusal
     except GoldError as error:
         if not bad.count:
             raise
-        return _refused(bad, error)
-    if options.rejects is None and (refusal := bad.refusal()):
-        return _refused(bad, refusal)
-    parts = gold.split(options.seed, shares_of(options.split))
+        several = f"{bad.count} rows cannot be used; correct them, or set them aside with --rejects F.jsonl"
+        of_rows = bad.count > 1 and bad.first is not None and error.reason == bad.first.reason
+        words = f"error: {several if of_rows else error}"
+        return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
+    parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
     check_leaks(parts)
-    problems, near = _problems(bad), gold.near_copies
-    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
+    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}
     rows = []
     for name, value in facts.items():
         if isinstance(value, dict):
             value = ", ".join(f"{part} {count}" for part, count in value.items()) or "-"
-        if name != "problems":
-            rows.append([name, f"{value:.3f}" if isinstance(value, float) else value])
-    body: list[Part] = [
-        f"{gold.name}: {_found(gold, bad)}" + (f"; {parts.near_words}" if parts.near else ""),
-        table("", ["what", "value"], rows),
-        *([_problem_table(bad)] if bad.count else []),
-    ]
+        rows.append([name, f"{value:.3f}" if isinstance(value, float) else value])
+    found = [f"{plural(bad.count, 'row')} set aside in {bad.path}"] * bool(bad.count) + [*gold.blank_words]
     if near:
-        copies = [[_some(one.groups), _some(one.sources)] for one in near]
-        body.append(table("near copies: groups that a split takes as one", ["groups", "rows"], copies))
+        groups, example = sum(len(one.groups) for one in near), " and ".join(near[0].sources[:2])
+        found.append(f"{groups} groups hold near copies and count as {len(near)}, for example {example}")
     return Result(
-        data={**facts, "near_copies": [asdict(one) for one in near], "near_test": len(parts.near)},
-        body=body,
+        data={
+            **facts,
+            **_problems(bad),
+            "near_copies": [asdict(one) for one in near],
+            "near_test": len(parts.near),
+        },
+        body=[
+            "; ".join(
+                [f"{gold.name}: {'; '.join(found) or 'no problem found'}", *filter(None, [parts.near_words])]
+            ),
+            table("", ["what", "value"], rows),
+            *([_problem_table(bad)] if bad.count else []),
+        ],
         notes=list(gold.shared_words),
     )
-
-
-def _found(gold: Gold, bad: Rejects) -> str:
-    """Return in words what is not as it should be, of the rows that are used."""
-    said = [f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []
-    said += gold.blank_words
-    if near := gold.near_copies:
-        said.append(
-            f"{sum(len(one.groups) for one in near)} groups hold near copies and count as {len(near)}"
-        )
-    return "; ".join(said) or "no problem found"
-
-
-def _refused(bad: Rejects, error: GoldError) -> Result:
-    """Return all that is wrong, with the one error that ends the command."""
-    several = f"{bad.count} rows cannot be used; correct them, or set them aside with --rejects F.jsonl"
-    of_rows = bad.count > 1 and bad.first is not None and error.reason == bad.first.reason
-    said = several if of_rows else str(error)
-    return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[f"error: {said}"], code=1)
 
 
 def _problems(bad: Rejects) -> dict[str, Any]:
@@ -115,11 +100,6 @@ def _problem_table(bad: Rejects) -> Table:
         [one.rows, one.field or "-", one.reason, ", ".join(one.places), one.hint] for one in bad.problems()
     ]
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def import_(options: ImportOptions) -> Result:
@@ -190,7 +170,6 @@ def agreement(options: AgreementOptions) -> Result:
     aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: strata(gold, rule=rule) for rule in RULES}
-    chosen = None if options.merge is None else merged[options.merge]
     data = {
         "gold": gold.name,
         "judge": judge.name,
@@ -205,7 +184,6 @@ def agreement(options: AgreementOptions) -> Result:
             }
             for rule, one in merged.items()
         },
-        **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
     }
     units = f"{found.units} units with two ratings or more, in {found.groups} groups"
     body: list[Part] = [
@@ -216,6 +194,5 @@ def agreement(options: AgreementOptions) -> Result:
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",
         rules_table(list(merged.values())),
-        *([ambiguous_table(chosen)] if chosen and chosen.ambiguous else []),
     ]
     return Result(data=data, body=body)

@@ -19,7 +19,6 @@ from ..engines.meter import Budget
 from ..errors import GoldError, JuristError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
-from ..gold.raters import Rule
 from ..gold.review import judged_in_search, read_judged, review_lines
 from ..gold.rows import RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, open_lines, write_sheet
@@ -35,7 +34,7 @@ from ..report.scores import spend_line
 from ..runs.serving import Serving, application
 from .gold import gold_name
 from .inputs import gold_of, gold_source, loaded_of, store_of
-from .printing import Result, remark
+from .printing import Part, Result, remark
 
 
 def review(options: ReviewOptions) -> Result:
@@ -51,17 +50,6 @@ def review(options: ReviewOptions) -> Result:
     if artifact is not None and not (options.place or options.named):
         name = gold_source(artifact.card["gold"], store)
         gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
-    elif judged and not (options.place or options.named):
-        files = dict.fromkeys(file for line in judged if (file := line.source.rpartition(":")[0]))
-        # a bundled set is named by its own file there
-        sources = [file if Path(file).exists() else file.removesuffix("/gold.jsonl") for file in files]
-        try:
-            gold, name = Gold.load(sources, judge, labelled=False), options.verdicts or ""
-        except GoldError as error:
-            hint = "name the rows that were judged: jurist review JUDGE ROWS"
-            raise GoldError(
-                f"the rows of the run cannot be read again: {error.message}", hint=hint
-            ) from error
     else:
         name = gold_name(options)
         gold = gold_of(name, judge, options, labelled=False)
@@ -70,38 +58,39 @@ def review(options: ReviewOptions) -> Result:
         judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
     sheet = path.suffix.lower() != ".jsonl"
     rest = open_lines(gold, rater=options.rater if sheet else "", every=options.every)
-    worth = review_lines(judged, judge, known)
-    if worth:  # a sheet has its columns in every line
-        rest = [replace(line, notes=dict.fromkeys(worth[0].notes, "")) for line in rest]
-    ranked: dict[tuple[str, int], SheetLine] = {}
-    for line in (*worth, *rest):
-        ranked.setdefault((line.case.id, line.unit), line)
-    lines = list(ranked.values())[: options.top]
+    lines = {(line.case.id, line.unit): line for line in (*review_lines(judged, judge, known), *rest)}
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
-    return (_sheet if sheet else _page)(lines, gold, options, name)
+    return (_sheet if sheet else _page)(list(lines.values())[: options.top], gold, options, name)
 
 
 def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
-    path, guideline = Path(options.output), guideline_of(options.guideline, name, gold.judge)
-    rater, host, port = options.rater, options.host, options.port
-    review = served(gold, lines, path, guideline=guideline, rater=rater, host=host, port=port)
+    path = Path(options.output)
+    review = served(
+        gold,
+        lines,
+        path,
+        guideline=guideline_of(options.guideline, name, gold.judge),
+        rater=options.rater,
+        host=options.host,
+        port=options.port,
+    )
     labels, differing = review.journal.labels(), review.differing().values()
-    named = sorted({one.rater for one in labels} - {RESOLVED})
-    left = sum(all(one.rater != RESOLVED for one in said) for said in differing)
-    differ = f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"
+    named = sorted({label.rater for label in labels} - {RESOLVED})
+    left = sum(all(label.rater != RESOLVED for label in said) for said in differing)
+    body: list[Part] = [f"{len(labels)} labels of {len(named)} raters in {path}", review.agreement()]
+    if differing:
+        body.append(
+            f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"
+        )
     then = f"jurist gold import {options.judge.partition('@')[0]} {name} {path} --merge reviewed --output NEW.jsonl"
+    data = {"labels": len(labels), "raters": named, "units": len(lines), "file": str(path)}
     return Result(
-        data={"labels": len(labels), "raters": named, "units": len(lines), "file": str(path)}
-        | {"differing": len(differing), "unresolved": left},
-        body=[
-            f"{len(labels)} labels of {len(named)} raters in {path}",
-            *([review.agreement()] if named else []),
-            *([differ] if differing else []),
-        ],
-        notes=[f"to make gold of them: {then}"] if labels else [],
+        data={**data, "differing": len(differing), "unresolved": left},
+        body=body,
+        notes=[f"to make gold of them: {then}"] * bool(labels),
     )
 
 
@@ -158,17 +147,15 @@ def _tokens(path: Path, raters: Sequence[str], host: str, port: int) -> dict[str
 
 def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
-    path = options.output
+    path, judge = options.output, options.judge.partition("@")[0]
     write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
     labelled = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
-    merge: Rule = "reviewed" if labelled else "unanimous"
+    merge = f"{name} {path} --merge reviewed" if labelled else f"{path} --merge unanimous"
     cases = len({line.case.id for line in lines})
-    sources, named = f"{name} {path}" if labelled else path, options.judge.partition("@")[0]
-    then = f"when it is filled in: jurist gold import {named} {sources} --merge {merge} --output NEW.jsonl"
     return Result(
         data={"units": len(lines), "cases": cases, "files": [path]},
         body=[f"{len(lines)} units of {cases} cases written to {path}"],
-        notes=[then],
+        notes=[f"when it is filled in: jurist gold import {judge} {merge} --output NEW.jsonl"],
     )
 
 

@@ -1,4 +1,4 @@
-"""The formats of gold that authors published: FECT as a CSV, CogniBench as ``dialogues.json`` and ``labels.json``."""
+"""The format in which CogniBench was published: ``dialogues.json`` and, beside it, ``labels.json``."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ import pydantic
 
 from .files import Place, Row, validated
 
-FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
+DIALOGUES = "dialogues.json"
 _ROLE = re.compile(r"<(user|assistant)>")
-_TAGGED = re.compile(r"(.*)<[^<>]*>\s*")
+_TAGGED = re.compile(r"^(.*)<[^<>]*>[^\S\n]*$", re.MULTILINE)
 
 LABELS: dict[tuple[str, ...], str | None] = {
     (): None,
@@ -66,8 +66,8 @@ def turn_row(row: Row, labels: Mapping[str, Any], place: Place, labels_place: Pl
     }
     if turn.id in labels:
         return {**result, **_sentences(labels[turn.id], turn.id, response, labels_place)}
-    tagged = map(_TAGGED.fullmatch, (turn.current_turn_processed or "").split("\n"))
-    return {**result, "sentences": [text for one in tagged if one and (text := one[1].strip())] or [response]}
+    tagged = _TAGGED.findall(turn.current_turn_processed or "")
+    return {**result, "sentences": [text.strip() for text in tagged if text.strip()] or [response]}
 
 
 def _turns(text: str) -> list[tuple[str, str]]:

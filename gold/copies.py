@@ -112,26 +112,17 @@ class NearCopies:
 def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return which groups hold near copies of each other's evidence (of what is judged, where that is all)."""
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
-    parent: dict[str, str] = {}
-
-    def root(group: str) -> str:
-        while group in parent:
-            group = parent[group]
-        return group
-
     sources: dict[str, str] = {}
+    united: dict[str, set[str]] = {}  # group -> all that are one with it, the same set for each of them
     for members in (*_near_in(cases, fields), *sharing(judge, cases)):
         names = {case.group: case.source for case in reversed(members)}
-        for name in names:
-            sources.setdefault(name, names[name])
-        roots = sorted({root(name) for name in names})
-        parent.update(dict.fromkeys(roots[1:], roots[0]))
-    merged: dict[str, list[str]] = {}
-    for name in sorted(sources):
-        merged.setdefault(root(name), []).append(name)
+        sources = {**names, **sources}
+        whole = set(names).union(*(united.get(name, ()) for name in names))
+        united.update(dict.fromkeys(whole, whole))
+    merged = {min(names): sorted(names) for names in united.values()}
     return tuple(
         NearCopies(groups=tuple(names), sources=tuple(sources[name] for name in names))
-        for names in merged.values()
+        for _, names in sorted(merged.items())
         if len(names) > 1
     )
 

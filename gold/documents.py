@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
-from ..errors import GoldError, why
+from ..errors import GoldError
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
 from .files import Place, text_of
@@ -88,44 +88,24 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
 
 def _documents(source: str | Path, keys: Sequence[str]) -> Iterator[Document]:
     path = Path(source)
-    try:
-        folder, file = path.is_dir(), path.is_file()
-    except (OSError, ValueError) as error:
-        raise GoldError(
-            f"it cannot be read: {why(error)}", path=str(source)[:80], hint="check the path"
-        ) from error
-    if folder and not any((path / name).is_file() for name in _GOLD):
-        entries = [entry for entry in path.rglob("*") if entry.is_file()]
-        if files := sorted(entry for entry in entries if entry.suffix.lower() in _PLAIN):
-            yield from (_plain(entry, path) for entry in files)
-            return
-        if not any(entry.parent == path for entry in entries):
-            hint = "put .txt or .md files into it, or a file of rows with 'text'"
-            raise GoldError("the folder holds no document", path=str(source), hint=hint)
-    elif file and path.suffix.lower() in _PLAIN:
-        yield _plain(path, path.parent)
+    files = [path] if path.suffix.lower() in _PLAIN and path.is_file() else []
+    if path.is_dir() and not any((path / name).is_file() for name in _GOLD):
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _PLAIN and file.is_file())
+    if files:
+        yield from (_plain(file, path if path.is_dir() else path.parent) for file in files)
         return
-    reading = read(source)
-    yield from _references((row, _document(row, keys, place)) for place, row in reading.rows)
-
-
-def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iterator[Document]:
-    """Yield documents as they are, and each distinct reference of the rows that are about one, by its group."""
-    names: dict[str, str] = {}  # text -> id
-    groups: dict[str, str] = {}  # id -> the first text that has it
-    for row, document in documents:
-        if row.get("text") or not any(name in row for name in _ABOUT):
-            yield document
-            continue
-        group = str(row.get("group") or text_hash(document.text)[:12])
-        if groups.setdefault(group, document.text) != document.text:
-            group = f"{group}-{text_hash(document.text)[:8]}"
-        name = names.setdefault(document.text, group)
-        # a group's name is a title if it is words of the document's language, and no number
-        words = name.replace("-", " ").replace("_", " ").strip()
-        foreign = is_chinese(words) != is_chinese(document.text)
-        title = "" if foreign or any(letter.isdigit() for letter in words) else words
-        yield replace(document, id=name, title=document.title or title)
+    names: dict[str, str] = {}  # text of a reference -> the id of its document
+    groups: set[str] = set()
+    for place, row in read(source).rows:
+        document = _document(row, keys, place)
+        if not row.get("text") and any(name in row for name in _ABOUT):
+            # rows of gold on one reference are one document, called by their group
+            group = str(row.get("group") or text_hash(document.text)[:12])
+            if document.text not in names and group in groups:
+                group = f"{group}-{text_hash(document.text)[:8]}"
+            document = replace(document, id=names.setdefault(document.text, group))
+            groups.add(group)
+        yield document
 
 
 def _plain(path: Path, root: Path) -> Document:

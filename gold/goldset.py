@@ -242,20 +242,15 @@ def _rows(
     for number, (place, raw) in enumerate(labelled_rows(reading.rows)):
         try:
             row, at = as_row(judge, raw, place)
-            parts = mapping.rows(judge, row, at)
+            row = mapping.row(judge, row)
             if second := reading.second.get(number):
-                parts[0]["ratings"] = _of_two(judge, parts[0], mapping.row(judge, second))
+                row["ratings"] = _of_two(judge, row, mapping.row(judge, second))
+            yield raw, normalise(judge, row, at)
         except GoldError as error:
-            bad.add(error, raw)
-            continue
-        for part in parts:
-            try:
-                yield raw, normalise(judge, part, at)
-            except GoldError as error:
-                if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
-                    yield raw, []
-                else:
-                    bad.add(error, raw)
+            if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
+                yield raw, []
+            else:
+                bad.add(error, raw)
 
 
 def _of_two(judge: Judge, row: Row, second: Row) -> Row:

@@ -3,39 +3,39 @@
 The first line of a case holds its row; the last line of a rater on a unit counts, and an empty label takes it back.
 """
 
-import json
 import os
 import threading
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pydantic
+
 from ..errors import GoldError, why
 from .files import Place
-from .rows import AMBIGUITY, REASON
-
-_FIELDS = {"case", "unit", "rater", "label"}
-_MORE = {AMBIGUITY, REASON, "skipped", "undo", "request", "group", "row"}
+from .writing import json_text
 
 
-@dataclass(frozen=True)
-class Label:
-    """What one rater said of one unit."""
+class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
+    """What one rater said of one unit: a line of the journal."""
 
     case: str  # the id of its case
-    unit: int  # its place in the case, from 0
+    unit: int  # its place in the case, from 1
     rater: str  # the name
-    label: str = ""  # as it was given; empty if there is none, or an earlier one is taken back
-    category: str = ""  # why the unit is ambiguous; empty if it is not
+    label: str  # as it was given; empty if there is none, or an earlier one is taken back
+    ambiguity: str = ""  # why the unit is ambiguous; empty if it is not
     reason: str = ""  # why the label is right, in the rater's words
     skipped: bool = False  # the rater left it for later
+    undo: bool = False  # the last label of the unit is undone; what stands here counted before
+    request: str = ""  # names what was sent, so that it is kept once
+    group: str = ""
+    row: dict[str, Any] = {}  # of the case, without labels, and its group
 
     @property
     def place(self) -> str:
         """The unit, by its case and its number."""
-        return f"{self.case}:{self.unit + 1}"
+        return f"{self.case}:{self.unit}"
 
     @property
     def key(self) -> tuple[str, int, str]:
@@ -45,16 +45,14 @@ class Label:
 
 def is_journal(row: Mapping[str, Any]) -> bool:
     """Say whether a row is a line of a journal."""
-    return row.keys() >= _FIELDS and ("row" in row or row.keys() <= _FIELDS | _MORE)
+    return {"case", "unit", "rater", "label"} <= row.keys() <= Label.model_fields.keys()
 
 
-def label_of(row: Any, place: Place) -> Label:
+def label_of(row: Mapping[str, Any] | bytes, place: Place) -> Label:
     """Return the label in a line of a journal."""
     try:
-        case, rater, label = str(row["case"]), str(row["rater"]), str(row["label"])
-        category, reason = str(row.get(AMBIGUITY) or ""), str(row.get(REASON) or "")
-        return Label(case, row["unit"] - 1, rater, label, category, reason, bool(row.get("skipped")))
-    except (KeyError, TypeError) as error:
+        return Label.model_validate_json(row) if isinstance(row, bytes) else Label.model_validate(row)
+    except pydantic.ValidationError as error:
         hint = "name a new file, or one that jurist review wrote"
         raise place.wrong("not a line of a review", hint=hint) from error
 
@@ -80,45 +78,34 @@ class LabelJournal:
         except OSError as error:
             raise GoldError(f"it cannot be read: {why(error)}", path=str(self.path)) from error
         for number, line in enumerate(data[:whole].splitlines(), 1):
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            label = label_of(row, Place(str(self.path), number))
-            self._count(label, str(row.get("request") or ""), undo=bool(row.get("undo")))
+            self._count(label_of(line, Place(str(self.path), number)))
 
-    def _count(self, label: Label, request: str, *, undo: bool) -> None:
+    def _count(self, label: Label) -> None:
         history = self._histories[label.rater]
-        if undo:
+        if label.undo:
             for place in [place for place, one in enumerate(history) if one.key == label.key][-1:]:
                 del history[place]
         else:
             history.append(label)
         self._cases.add(label.case)
-        self._requests.add(request)
+        self._requests.add(label.request)
 
-    def add(
-        self, label: Label, row: Mapping[str, Any], group: str, *, request: str = "", undo: bool = False
-    ) -> None:
+    def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
         """Write a label, once for each request that has a name; it is on the disk when this returns."""
-        kept = {AMBIGUITY: label.category, REASON: label.reason, "skipped": label.skipped, "undo": undo}
-        line = {"case": label.case, "unit": label.unit + 1, "rater": label.rater, "label": label.label}
-        line |= {key: value for key, value in {**kept, "request": request}.items() if value}
         with self._guard:
-            if request and request in self._requests:
+            if label.request and label.request in self._requests:
                 return  # it was saved, and the answer was lost
             if label.case not in self._cases:
-                line |= {"group": group, "row": dict(row)}
-            text = json.dumps(line, ensure_ascii=False) + "\n"
+                label = label.model_copy(update={"group": group, "row": dict(row)})
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("ab") as file:
-                    file.write(text.encode("utf-8", "surrogatepass"))
+                    file.write((json_text(label.model_dump(exclude_defaults=True)) + "\n").encode())
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
-            self._count(label, request, undo=undo)
+            self._count(label)
 
     def undo(self, rater: str, request: str = "", among: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
@@ -126,9 +113,9 @@ class LabelJournal:
             mine = [one for one in self._histories.get(rater, ()) if among is None or one.place in among]
             if mine:
                 *before, last = mine
-                same = (one for one in reversed(before) if one.key == last.key)
-                stands = next(same, Label(last.case, last.unit, rater))
-                self.add(stands, {}, "", request=request, undo=True)
+                nothing = Label(case=last.case, unit=last.unit, rater=rater, label="")
+                stands = next((one for one in reversed(before) if one.key == last.key), nothing)
+                self.add(stands.model_copy(update={"request": request, "undo": True}), {}, "")
 
     def history(self, rater: str) -> Sequence[Label]:
         """Return what a rater said and did not undo, in order; the last of each unit counts."""
@@ -139,4 +126,4 @@ class LabelJournal:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""
         with self._guard:
             last = {one.key: one for history in self._histories.values() for one in history}
-        return [one for one in last.values() if one.label or one.category]
+        return [one for one in last.values() if one.label or one.ambiguity]

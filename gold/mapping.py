@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Label, text_hash
+from ..cases import Label
 from ..errors import GoldError, UsageError, choices
-from .files import Place, Row
+from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 from .sources import All, Reading
 
@@ -34,7 +33,7 @@ class RowMapping:
 
     Attributes:
         columns: column of the source -> field of the judge. A column that had the field's name before gives way.
-            It may be a path: ``scores.overall``, ``outputs.0``; ``sentences[].label`` makes a row of each item.
+            It may be a path: ``scores.overall``, ``outputs.0``.
         labels: label of the source -> label of the judge, whatever their capitals; ``""`` is no label.
     """
 
@@ -77,33 +76,12 @@ class RowMapping:
                 hint = choices(column, have)
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
 
-    def rows(self, judge: Judge, row: Mapping[str, Any], place: Place) -> list[Row]:
-        """Return the rows that a row holds, with the judge's names: one for each item of a list that a path names."""
-        columns = self._columns(judge, row)
-        lists = {column.partition("[]")[0] for column in columns if "[]" in column}
-        if not lists:
-            return [self._row(judge, row, columns)]
-        sizes = {name: len(value) if isinstance(value := _at(row, name), list) else 0 for name in lists}
-        if len(set(sizes.values())) > 1:
-            said = ", ".join(f"{name} has {size}" for name, size in sorted(sizes.items()))
-            raise place.wrong(f"the lists differ in length: {said}", hint="take the rows from one list")
-        whole = {"group": text_hash(json.dumps(row, sort_keys=True, default=str))[:12], **row}
-        return [
-            self._row(judge, whole, {key.replace("[]", f".{at}", 1): name for key, name in columns.items()})
-            for at in range(max(sizes.values()))
-        ]
-
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
-        return self._row(judge, row, self._columns(judge, row))
-
-    def _columns(self, judge: Judge, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return what is renamed in a row: the judge's own names count in a row that has one of their columns."""
         given = set(self.columns.values())
         own = {key: name for key, name in judge.columns.items() if name not in given}
-        return {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
-
-    def _row(self, judge: Judge, row: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
+        # the judge's own names count in a row that has one of their columns
+        columns = {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
         taken = set(columns.values())
         result = {
             columns.get(key, key): value for key, value in row.items() if key in columns or key not in taken
@@ -177,8 +155,4 @@ def has_column(row: Any, column: str) -> bool:
     """Whether a row has a column, or a value at the path that is written so."""
     if not isinstance(row, Mapping) or column in row:
         return isinstance(row, Mapping)
-    start, every, rest = column.partition("[]")
-    if every:
-        items = _at(row, start)
-        return isinstance(items, list) and any(not rest or has_column(one, rest[1:]) for one in items)
     return "." in column and _at(row, column) is not None

@@ -70,18 +70,14 @@ class Source:
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                rows = self.mapping.rows(self.judge, found, place)
-                cases = [
-                    (row, grouped(self.judge, case))
-                    for row in rows
-                    for case, _ in normalise(self.judge, row, place)
-                ]
+                content = self.mapping.row(self.judge, found)
+                cases = [grouped(self.judge, case) for case, _ in normalise(self.judge, content, place)]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
-            for part, (row, case) in enumerate(cases, 1):
-                columns = {name: value for name, value in row.items() if name not in judged}
-                yield NewRow(row=number, part=part, case=case, id=row.get("id"), columns=columns)
+            columns = {name: value for name, value in content.items() if name not in judged}
+            for part, case in enumerate(cases, 1):
+                yield NewRow(row=number, part=part, case=case, id=content.get("id"), columns=columns)
             if not cases:
                 yield None
 

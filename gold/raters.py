@@ -90,13 +90,11 @@ def merge_gold(gold: G, rule: Rule) -> G:
             row = {key: value for key, value in row.items() if key not in keys}
             if case.gold is not None:
                 row[keys[0]] = label_field(gold.judge, case.gold)
-        unsure = [
-            bool(units[at]) and (case.gold is None or case.gold[at] is None) for at in range(len(units))
-        ]
-        written = row.get(AMBIGUITY)
-        if any(unsure) and not (isinstance(written, str) and written):
-            named = written or [None] * len(units)
-            each = [why[at] if unsure[at] else named[at] for at in range(len(units))]
+        labels = case.gold or (None,) * len(units)
+        unsure = [bool(ratings) and label is None for ratings, label in zip(units, labels, strict=True)]
+        written = row.get(AMBIGUITY) or [None] * len(units)
+        if any(unsure) and not isinstance(written, str):
+            each = [why[at] if unsure[at] else written[at] for at in range(len(units))]
             row[AMBIGUITY] = each if answer.per_unit or answer.criteria else why[0]
         rows[case.id] = row
         if case.known:
@@ -132,23 +130,14 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contested:
-    """Units that have a label although their raters differ: they count in the score."""
-
-    units: int = 0  # how many
-    right: int = 0  # answers of the judge that are the label
-    wrong: int = 0  # answers that are another
-    unanswered: int = 0  # abstained or failed
-
-
-@dataclass(frozen=True, kw_only=True)
 class Strata:
     """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes."""
 
     rule: Rule  # by which a unit has a label
     agreed: int  # units with two ratings or more, all the same
     single: int  # labelled units with one rating or none
-    contested: Contested  # labelled units whose raters differ
+    # labelled units whose raters differ: units, and the judge's answers on them that are right, wrong, unanswered
+    contested: Mapping[str, int]
     ambiguous: tuple[Ambiguous, ...] = field(repr=False)  # units without a label that somebody rated
     unlabelled: int = 0  # units that nobody labelled
 
@@ -161,7 +150,7 @@ class Strata:
     @property
     def labelled(self) -> int:
         """Units with a label."""
-        return self.agreed + self.single + self.contested.units
+        return self.agreed + self.single + self.contested["units"]
 
     @property
     def judged(self) -> int:
@@ -183,7 +172,7 @@ class Strata:
             "agreed": self.agreed,
             "single": self.single,
             "unlabelled": self.unlabelled,
-            "contested": asdict(self.contested),
+            "contested": dict(self.contested),
             "ambiguous": {
                 "units": [{**asdict(one), "unit": one.unit + 1} for one in self.ambiguous],
                 "total": len(self.ambiguous),
@@ -234,7 +223,7 @@ def strata(
             else:
                 right, unanswered = votes[label], said.count(None)
                 counts.update(units=1, right=right, wrong=votes.total() - right, unanswered=unanswered)
-    contested = Contested(**{name: counts[name] for name in ("units", "right", "wrong", "unanswered")})
+    contested = {name: counts[name] for name in ("units", "right", "wrong", "unanswered")}
     sizes = {name: counts[name] for name in ("agreed", "single", "unlabelled")}
     return Strata(rule=rule, contested=contested, ambiguous=tuple(ambiguous), **sizes)
 

@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, why
 from ..text.json_lines import json_line
 from .writing import check_files
 
@@ -51,23 +50,22 @@ class Rejects:
         for one in (error, *error.also):
             key = one.field, one.reason
             if key in self._problems or len(self._problems) < _KINDS:
-                known = self._problems.setdefault(
-                    key, Problem(reason=one.reason, field=one.field, hint=one.hint)
-                )
+                problem = Problem(reason=one.reason, field=one.field, hint=one.hint)
+                known = self._problems.setdefault(key, problem)
                 known.rows += 1
                 known.places = tuple(dict.fromkeys((*known.places, one.source)))[:_PLACES]
         if self.path is None:
             return
-        said = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
+        line = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
         more = {"also": [f"{one.field}: {one.reason}" for one in error.also]} if error.also else {}
         try:
             if self._file is None:
                 self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
             plain = json.loads(json.dumps(row, default=str))
-            self._file.write(json_line({**said, **more, "row": plain}) + "\n")
+            self._file.write(json_line({**line, **more, "row": plain}) + "\n")
         except OSError as bad:
             hint = "name a file in a folder that can be written"
-            raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad
+            raise GoldError(f"cannot write: {why(bad)}", path=str(self.path), hint=hint) from bad
 
     def check_apart(self, *files: str | Path) -> None:
         """Refuse to write over a file that rows are read from or written to, or into a folder of them."""
@@ -90,18 +88,15 @@ class Rejects:
         rest = (
             f"{more} more row{'s are' if more > 1 else ' is'} bad: jurist gold check lists all that is wrong"
         )
-        hint = f"{first.hint}; {rest}" if first.hint else rest
+        hint = "; ".join(filter(None, [first.hint, rest]))
         return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 
     def __enter__(self) -> "Rejects":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._file is not None:
             self._file.close()
+        # the work ended; or the file is of an earlier start, when there were such rows
         if self.path is not None and (error is not None or self._file is None):
-            self.path.unlink(
-                missing_ok=True
-            )  # the work ended; or it is of an earlier start, when there were such rows
+            self.path.unlink(missing_ok=True)

@@ -11,14 +11,8 @@ from ..errors import GoldError, UsageError, choices
 from .mapping import SILENT, has_column, plain
 from .sources import read
 
-_ALIKE = (
-    {"reply", "response", "answer", "output", "completion", "generated", "candidate", "prediction"},
-    {"message", "question", "query", "prompt", "input", "request", "instruction", "user"},
-    {"context", "reference", "document", "source", "article", "passage", "evidence", "policy", "facts"},
-)  # names of inputs that mean the same in files of others
 _LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
 _GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
-_CONTENT = {"text", "content", "value", "body"}  # what a column holds, and not of what
 _MACHINE = {"gpt", "llm", "model", "judge", "auto", "machine", "predicted", "prediction"}
 _ITEMS = 3  # of a list at most, where each is a column of its own
 _MOST = 12  # different values that a column of labels has at most
@@ -37,7 +31,6 @@ def shape_of(
     source: str | Path,
     inputs: Sequence[str],
     given: Mapping[str, str],
-    prompt: str = "",
 ) -> Shape:
     """Find what each column of a file is to a prompt; ``given`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
@@ -56,24 +49,16 @@ def shape_of(
         free = [column for column in names if column not in found.values()]
         if name in found:
             continue
-        if name == "group":
-            fits = [
-                one
-                for one in free
-                if _GROUP.fullmatch(plain(one.rpartition(".")[2])) and len(counts[one]) < len(rows)
-            ]
-        elif name == "label":
-            few = [one for one in free if 2 <= len(_spelled(counts[one])) <= min(_MOST, len(rows) // 2)]
-            people = [one for one in few if not _MACHINE & {*_words(one)}] or few
-            named = [one for usual in _LABEL for one in people if usual in plain(one)]
-            words = set(re.findall(r"\w+", prompt.casefold()))
-            asked = [one for one in few if words >= {label.casefold() for label in _spelled(counts[one])}]
-            fits = named or next((some for some in (few, asked) if len(some) == 1), [])
+        if name == "label":
+            few = {column: _spelled(counts[column]) for column in free}
+            fits = _labels([column for column in free if 2 <= len(few[column]) <= min(_MOST, len(rows) // 2)])
+        elif name == "group":
+            last = {
+                column: plain(column.rpartition(".")[2]) for column in free if len(counts[column]) < len(rows)
+            }
+            fits = [column for column, word in last.items() if _GROUP.fullmatch(word)]
         else:
-            own = [one for one in free if plain(one) == plain(name)]
-            kin = next((kind for kind in _ALIKE if plain(name) in kind), set())
-            within = [one for one in free if {name.casefold(), f"{name.casefold()}s"} & {*_words(one)}]
-            fits = own or (within if len(within) == 1 else [one for one in free if _words(one)[-1] in kin])
+            fits = _inputs(name, free)
         if not fits and name != "group":
             hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
             raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
@@ -83,6 +68,20 @@ def shape_of(
     silent = sorted(text for text in values if text and plain(text) in SILENT)
     columns = {column: name for name, column in found.items()}
     return Shape(columns=columns, labels=_spelled(values), silent=silent)
+
+
+def _inputs(name: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns that may be an input: those called so, or the only one with that word."""
+    own = [column for column in columns if plain(column) == plain(name)]
+    within = [column for column in columns if name.casefold() in _words(column)]
+    return own or (within if len(within) == 1 else [])
+
+
+def _labels(few: Sequence[str]) -> Sequence[str]:
+    """Return the columns of few values that may be the label: of a usual name, people's first; else the only one."""
+    people = [column for column in few if not _MACHINE & _words(column)] or few
+    named = [column for usual in _LABEL for column in people if usual in plain(column)]
+    return named or (few if len(few) == 1 else [])
 
 
 def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
@@ -97,12 +96,9 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{start}{name}", value
 
 
-def _words(name: str) -> list[str]:
-    """Return the words of a name: ``botResponse``, ``bot_response`` and ``Bot response.text`` have the same two."""
-    words = [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)] or [""]
-    while len(words) > 1 and words[-1] in _CONTENT:
-        words.pop()
-    return words
+def _words(name: str) -> set[str]:
+    """Return the words of a name: ``botResponse``, ``bot_response`` and ``Bot response`` have the same two."""
+    return {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
 def _text(value: Any) -> str:
@@ -134,15 +130,11 @@ def scale_of(labels: Sequence[str]) -> str:
 
 def sides(shape: Shape, pair: Sequence[str]) -> dict[str, str]:
     """Return what labels of a file say of a pair: the names of its inputs, of their columns, A and B, or a tie."""
-    columns, found = {name: column for column, name in shape.columns.items()}, dict[str, str]()
+    columns = {name: column for column, name in shape.columns.items()}
+    words = dict.fromkeys(("both", "draw", "equal", "same", "neither"), "tie")
     for side, name, marks in (("first", pair[0], "a1"), ("second", pair[1], "b2")):
         kinds = ("", "model", "output", "response", "answer")
-        words = {
-            side,
-            plain(name),
-            plain(columns[name]),
-            *(kind + mark for kind in kinds for mark in marks),
-        }
-        found |= dict.fromkeys((one for one in shape.labels if plain(one) in words - {side}), side)
-    ties = ("both", "draw", "equal", "same", "neither")
-    return found | dict.fromkeys((one for one in shape.labels if plain(one) in ties), "tie")
+        own = (plain(name), plain(columns[name]), *(kind + mark for kind in kinds for mark in marks))
+        words |= dict.fromkeys(own, side)
+    meant = {label: words.get(plain(label), label) for label in shape.labels}
+    return {label: side for label, side in meant.items() if side != label}

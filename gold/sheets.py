@@ -1,4 +1,4 @@
-"""Annotation sheets: units to label as a CSV, read back as gold; and the other forms in which people's labels come.
+"""Annotation sheets: units to label as a CSV, read back as gold, as is the journal of the review page.
 
 No gold label, rating of another person or verdict of a judge is ever in a sheet: who labels should not see them.
 A spreadsheet program runs a cell that starts with ``=``, ``+``, ``-`` or ``@``: it gets an apostrophe in front, as does
@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,6 @@ class SheetLine:
 
     case: Case  # its case
     unit: int  # its place in the case, from 0
-    # further columns, for the person who labels; they are not read back
-    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
@@ -101,11 +99,10 @@ def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: st
     answer = gold.judge.answer
     rows = {case.id: sheet_row(gold, case) for case in {line.case.id: line.case for line in lines}.values()}
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    notes = list(dict.fromkeys(name for line in lines for name in line.notes))
     inputs = [f"{_INPUT}{name}" for name in names]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
-    columns = [*inputs, "text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY, *notes]
+    columns = [*inputs, "text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY]
     writer.writerow([CASE, UNIT, GROUP, *columns])
     for line in lines:
         case, row, scale = line.case, rows[line.case.id], answer.scale_of(line.unit)
@@ -114,8 +111,7 @@ def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: st
             hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
             raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
         allowed = " | ".join(scale.choices) or scale.expects
-        more = [line.notes.get(name, "") for name in notes]
-        texts = [case.group, *cells, answer.units(case.inputs)[line.unit], allowed, "", "", "", *more]
+        texts = [case.group, *cells, answer.units(case.inputs)[line.unit], allowed, "", "", ""]
         writer.writerow([_ID + case.id, line.unit + 1, *map(safe, texts)])
     write_whole("\ufeff" + stream.getvalue(), path)
 
@@ -128,8 +124,8 @@ def labelled_rows(rows: All) -> All:
     last: dict[tuple[str, int, str], tuple[Place, Row]] = {}
     for place, row in rows:
         label = label_of(row, place)
-        if isinstance(row.get("row"), Mapping):
-            firsts.setdefault(label.case, {"row": row["row"], GROUP: str(row.get(GROUP) or "")})
+        if label.row:
+            firsts.setdefault(label.case, {"row": label.row, GROUP: label.group})
         elif label.case not in firsts:
             hint = "the first line of a case has it: take the whole journal"
             raise place.wrong(f"the row of case {label.case!r} is missing", "row", hint=hint)
@@ -143,8 +139,6 @@ def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
         return _sheet_line(judge, row, place), replace(place, kind="json")
     if place.kind == "json" and is_journal(row):
         return _journal_line(judge, row, place), place
-    if place.kind == "json" and isinstance(row.get("data"), Mapping) and "annotations" in row:
-        return _task(row, place), place
     return row, place
 
 
@@ -171,8 +165,8 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
 def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
     label = label_of(row, place)
     said = {RATER + label.rater: label.label, f"{REASON}:{label.rater}": label.reason}
-    said |= {AMBIGUITY: label.category, GROUP: row[GROUP]}
-    return _of_unit(judge, make_case(judge, row["row"], place), row["row"], label.unit + 1, said, place)
+    said |= {AMBIGUITY: label.ambiguity, GROUP: label.group}
+    return _of_unit(judge, make_case(judge, label.row, place), label.row, label.unit, said, place)
 
 
 def _of_unit(judge: Judge, case: Case, row: Row, unit: int, said: Mapping[str, str], place: Place) -> Row:
@@ -203,28 +197,4 @@ def _of_unit(judge: Judge, case: Case, row: Row, unit: int, said: Mapping[str, s
         else:
             about = [*answer.criteria, *map(str, range(1, count + 1))][unit - 1]
             result[key] = f"{about}: {cell.strip()}" if count > 1 else cell.strip()
-    return result
-
-
-def _task(row: Row, place: Place) -> Row:
-    """Return a task of Label Studio's export with what its annotators said, drafts left out."""
-    result = dict(row["data"])
-    try:
-        for annotation in row["annotations"]:
-            by = annotation.get("completed_by")
-            if isinstance(by, Mapping):
-                by = by.get("email") or by.get("username") or by.get("id")
-            rater = f"annotator-{by}" if isinstance(by, int) else str(by or "annotator")
-            for control in [] if annotation.get("was_cancelled") else annotation["result"]:
-                if control["type"] == "choices":
-                    key, (said,) = RATER + rater, control["value"]["choices"]
-                elif (control["type"], control.get("from_name")) == ("textarea", REASON):
-                    key, said = f"{REASON}:{rater}", "\n".join(control["value"]["text"])
-                else:
-                    continue
-                if result.setdefault(key, said) != said:
-                    raise place.wrong(f"it says both {result[key]!r} and {said!r}", key, hint="keep one")
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        hint = "export again from Label Studio as JSON, with one choice a control"
-        raise place.wrong(f"no export of Label Studio: {error!r}", "annotations", hint=hint) from error
     return result

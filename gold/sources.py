@@ -1,6 +1,5 @@
 """From what a user names to rows: files, folders, bundled gold sets, standard input, Hugging Face names."""
 
-import csv
 import itertools
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, choices, near_file, why
-from .authors import FECT_COLUMNS, is_cognibench, turn_row
+from .authors import DIALOGUES, is_cognibench, turn_row
 from .files import Place, Row, Rows, parse_json, scan, text_of, validated
 
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
@@ -135,32 +134,13 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
         gold = f"{path}/gold.jsonl"
         rows = _file(folder / "gold.jsonl", gold)
         return Reading(name=name, path=gold, rows=rows, card=card, second=second)
-    published = _authors_file(folder) or _authors_file(folder / "data")
-    files = [published] if published else _data_files(folder)
+    published = [place / DIALOGUES for place in (folder, folder / "data") if (place / DIALOGUES).is_file()]
+    files = published[:1] or _data_files(folder)
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)
     streams = (_file(file, f"{path}/{file.relative_to(folder)}") for file in files)
     return Reading(name=name, path=path, rows=itertools.chain.from_iterable(streams))
-
-
-def _authors_file(folder: Path) -> Path | None:
-    """Return the file of a folder in which authors of a paper published their gold."""
-    if (folder / "dialogues.json").is_file():
-        return folder / "dialogues.json"
-    fect = [file for file in sorted(folder.glob("*.csv")) if _columns(file) >= FECT_COLUMNS]
-    if len(fect) > 1:
-        names = ", ".join(file.name for file in fect)
-        raise GoldError(
-            f"several files are FECT gold: {names}", path=str(folder), hint="name one of the files"
-        )
-    return fect[0] if fect else None
-
-
-def _columns(file: Path) -> frozenset[str]:
-    with file.open("rb") as stream:
-        head = stream.readline(65536).decode("utf-8-sig", "replace")
-    return frozenset(name.strip() for name in next(csv.reader([head]), []))
 
 
 def _object(file: Path, place: Place, what: str, hint: str) -> dict[str, Any]:

@@ -5,8 +5,6 @@ Groups are walked in the order of a hash of seed and name, so that the order of 
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,19 +23,24 @@ PARTS: tuple[Part, ...] = ("train", "dev", "test")
 Shares: TypeAlias = tuple[float, float, float]
 """The shares of train, dev and test: each positive, with the sum 1."""
 
+Good: TypeAlias = Callable[[frozenset[Any]], bool]
+"""Whether a part may have labels of these values, and no others."""
+
 FEW_ROWS = 300
 """Labelled rows below which half of them are the test: a search loses little by a smaller train, a proof much."""
 _FEW: Shares = (0.3, 0.2, 0.5)
 _MANY: Shares = (0.5, 0.2, 0.3)
-_NAMED = 5  # labels that a message counts
 _MISSED = 0.03
 """How far shares may be from those asked for until it is said."""
+_SIDES = "label more groups: each part needs both sides of the labels"
 _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
     "is the same in many rows by design, say so in the judge: common=({field!r},)"
 )
 
 
+_ATTEMPTS, _OF_MANY = 200, 20
+"""Draws that are tried where a part would lack a side of the labels, and where there are many groups."""
 FEWEST = 6
 """Groups that a proof takes at the least (2 to the power of -6 is below .025). A group of more than this part of the
 test's share goes to train or dev if it fits there: in the test it would stand for too many."""
@@ -58,33 +61,56 @@ class Group:
 
 
 class Filling:
-    """Parts that are filled with groups."""
+    """Parts that are filled with groups.
+
+    Attempt 0 walks the groups once, each to the part that lacks most. Further ones walk them in other orders, and
+    first give each part groups until the values of its labels are good: for sets in which a side is rare.
+    """
 
     def __init__(
-        self, groups: Sequence[Group], shares: Mapping[str, float], seed: int, kept: Mapping[str, str]
+        self,
+        groups: Sequence[Group],
+        shares: Mapping[str, float],
+        seed: str,
+        kept: Mapping[str, str],
+        good: Good | None = None,
     ) -> None:
         total = sum(len(group.cases) for group in groups)
         self.parts: dict[str, list[Group]] = {part: [] for part in shares}
         self._lacks = {part: share * total for part, share in shares.items()}  # cases below the share
-        self._kept = kept  # name of a group -> the part in which it stays
         ordered = sorted(groups, key=lambda group: (text_hash(f"{seed}:{group.name}"), group.name))
         for group in ordered:
             if group.name in kept:
                 self._put(group, kept[group.name])
         free = [group for group in ordered if group.name not in kept]
+        if good is not None:
+            free = self._with_both_sides(free, good)
         if len(shares) > 2:
             free = self._without_large(free)
         for group in free:
             self._put(group, max(shares, key=self._lacks.__getitem__))
 
+    def values(self, part: str) -> frozenset[Any]:
+        """The values that the labels of a part take."""
+        return frozenset().union(*(group.values for group in self.parts[part]))
+
     def _put(self, group: Group, part: str) -> None:
         self.parts[part].append(group)
         self._lacks[part] -= len(group.cases)
 
-    def _move(self, group: Group, source: str, target: str) -> None:
-        self.parts[source].remove(group)
-        self._lacks[source] += len(group.cases)
-        self._put(group, target)
+    def _with_both_sides(self, groups: Sequence[Group], good: Good) -> list[Group]:
+        """Put groups into each part until its labels are good, the smallest part first, and return the others."""
+        left = list(groups)
+        for part in sorted(self._lacks, key=self._lacks.__getitem__):
+            known = self.values(part)
+            for group in list(left) if not good(known) else ():
+                if group.values - known:
+                    self._put(group, part)
+                    left.remove(group)
+                    known |= group.values
+                    if good(known):
+                        break
+        return left
 
     def _without_large(self, groups: Sequence[Group]) -> list[Group]:
         """Put groups that are too large for the test into train or dev, and return the others."""
@@ -102,50 +128,22 @@ class Filling:
                 left.append(group)
         return left
 
-    def mend(self, good: Callable[[frozenset[Any]], bool]) -> None:
-        """Exchange groups until the values of labels in every part are good, or no exchange makes one more so."""
 
-        def usable(part: str, without: Group | None = None, plus: Group | None = None) -> bool:
-            groups = [
-                *(group for group in self.parts[part] if group is not without),
-                *([plus] if plus else []),
-            ]
-            return good(frozenset().union(*(group.values for group in groups)))
+def _filled(
+    groups: Sequence[Group], shares: Mapping[str, float], seed: int, kept: Mapping[str, str], judge: Judge
+) -> dict[str, list[Group]]:
+    """Return the groups of each part, of the first attempt in which all parts have the labels that are needed."""
 
-        while True:
-            bad = [part for part in self.parts if not usable(part)]
-            for given, taken, source, target in (one for part in bad for one in self._exchanges(part)):
-                if usable(target, taken, given) and (source in bad or usable(source, given, taken)):
-                    self._move(given, source, target)
-                    if taken is not None:
-                        self._move(taken, target, source)
-                    break
-            else:
-                return
+    def good(values: frozenset[Any]) -> bool:
+        stand_in = Case(inputs={}, gold=tuple(values))
+        return bool(values) and judge.answer.scale.check_part([stand_in]) is None
 
-    def _exchanges(self, target: str) -> list[tuple[Group, Group | None, str, str]]:
-        """Return what a part can get for what and from where, those first by which shares are missed least."""
-        every = [
-            (given, taken, source, target)
-            for source in self.parts
-            if source != target
-            for given in self._one_of_each(source)
-            for taken in (*self._one_of_each(target), None)
-        ]
-
-        def missed(one: tuple[Group, Group | None, str, str]) -> float:
-            moved = len(one[0].cases) - (len(one[1].cases) if one[1] else 0)
-            return abs(self._lacks[one[2]] + moved) + abs(self._lacks[target] - moved)
-
-        return sorted(every, key=missed)
-
-    def _one_of_each(self, part: str) -> list[Group]:
-        """Return the groups of a part that may leave it, one of those that do as well as each other."""
-        kinds: dict[tuple[frozenset[Any], int], Group] = {}
-        for group in self.parts[part]:
-            if group.name not in self._kept:
-                kinds.setdefault((group.values, len(group.cases)), group)
-        return list(kinds.values())
+    filling = plain = Filling(groups, shares, str(seed), kept)
+    for attempt in range(1, _ATTEMPTS if len(groups) < FEW_ROWS else _OF_MANY):
+        if all(good(filling.values(part)) for part in shares):
+            return filling.parts
+        filling = Filling(groups, shares, f"{seed}/{attempt}", kept, good)
+    return plain.parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,11 +193,8 @@ class Split:
             for name in PARTS
             for cases in [self.part(name)]
         )
-        more = [f"the test is {self.holdout}"] * bool(self.holdout)
-        if self.left_out:
-            more.append(
-                f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
-            )
+        aside = f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
+        more = [f"the test is {self.holdout}"] * bool(self.holdout) + [aside] * bool(self.left_out)
         more += [f"{plural(self.kept, 'group')} stayed where an earlier version had them"] * bool(self.kept)
         sizes = [len(self.part(name)) for name in PARTS]
         got = [size / sum(sizes) for size in sizes]
@@ -268,17 +263,10 @@ def split_gold(
         if (part := next((part for part in wanted if part in before), None)) is not None:
             kept[group.name] = part
 
-    def good(values: frozenset[Any]) -> bool:
-        stand_in = Case(inputs={}, gold=tuple(values))
-        return bool(values) and judge.answer.scale.check_part([stand_in]) is None
-
     for staying in (kept, {}):  # members move only where a part could not be used otherwise
-        filling = Filling(list(groups.values()), wanted, seed, staying)
-        filling.mend(good)
-        where = {group.name: part for part, some in filling.parts.items() for group in some}
-        used = {
-            group.name for part, some in filling.parts.items() for group in _most(judge, some, part, seed)
-        }
+        filled = _filled(list(groups.values()), wanted, seed, staying, judge)
+        where = {group.name: part for part, some in filled.items() for group in some}
+        used = {group.name for part, some in filled.items() for group in _most(judge, some, part, seed)}
         cases: dict[str, list[Case]] = {part: [] for part in PARTS}
         for case in known:
             name = united.get(case.group, case.group)
@@ -298,13 +286,13 @@ def split_gold(
             holdout=holdout.name if holdout else "",
             left_out=aside,
             names={
-                part: tuple(sorted(name for group in filling.parts[part] for name in group.members))
+                part: tuple(sorted(name for group in filled[part] for name in group.members))
                 for part in wanted
             },
         )
         if (problem := _problem(split)) is None:
             return split
-    raise GoldError(f"{problem}{_united(gold)}", path=gold.source, hint=_sides_hint(split))
+    raise GoldError(f"{problem}{_united(gold)}", path=gold.source, hint=_SIDES)
 
 
 def _apart(
@@ -349,13 +337,12 @@ def _united(gold: GoldData) -> str:
 def _checked(shares: Sequence[float]) -> Shares:
     try:
         train, dev, test = (float(share) for share in shares)
+        if min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6:
+            return train, dev, test
     except (TypeError, ValueError):
-        train = dev = test = math.nan
-    # a comparison with nan is False, so nan is refused too
-    if not (min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6):
-        hint = "give three positive numbers, sum 1"
-        raise UsageError(f"the shares {tuple(shares)} are not usable", hint=hint)
-    return train, dev, test
+        pass
+    hint = "give three positive numbers, sum 1"
+    raise UsageError(f"the shares {tuple(shares)} are not usable", hint=hint)
 
 
 def _problem(split: Split) -> str | None:
@@ -366,13 +353,3 @@ def _problem(split: Split) -> str | None:
         if (lack := split.judge.answer.scale.check_part(cases)) is not None:
             return f"{name} comes out without a {lack.what} {lack.noun} ({lack.wanted})"
     return None
-
-
-def _sides_hint(split: Split) -> str:
-    """Say how many groups have each side, where that is what lacks."""
-    parts = "train and dev" if split.holdout else "train, dev and test"
-    cases = (*split.train, *split.dev, *split.test)
-    pairs = {(case.group, split.judge.answer.scale.text(value)) for case in cases for value in case.known}
-    counts = Counter(text for _, text in pairs).most_common(_NAMED)
-    some = ", ".join(f"{text} in {plural(count, 'group')}" for text, count in counts)
-    return f"label more groups: each of {parts} needs both sides of the labels, and there is {some}"

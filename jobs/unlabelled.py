@@ -1,8 +1,8 @@
 """A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,15 +15,13 @@ from ..evaluation.intervals import estimated
 from ..evaluation.metrics import mean
 from ..evaluation.paired import fewest_groups
 from ..evaluation.proof import level_of
-from ..gold.goldset import Gold
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
-from ..keeping.artifact_card import Artifact, rows_of
+from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.openings import Openings
-from ..programs.judge import Judge
 from .experiment import Answers, Experiment
 from .label_plan import LabelPlan, PlannedUnit, drawn
 from .sealed_rows import ALPHA, Look
@@ -89,27 +87,8 @@ class Unlabelled(Experiment):
         return None
 
     @property
-    def expected(self) -> str:
-        """How often the two differed on the sealed test, in words; empty where that is not kept."""
-        answer, comparison = self.version.judge.answer, self.version.judge.comparison
-        proof = self.artifact.proof()
-        pairs = zip(*(rows_of(answer, proof, system) for system in ("basic", "compiled")), strict=True)
-        groups: dict[str, bool] = {}
-        for one, two in pairs:
-            differ = any(apart(comparison, *pair) for pair in zip(one.predicted, two.predicted, strict=True))
-            groups[one.group] = differ or groups.get(one.group, False)
-        if not groups:
-            return ""
-        share = sum(groups.values()) / len(groups)
-        here = len({case.group for case in self.cases})
-        return (
-            f"the two differed in {100 * share:.0f} % of the groups of the sealed test: of {here} groups here some "
-            f"{round(share * here)} may be labelled, and {self.labels} labels are wanted"
-        )
-
-    @property
     def remarks(self) -> tuple[str, ...]:
-        return self.left_out_words, self.expected, self.version.note
+        return self.left_out_words, self.version.note
 
     def fingerprint(self) -> dict[str, Any]:
         return {**super().fingerprint(), "gold": self.rows_hash}
@@ -128,19 +107,12 @@ def contenders_of(
     job = about.job
     if verifier is None and about.verifier:
         verifier = about.verifier.model()
-    version = load_judge(artifact.ref, store=store, concurrency=concurrency, verifier=verifier)
-    basic = load_judge(
-        version.judge,
-        version="basic",
-        store=store,
-        samples=job.samples,
-        threshold=job.threshold,
-        concurrency=concurrency,
-        verifier=verifier,
-    ).with_adapter(job.adapter)
+    load = partial(load_judge, store=store, concurrency=concurrency, verifier=verifier)
+    version = load(artifact.ref)
+    basic = load(version.judge, version="basic", samples=job.samples, threshold=job.threshold)
     named = (job.model if job.model.name else about.model, about.model)
     first, second = (answering(known) if known.name else Model() for known in named)
-    return basic.with_model(first), version.with_model(second)
+    return basic.with_adapter(job.adapter).with_model(first), version.with_model(second)
 
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
@@ -185,8 +157,11 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
     cases = {case.id: case for case in work.cases}
     sets = [_marker(work.artifact)], [cases[unit.case] for unit in chosen]
     opening = max((one.number for some in sets for one in Openings().of(some)), default=1)
-    judge, wanted = work.version.judge, dict.fromkeys(unit.case for unit in chosen)
-    stamp = work.version.stamp()
+    judge, stamp = work.version.judge, work.version.stamp()
+    said, content = (*label_keys(judge), "ratings", AMBIGUITY), []
+    for case in dict.fromkeys(unit.case for unit in chosen):  # without what anybody said of them
+        row = {name: value for name, value in work.gold.rows[case].items() if name not in said}
+        content.append(canonical_row(judge, row, cases[case]))
     return LabelPlan(
         version=work.artifact.ref,
         artifact=work.artifact.sha256,
@@ -198,16 +173,9 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
         surveyed={**surveyed, "left_out": work.left_out},
         right_or_wrong=bool(judge.comparison.right_means),
         units=chosen,
-        content=tuple(_row(judge, work.gold, cases[case]) for case in wanted),
+        content=tuple(content),
         earlier=tuple(known),
     )
-
-
-def _row(judge: Judge, gold: Gold, case: Case) -> Mapping[str, Any]:
-    """Return a row without what anybody said of it."""
-    said = (*label_keys(judge), "ratings", AMBIGUITY)
-    row = {name: value for name, value in gold.rows[case.id].items() if name not in said}
-    return canonical_row(judge, row, case)
 
 
 def _marker(artifact: Artifact) -> Case:

@@ -69,7 +69,7 @@ class Judge:
             together. ``()``: none does; default: they are found by counting (:mod:`jurist.gold.shared`).
         verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
         columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
-            (``scores.overall``, ``outputs.0``); ``sentences[].label`` makes a row of each.
+            (``scores.overall``, ``outputs.0``).
         values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.

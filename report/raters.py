@@ -6,13 +6,12 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..gold.raters import Ambiguous, Strata
+from ..gold.raters import Strata
 from ..gold.rows import CATEGORIES
 from .table import Table, table
 
 _RATERS = 10  # with more of them a terminal shows no column of each, and --json has all
 _PAIRS = 10  # the same of their pairs
-_SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
 
 def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
@@ -81,18 +80,6 @@ def rules_table(merged: Sequence[Strata]) -> Table:
     return table("Merging rules", columns, rows)
 
 
-def ambiguous_table(merged: Strata) -> Table:
-    """Return the first ambiguous units of a rule."""
-    shown = merged.ambiguous[:_SHOWN]
-    title = f"Ambiguous by the rule {merged.rule}: {len(shown)} of {len(merged.ambiguous)} units"
-    return table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
-
-
-def _row(one: Ambiguous) -> list[str]:
-    labels = ", ".join(f"{rater}: {label}" for rater, label in one.labels.items())
-    return [one.source or one.case, str(one.unit + 1), labels, one.category]
-
-
 def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
     """Return the lines for one judge, or for several by name, on the same gold; none where nobody differed.
 
@@ -101,27 +88,27 @@ def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
     """
     parts = {"": found} if isinstance(found, Strata) else dict(found)
     first = next(iter(parts.values()), None)
-    if first is None or not (first.ambiguous or first.contested.units):
+    if first is None or not (first.ambiguous or first.contested["units"]):
         return []
+    contested = first.contested["units"]
     why = ", ".join(f"{name} {first.by_category[name]}" for name in CATEGORIES if first.by_category[name])
     lines = [
-        f"raters: {first.agreed} units agreed on, {first.contested.units} labelled though raters differ, "
+        f"raters: {first.agreed} units agreed on, {contested} labelled though raters differ, "
         f"{len(first.ambiguous)} ambiguous and in no score" + (f" ({why})" if why else "")
     ]
     return lines + [line for name, one in parts.items() if (line := _voted(name, one))]
 
 
 def _voted(name: str, one: Strata) -> str:
-    said, contested = [], one.contested
-    answers = contested.right + contested.wrong + contested.unanswered
-    if answers:
-        said.append(f"right on {contested.right} of {answers} answers where raters differ")
+    words, right = [], one.contested["right"]
+    if answers := right + one.contested["wrong"] + one.contested["unanswered"]:
+        words.append(f"right on {right} of {answers} answers where raters differ")
     if one.judged:
-        votes = ", ".join(f"{label} {count}" for label, count in one.votes().items())
+        votes = [f"{label} {count}" for label, count in one.votes().items()]
         missing = sum(unit.unanswered for unit in one.ambiguous)
-        parts = [votes, f"no answer {missing}" if missing else ""]
-        said.append(f"on {one.judged} ambiguous units: {', '.join(part for part in parts if part)}")
-    return (f"{name}: " if name and said else "") + "; ".join(said)
+        votes += [f"no answer {missing}"] * bool(missing)
+        words.append(f"on {one.judged} ambiguous units: {', '.join(votes)}")
+    return (f"{name}: " if name and words else "") + "; ".join(words)
 
 
 def ceiling_line(found: Ceiling | None) -> str:

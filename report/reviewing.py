@@ -46,13 +46,13 @@ class Review:
     @cached_property
     def _units(self) -> dict[str, SheetLine]:
         # by names that stay: a page may be older than the order of the units
-        units = {f"{line.case.id}:{line.unit + 1}": line for line in self.lines}
-        if not self.gold.judge.answer.criteria:
-            return units
-        first: dict[str, int] = {}  # all criteria of a row follow each other
-        for place, line in enumerate(units.values()):
+        first: dict[str, int] = {}
+        for place, line in enumerate(self.lines):
             first.setdefault(line.case.id, place)
-        return dict(sorted(units.items(), key=lambda one: (first[one[1].case.id], one[1].unit)))
+        lines = self.lines
+        if self.gold.judge.answer.criteria:  # all criteria of a row follow each other
+            lines = sorted(lines, key=lambda line: (first[line.case.id], line.unit))
+        return {f"{line.case.id}:{line.unit + 1}": line for line in lines}
 
     def _value(self, label: str, unit: int) -> Any | None:
         """Return what a label says of a unit (from 0); ``None`` if it is none."""
@@ -112,7 +112,7 @@ class Review:
 
         def step(one: Label) -> dict[str, Any]:
             label = self._names(self._units[one.place], rater).get(one.label, one.label)
-            more = {"category": one.category, "reason": one.reason, "skipped": one.skipped}
+            more = {"category": one.ambiguity, "reason": one.reason, "skipped": one.skipped}
             return {"rater": one.rater, "unit": one.place, "label": label, **more}
 
         history = [step(one) for one in self.journal.history(rater) if one.place in self._units]
@@ -133,7 +133,7 @@ class Review:
         for one in self.journal.labels():
             if one.label and one.place in every:
                 every[one.place].append(one)
-                value = str(self._value(one.label, one.unit))
+                value = str(self._value(one.label, one.unit - 1))
                 values[one.place] |= {value} if one.rater != RESOLVED else set()
         return {unit: labels for unit, labels in every.items() if len(values[unit]) > 1}
 
@@ -156,24 +156,32 @@ class Review:
             raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        why, skipped = well_formed((reason or "").strip()), bool(step.get("skipped"))
-        one = Label(line.case.id, line.unit, name, label, category, why, skipped)
-        return self.journal.add(one, sheet_row(self.gold, line.case), line.case.group, request=request)
+        said = Label(
+            case=line.case.id,
+            unit=line.unit + 1,
+            rater=name,
+            label=label,
+            ambiguity=category,
+            reason=well_formed((reason or "").strip()),
+            skipped=bool(step.get("skipped")),
+            request=request,
+        )
+        return self.journal.add(said, sheet_row(self.gold, line.case), line.case.group)
 
     def agreement(self) -> str:
         """Return how far raters agree on the units that two or more have labelled, in words; empty before that."""
         ratings: dict[str, dict[tuple[str, int], Any]] = {}
         for one in self.journal.labels():
             if one.label and one.rater != RESOLVED:
-                ratings.setdefault(one.rater, {})[one.case, one.unit] = self._value(one.label, one.unit)
-        units = sorted({unit for given in ratings.values() for unit in given})
-        columns = {rater: [given.get(unit) for unit in units] for rater, given in ratings.items()}
-        if len(columns) < 2:
+                value = self._value(one.label, one.unit - 1)
+                ratings.setdefault(one.rater, {})[one.case, one.unit] = value
+        units = sorted({unit for labels in ratings.values() for unit in labels})
+        columns = {rater: [labels.get(unit) for unit in units] for rater, labels in ratings.items()}
+        if not any(
+            sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True)
+        ):
             return ""
-        try:
-            found = rater_agreement(columns, self.gold.judge.comparison, groups=[case for case, _ in units])
-        except JuristError:
-            return ""  # no unit has two labels yet
+        found = rater_agreement(columns, self.gold.judge.comparison, groups=[case for case, _ in units])
         return (
             f"{len(columns)} raters agree on {found.raw.value:.0%} of {found.units} units that two or more labelled, "
             f"Krippendorff's alpha {found.alpha.value:.2f}"

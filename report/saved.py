@@ -157,8 +157,9 @@ def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
     for name in {str(row.get("source") or "").rpartition(":")[0] for row in rows}:
         if name and Path(name).is_file():
             with Path(name).open("rb") as file:
-                rows = [(place.line, row) for place, row in scan(file, name) if isinstance(row, Mapping)]
-                found |= {f"{name}:{line}": row for line, row in rows}
+                for place, row in scan(file, name):
+                    if isinstance(row, Mapping):
+                        found[f"{name}:{place.line}"] = row
     return found
 
 

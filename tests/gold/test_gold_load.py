@@ -116,11 +116,9 @@ def test_the_hash_is_of_content_and_not_of_order_or_format(tmp_path: Path) -> No
 @pytest.mark.parametrize("given", [True, "true", "TRUE", " True "])
 def test_a_bool_judge_reads_bools_and_their_names(given: Any, tmp_path: Path) -> None:
     gold = Gold.of([{"message": "m", "rude": given}, {"message": "n", "rude": False}], FLAG)
-    assert [case.gold for case in gold.cases] == [("true",), ("false",)]
     again = Gold.load(write(tmp_path, f"message,rude\nm,{given}\nn,no\n", "x.csv"), FLAG)
-    assert [case.gold for case in again.cases] == [("true",), ("false",)]
-    with pytest.raises(GoldError, match="unknown label 'nope'"):
-        Gold.load(write(tmp_path, f"message,rude\nm,{given}\nn,nope\n", "x.csv"), FLAG)
+    for read in (gold, again):
+        assert [case.gold for case in read.cases] == [("true",), ("false",)]
 
 
 def test_csv_cells_of_lists_are_json_and_empty_cells_are_absent(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ _SETS = st.one_of(
 
 
 @given(_SETS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_import_reads_back_the_same(tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]]) -> None:
     judge, rows = made
     first, second = tmp_path / "raw.jsonl", tmp_path / "canonical.jsonl"

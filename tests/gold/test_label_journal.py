@@ -29,7 +29,7 @@ STEPS = st.lists(
 
 def added(journal: LabelJournal, place: int, rater: str, label: str, category: str = "") -> None:
     case = GOLD.cases[place]
-    one = Label(case=case.id, unit=0, rater=rater, label=label, category=category)
+    one = Label(case=case.id, unit=1, rater=rater, label=label, ambiguity=category)
     journal.add(one, sheet_row(GOLD, case), case.group)
 
 
@@ -69,7 +69,7 @@ def test_gold_import_takes_it_up_beside_the_set_it_is_of(tmp_path: Path) -> None
     gold = Gold.load(tmp_path / "gold.jsonl", FECT, labelled=False)
     journal = LabelJournal(tmp_path / "labels.jsonl")
     for case in gold.cases:
-        one = Label(case=case.id, unit=0, rater="ann", label="factual")
+        one = Label(case=case.id, unit=1, rater="ann", label="factual")
         journal.add(one, sheet_row(gold, case), case.group)
     sources = (tmp_path / "gold.jsonl", tmp_path / "labels.jsonl")
     ok("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")

@@ -16,7 +16,6 @@ def signature(fields, **outputs):
     given = {name: (str, dspy.InputField()) for name in fields.split()}
     return dspy.Signature(given | {name: (kind, dspy.OutputField(**more)) for name, (kind, more) in outputs.items()}, "Judge it.")
 
-claim = jurist.Judge(name="claim", signature=signature("document claim", verdict=(Literal["ok", "bad"], {})), positive="bad")
 score = jurist.Judge(name="score", signature=signature("document answer", score=(int, {"ge": 1, "le": 5})))
 right = jurist.Judge(name="right", signature=signature("question answer", right=(bool, {})), positive="false")
 pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
@@ -59,15 +58,6 @@ def mlflow(n: int) -> dict[str, Any]:
     }
 
 
-def langfuse(n: int) -> dict[str, Any]:
-    scores = [{"name": "correct", "value": n % 2, "dataType": "BOOLEAN", "comment": "why"}]
-    return {"id": f"i{n}", "input": {"question": text(n)}, "output": f"Parcel {n}.", "scores": scores}
-
-
-def plain(n: int) -> dict[str, Any]:
-    return {"document": text(n), "claim": f"Parcel {n} left.", "verdict": "ok" if n % 2 else "bad"}
-
-
 def workbook(path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["document", "answer", "score", "checked", "day"])
@@ -79,11 +69,6 @@ def workbook(path: Path) -> None:
 
 def nested(n: int) -> dict[str, Any]:
     return {"doc": {"text": text(n)}, "outputs": [f"{n} left."], "scores": {"overall": 1 + n % 5}}
-
-
-def sentences(n: int) -> dict[str, Any]:
-    said = [{"text": f"Parcel {n} left.", "label": "ok"}, {"text": f"Parcel {n} is red.", "label": "bad"}]
-    return {"doc": text(n), "sentences": said}
 
 
 def criteria(n: int, grounded: Any = True, tone: Any = 2, action: str = "hold") -> dict[str, Any]:
@@ -98,15 +83,11 @@ def columns(n: int) -> dict[str, Any]:
 
 LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
     "nested scores": ("score", each(nested), ["doc.text=document", "outputs.0=answer", "scores.overall=score"], COUNT),
-    "sentences": (
-        "claim", each(sentences), ["doc=document", "sentences[].text=claim", "sentences[].label=verdict"], 2 * COUNT
-    ),
     "pairs in both orders": ("pair", [row for n in range(COUNT) for row in both(n)], [], 2 * COUNT),
     "MLflow": (
         "right", each(mlflow), ["request.question=question", "response=answer", "assessments.0.feedback.value=right",
                                 "assessments.0.rationale=reason"], COUNT,
     ),
-    "Langfuse": ("right", each(langfuse), ["input.question=question", "output=answer", "scores.0.value=right"], COUNT),
     "three criteria": (
         "three", each(lambda n: criteria(n, n % 2 == 0, 1 + n % 3, "hold" if n % 2 else "send")),
         ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,
@@ -161,13 +142,6 @@ def test_a_workbook_is_read_as_its_csv_would_be() -> None:
     workbook(Path("book.xlsx"))
     found = read("score", "book.xlsx", [], [])
     assert (found["cases"], found["scores"]) == (COUNT, {"1": 3, "2": 3, "3": 2, "4": 2, "5": 2})
-
-
-def test_a_folder_of_json_is_one_set() -> None:
-    Path("set").mkdir()
-    for n in range(COUNT):
-        (Path("set") / f"{n}.json").write_text(json.dumps(plain(n)), encoding="utf-8")
-    assert read("claim", "set", [], [])["cases"] == COUNT
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000)])

@@ -119,7 +119,7 @@ SETS = st.one_of(
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SETS, st.sampled_from(RULES))
 def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]], rule: Rule

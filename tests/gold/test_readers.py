@@ -57,7 +57,7 @@ CONTENT = {
 }
 
 
-@pytest.mark.parametrize("suffix", ["", ".txt", ".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", ["", ".csv", ".parquet"])
 @pytest.mark.parametrize("kind", CONTENT)
 def test_the_content_decides_and_not_the_suffix(kind: str, suffix: str, tmp_path: Path) -> None:
     data, lines = CONTENT[kind]
@@ -69,12 +69,10 @@ def test_the_content_decides_and_not_the_suffix(kind: str, suffix: str, tmp_path
     assert reading.name == "rows"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CONTENT if kind.startswith(("jsonl", "array"))])
-def test_standard_input(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONTENT[kind][0])))
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONTENT["jsonl"][0])))
     reading = read("-")
-    assert [row for _, row in reading.rows] == ROWS
-    assert reading.path == "<stdin>"
+    assert ([row for _, row in reading.rows], reading.path) == (ROWS, "<stdin>")
 
 
 ENDS = "left\u2028right\x85end"
@@ -135,7 +133,7 @@ def test_a_broken_file_says_where_and_what_to_do(kind: str, tmp_path: Path) -> N
 
 
 @given(st.binary(max_size=200) | st.text('{}[]":,;ab1\n\r\t \u2028', max_size=40).map(str.encode))
-@settings(max_examples=400)
+@settings(max_examples=200)
 @example(b";")
 @example(b"\n,\n\na,b\r1,2\r")
 def test_no_bytes_raise_anything_but_a_gold_error(data: bytes) -> None:
@@ -192,18 +190,11 @@ def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
     assert reading.path == f"{folder}/gold.jsonl"
 
 
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"CARD__json": "[1]"}, "CARD.json: a card must be a JSON object"),
-        ({"CARD__json": "{"}, "CARD.json:1: broken JSON"),
-    ],
-)
-def test_a_broken_card(files: dict[str, str], said: str, tmp_path: Path) -> None:
-    folder = _folder(tmp_path, gold__jsonl='{"a": 1}\n{"a": 2}\n', **files)
-    with pytest.raises(GoldError) as caught:
-        read(folder)
-    assert said in str(caught.value)
+@pytest.mark.parametrize(("card", "said"), [("[1]", "a card must be a JSON object"), ("{", "broken JSON")])
+def test_a_broken_card(card: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(GoldError, match=said) as caught:
+        read(_folder(tmp_path, gold__jsonl='{"a": 1}\n', CARD__json=card))
+    assert caught.value.path.endswith("CARD.json")
 
 
 def test_a_folder_is_all_of_its_data_files_by_their_names(tmp_path: Path) -> None:
@@ -235,8 +226,6 @@ def test_a_split_through_the_datasets_library(split: str, expected: list[str], t
     [
         (ConnectionError("no route\nto host"), "cannot be loaded: no route; check the name"),
         (ValueError(""), "cannot be loaded: ValueError; "),
-        (RuntimeError("scripts are not supported"), "scripts are not supported"),
-        (FileNotFoundError("no such dataset"), "no such dataset"),
     ],
 )
 def test_any_hub_failure_is_a_gold_error(

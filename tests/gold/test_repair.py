@@ -14,7 +14,7 @@ from small import cli
 from jurist.errors import GoldError, JuristError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
-from jurist.gold.new_rows import BadRow, NewRow, Source
+from jurist.gold.new_rows import NewRow, Source
 from jurist.gold.rejects import Rejects
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.definition import defined, definition_of
@@ -49,23 +49,12 @@ def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_p
     assert problems["", "the row has 5 cells, the header has 4"]["places"] == [f"{file}:6"]
 
 
-def test_equal_rows_that_disagree_are_counted_by_what_they_say_with_their_places(tmp_path: Path) -> None:
-    file = tmp_path / "bad.csv"
-    file.write_text("policy,reply,verdict\np,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n")
-    done = cli("gold", "check", OWN, "--gold", file, "--json")
-    (problem,) = done.json["problems"]
-    assert problem["places"] == [f"{file}:2 and {file}:3", f"{file}:4 and {file}:5"]
-    assert problem["reason"] == "equal inputs and different labels (send and hold)"
-    assert done.err.startswith("error: 4 rows cannot be used")
-
-
 @pytest.mark.parametrize(
     ("labels", "kept", "aside", "merged"),
     [
         (["send", "send"], ["send"], [], 1),
         (["send", "hold"], [], ["send", "hold"], 0),
         (["send", "send", "hold"], [], ["send", "send", "hold"], 0),
-        (["send", "hold", "send", "hold"], [], ["send", "hold", "send", "hold"], 0),
         (["send", None, "hold"], [], ["send", "hold"], 0),
     ],
 )
@@ -99,26 +88,15 @@ def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reas
         (f"{file}:4", "unknown label 'perhaps'"),
     ]
     assert bad[1]["row"] == {"rule": "We refund", "answer": "maybe", "verdict": "perhaps", "by": "ann"}
-    again = cli("gold", "check", OWN, "--gold", mended, "--split", "34/33/33", "--json")
-    assert again.code == 1 or again.json["empty"] == {"policy": 1}
+    for place in (file, mended):  # neither what is read nor what is written is overwritten
+        refused = cli("gold", "import", OWN, file, *names, "--rejects", place, "--output", mended)
+        assert (refused.code, "would write into" in refused.lines[0]) == (2, True)
 
 
-@pytest.mark.parametrize("aside", ["bad.csv", "./bad.csv", "mended.jsonl"])
-def test_rejects_overwrite_neither_the_gold_nor_the_output(aside: str) -> None:
-    Path("bad.csv").write_text(CSV, encoding="utf-8")
-    names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "no=hold")
-    done = cli("gold", "import", OWN, "bad.csv", *names, "--rejects", aside, "--output", "mended.jsonl")
-    assert (done.code, Path("mended.jsonl").exists()) == (2, False)
-    assert "would write into" in done.lines[0]
-    assert Path("bad.csv").read_text(encoding="utf-8") == CSV
-
-
-@pytest.mark.parametrize("lines", ["{broken", "{broken\n[1\n"])
-def test_a_file_of_nothing_but_broken_lines_is_one_line(lines: str) -> None:
-    Path("g.jsonl").write_text(lines, encoding="utf-8")
-    for command in (("compile", "fect"), ("gold", "check", "fect"), ("evaluate", "fect:basic")):
-        done = cli(*command, "--gold", "g.jsonl")
-        assert (done.code, [line[:6] for line in done.lines]) == (1, ["error:"])
+def test_a_file_of_nothing_but_broken_lines_is_one_line() -> None:
+    Path("g.jsonl").write_text("{broken\n[1\n", encoding="utf-8")
+    done = cli("evaluate", "fect:basic", "--gold", "g.jsonl")
+    assert (done.code, [line[:6] for line in done.lines]) == (1, ["error:"])
 
 
 def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are() -> None:
@@ -192,7 +170,6 @@ def test_what_holds_no_rows_is_said(given: Any) -> None:
         Gold.of(given, CHECK)
 
 
-PARTS = {"parts[].text": "reply", "parts[].ok": "verdict"}
 PATHS = {"meta.policy": "policy", "outputs.0": "reply"}
 SHAPES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "nested": (
@@ -201,7 +178,6 @@ SHAPES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     ),
     "JSON": (PATHS, {"meta": '{"policy": "p"}', "outputs": '["r"]', "verdict": "send"}),
     "a name with a dot": ({"a.b": "policy"}, {"a.b": "p", "a": {"b": "x"}, "reply": "r", "verdict": "send"}),
-    "a list": (PARTS, {"policy": "p", "parts": [{"text": "r", "ok": "send"}]}),
 }
 
 
@@ -219,21 +195,6 @@ def test_a_column_may_be_a_path_on_the_command_line_and_in_the_judges_file(shape
     (new,) = Source(name="<rows>", judge=own, given=[row]).rows()
     assert isinstance(new, NewRow)
     assert new.case.inputs["reply"] == "r"
-
-
-def test_each_item_of_a_list_is_a_row_and_those_of_one_row_belong_together() -> None:
-    rows = [
-        {"policy": f"p{n}", "parts": [{"text": f"{n}{k}", "ok": ["send", "hold"][k % 2]} for k in range(3)]}
-        for n in range(4)
-    ]
-    gold = Gold.of(rows, replace(CHECK, columns=PARTS, common=("policy",)))
-    assert (len(gold.cases), len({case.group for case in gold.cases})) == (12, 4)
-    torn = {"policy": "p", "parts": [{"text": "a"}], "marks": ["send", "hold"]}
-    with pytest.raises(GoldError, match="differ in length: marks has 2, parts has 1"):
-        Gold.of([torn], other := replace(CHECK, columns={"parts[].text": "reply", "marks[]": "verdict"}))
-    (bad,) = Source(name="<rows>", judge=other, given=[torn]).rows()
-    assert isinstance(bad, BadRow)
-    assert bad.error.source == "<rows>:1"
 
 
 def test_labels_that_say_nothing_are_left_out_and_counted() -> None:
@@ -273,15 +234,3 @@ def test_a_row_without_an_input_or_a_label_is_set_aside_and_counted(row: str) ->
     changed, aside = ASIDE[row]
     gold = Gold.of([*rows, {"policy": "q", "reply": "s", "verdict": "send", **changed}], CHECK)
     assert (len(gold.cases), gold.skipped) == ((4, 1) if aside else (5, 0))
-
-
-@pytest.mark.parametrize("label", ["-", "perhaps", "no"])
-def test_a_label_that_nobody_knows_is_no_unsure_one(label: str) -> None:
-    with pytest.raises(GoldError, match="unknown label"):
-        Gold.of(
-            [
-                {"policy": "p", "reply": "r", "verdict": "send"},
-                {"policy": "p", "reply": "s", "verdict": label},
-            ],
-            CHECK,
-        )
