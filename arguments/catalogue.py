@@ -2,12 +2,8 @@
 
 from typing import Literal
 
-from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, pair, whole
+from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, pair
 from .options import choice, flag, option, positional, repeated
-
-
-def _wholes(text: str) -> tuple[int, ...]:
-    return tuple(map(whole, text.split(",")))
 
 
 class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogue.export_"):
@@ -36,10 +32,9 @@ class JudgesOptions(Form, command="judges", does="catalogue.judges"):
 
 
 class NewOptions(Form, command="new", does="catalogue.new"):
-    """Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt
-    (its rubricPrompt, if it has one).
-    Its variables become the inputs, its text the instruction; the file is yours to read and change. With --gold it also
-    says how that file is read: what column is which input, the label and the group, and what the labels are.
+    """Make a judge of a prompt that you have: text, Jinja2, or messages in JSON. Its variables
+    become the inputs, its text the instruction; the file is yours to read and change. With --gold it also says how that
+    file is read: what column is which input, the label and the group, and what the labels are.
 
     examples:
       jurist new may-answer --from prompt.md --gold labels.csv
@@ -49,7 +44,7 @@ class NewOptions(Form, command="new", does="catalogue.new"):
       jurist new better --from pair.md --prefer reply_a,reply_b
       jurist compile may_answer.py:judge --gold labels.csv
       jurist compare may-answer may-answer:basic --gold labels.csv      # against the prompt that you had
-      jurist export may-answer --to langchain
+      jurist export may-answer --to messages
     """
 
     name: str = positional("NAME", "of the judge: lower-case letters, digits and hyphens")
@@ -92,7 +87,6 @@ class TrainingOptions(
 
     examples:
       jurist export training --input cognibench-mini --output train.jsonl
-      jurist export training --input cognibench-l --output train.jsonl --max-tokens 8000
       jurist export training --input cognibench-l --output dev.jsonl --part dev
       jurist export training --input labels.csv --judge fect:basic --output train.jsonl --part all
 
@@ -105,13 +99,4 @@ class TrainingOptions(
     part: Literal["train", "dev", "all"] = choice(
         "groups to take: train (default), dev for a validation file, or all, which holds nothing back",
         "train",
-    )
-    max_tokens: int | None = option(
-        "N", "leave out longer examples; an estimate, about four letters a token", type=whole
-    )
-    sizes: tuple[int, ...] = option(
-        "N,N,...",
-        "also files with so many of the groups each, every one inside the next (CogniBench, Figure 12)",
-        (),
-        type=_wholes,
     )

@@ -1,7 +1,7 @@
 """``jurist judges``, ``new``, ``export`` and ``training``: judges and their prompts as text."""
 
-import random
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..exports.incoming import (
     score_asked,
 )
 from ..exports.parity import nasty_cases, parity, rows_of
-from ..exports.training import LEAST_EXAMPLES, Selection, make_training
+from ..exports.training import make_training
 from ..gold.goldset import Gold, describe
 from ..gold.new_rows import read_rows
 from ..gold.rejects import Rejects
@@ -230,48 +230,36 @@ def training(options: TrainingOptions) -> Result:
         options.judge, store=store_of(options)
     )  # the prompt of the latest, whichever it is for
     remark(loaded.standing)
-    chosen = Selection(
-        part=options.part, seed=options.seed, shares=shares_of(options.split), max_tokens=options.max_tokens
-    )
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
-        made = make_training(loaded, gold, chosen, on_case=step)
-    found = made.to_json()
-    if gold.skipped:  # gold without any label is left out when it is read
-        left_out = {**made.left_out, "unlabelled": made.left_out.get("unlabelled", 0) + gold.skipped}
-        found["left_out"] = dict(sorted(left_out.items()))
-    left = ", ".join(f"{count} {reason}" for reason, count in found["left_out"].items()) or "none"
+        made = make_training(
+            loaded, gold, options.part, seed=options.seed, shares=shares_of(options.split), on_case=step
+        )
+    left_out = Counter(made.left_out)
+    left_out["unlabelled"] += gold.skipped  # gold without any label is left out when it is read
+    counted = {reason: count for reason, count in sorted(left_out.items()) if count}
+    left = ", ".join(f"{count} {reason}" for reason, count in counted.items()) or "none"
     if not made.examples:
         raise GoldError(
             f"no example is left of {len(gold.cases) + gold.skipped} rows ({left})",
             path=options.input,
-            hint="use --part all, a higher --max-tokens, or more rows",
+            hint="use --part all, or more rows",
         )
-    write_text("".join(json_text(one.line) + "\n" for one in made.examples), options.output)
-    groups = sorted({one.case.group for one in made.examples})
-    random.Random(options.seed).shuffle(groups)
-    for size in options.sizes:
-        if size > len(groups) or options.output == "-":
-            hint = f"give {len(groups)} groups or fewer, and a file as --output"
-            raise UsageError(f"a file of {size} groups cannot be written", hint=hint)
-        lines = [json_text(one.line) + "\n" for one in made.examples if one.case.group in groups[:size]]
-        path = Path(options.output)
-        write_text("".join(lines), str(path.with_name(f"{path.stem}-{size}{path.suffix}")))
-        remark(f"{path.stem}-{size}{path.suffix}: {len(lines)} examples of {size} groups")
-    tokens, labels = found["tokens"], ", ".join(f"{n} {name}" for name, n in found["labels"].items())
-    parts = (
-        f"{found['examples']} examples of {found['groups']} groups ({options.part})",
-        f"{labels}",
-        f"about {tokens['total']} tokens, {tokens['smallest']} to {tokens['largest']} an example",
-        f"rows left out: {left}",
+    lines = (json_text({"messages": list(messages)}) + "\n" for _, messages in made.examples)
+    write_text("".join(lines), options.output)
+    groups = len({case.group for case, _ in made.examples})
+    text = loaded.judge.answer.scale.text
+    labels = Counter(text(value) for case, _ in made.examples for value in case.known)
+    said = ", ".join(f"{labels[name]} {name}" for name in sorted(labels))
+    counts = f"{len(made.examples)} examples of {groups} groups ({options.part})"
+    line = f"{loaded.name}: {counts}; {said}; rows left out: {left}"
+    notes = (
+        ["nothing is held back: score the tuned model on rows that are not in this file"]
+        if options.part == "all"
+        else []
     )
-    line = f"{loaded.name}: " + "; ".join(parts)
-    notes = []
-    if len(made.examples) < LEAST_EXAMPLES:
-        notes.append(f"OpenAI's fine-tuning takes {LEAST_EXAMPLES} examples or more")
-    if options.part == "all":
-        notes.append("nothing is held back: score the tuned model on rows that are not in this file")
     if options.output == "-":  # standard output has the examples, and nothing else
         return Result(data={}, notes=[line, *notes])
-    about = {"judge": loaded.name, "output": options.output, "part": options.part}
+    about = {"judge": loaded.name, "output": options.output, "part": options.part, "groups": groups}
+    found = {"examples": len(made.examples), "labels": dict(sorted(labels.items())), "left_out": counted}
     return Result(data={**about, **found}, body=[line], notes=notes)

@@ -8,22 +8,13 @@ from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
 from .dspy_module import DSPyModule
-from .hubs import LangChain, Langfuse, MLflow
+from .hubs import LangChain, Langfuse
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
 from .openai_batch import OpenAIBatch
-from .own_models import Inspect, PydanticEvals
 from .parity import variables
 from .portable_file import PythonFile
-from .scorers import (
-    Autoevals,
-    DeepEval,
-    LangSmith,
-    MLflowScorer,
-    Opik,
-    Phoenix,
-    Promptfoo,
-)
+from .scorers import SCORERS
 from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
 
 if TYPE_CHECKING:
@@ -50,19 +41,10 @@ _ALL: tuple[Exporter, ...] = (
     MarkdownExporter(),
     OpenAIBatch(),
     LangChain(),
-    MLflow(),
     Langfuse(),
-    Promptfoo(),
     PythonFile(),
     DSPyModule(),
-    Inspect(),
-    PydanticEvals(),
-    Autoevals(),
-    DeepEval(),
-    Phoenix(),
-    Opik(),
-    MLflowScorer(),
-    LangSmith(),
+    *SCORERS,
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

@@ -1,13 +1,12 @@
-"""The judge as a prompt of a prompt store: LangChain and LangSmith, MLflow, Langfuse."""
+"""The judge as a prompt of a prompt store: LangChain and LangSmith, Langfuse."""
 
 import json
-import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .messages import as_json, described, limits_of, reply_schema
+from .messages import as_json, described, limits_of
 from .target import Messages, Row, Subject, Target, loader, prompt_of
 
 _ROLES = {"system": "System", "user": "Human", "assistant": "AI"}
@@ -62,50 +61,6 @@ def _message(plain: Any, template: str, names: Sequence[str]) -> dict[str, Any]:
 
 def _constructor(path: tuple[str, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     return {"lc": 1, "type": "constructor", "id": ["langchain", *path], "kwargs": kwargs}
-
-
-_MARK = "{% set jurist = 1 %}"  # makes MLflow take the templates for Jinja2, which reads no value again
-_LONGEST = 5000  # characters of a tag of a model version
-_SYNTAX = re.compile(r"\{[{%#]|[%#}]\}|\r\n?|\n\Z")
-
-
-class MLflow(Target):
-    """``mlflow.genai.register_prompt(**json.load(file))``; Jinja2, because MLflow's own format re-reads values."""
-
-    name = "mlflow"
-    suffix = ".json"
-    limits = ("make_judge has variables of its own only: export to mlflow-scorer for a scorer",)
-
-    def render(self, subject: Subject) -> str:
-        """Return the keyword arguments as JSON; labels, parser and vote are in tags."""
-        prompt = prompt_of(subject)
-        messages = prompt.written(_literal, "{{{{ {} }}}}".format)
-        messages[0]["content"] = _MARK + messages[0]["content"]
-        whole = {
-            "name": subject.judge.name,
-            "template": messages,
-            "commit_message": f"{subject.ref}, sha256 {subject.stamp['sha256']}. {subject.proof}",
-            "tags": _tags(described(subject, prompt)),
-            **({"response_format": reply_schema(prompt)} if prompt.adapter == "json" else {}),
-        }
-        return as_json(whole)
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Make the prompt version that the registry keeps, and format it."""
-        entities, given = loader("mlflow.entities.model_registry", "mlflow"), json.loads(text)
-        kept = entities.PromptVersion(name=given["name"], version=1, template=given["template"])
-        return [kept.format(**row.variables) for row in rows]
-
-
-def _literal(text: str) -> str:
-    """Return a template that renders to ``text``, under Jinja2's own settings for line ends too."""
-    return _SYNTAX.sub(lambda found: "{{ " + json.dumps(found[0]) + " }}", text)
-
-
-def _tags(about: dict[str, Any]) -> dict[str, str]:
-    """Return texts that a tag can hold; what is longer is in the export to messages only."""
-    texts = {f"jurist.{key}": json.dumps(value, ensure_ascii=False) for key, value in about.items()}
-    return {key: text for key, text in texts.items() if len(text) <= _LONGEST}
 
 
 class Langfuse(Target):

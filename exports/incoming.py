@@ -3,19 +3,17 @@
 import json
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any
 
 from ..errors import UsageError, why
 from ..gold.files import Place, unreadable
 from .messages import FORMAT
 
-_DOUBLE = re.compile(r"\{\{\{?\s*([A-Za-z_][\w.]*)\s*\}?\}\}")
+_DOUBLE = re.compile(r"\{\{\s*[A-Za-z_]")
 _SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
-_LOGIC = re.compile(r"\{%-?\s*(?!set jurist|raw|endraw)\w|\{\{[#/^]")
-_JINJA_TEXT = re.compile(r'\{\{ ("(?:[^"\\]|\\.)*") \}\}|\{% ?set jurist = 1 ?%\}')
 _FIELDS = re.compile(r"⟦(\w+)⟧")
 _WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
@@ -29,119 +27,42 @@ class IncomingPrompt:
 
 
 def read_prompt(path: Path) -> IncomingPrompt:
-    """Read a prompt file."""
-    messages = templates_of(path)
-    usual = "mustache" if any(not one.style and _DOUBLE.search(one.text) for one in messages) else ""
-    marked = [(one.role, _marked(one.text, one.style or usual, path)) for one in messages]
-    inputs = tuple(dict.fromkeys(name for _, content in marked for name in _FIELDS.findall(content)))
+    """Read a text, or chat messages in JSON; variables are those of Jinja2, or of Python's formats."""
+    content = _content(path)
+    if isinstance(content, Mapping) and content.get("format") == FORMAT:
+        marked = [(one["role"], _placed(one["content"], content["inputs"])) for one in content["messages"]]
+    else:
+        messages = _messages(content, path)
+        jinja = any(_DOUBLE.search(text) for _, text in messages)
+        marked = [
+            (
+                role,
+                "".join(_jinja(text, path)) if jinja else _SINGLE.sub(lambda hit: _mark(hit[1], path), text),
+            )
+            for role, text in messages
+        ]
+    inputs = tuple(dict.fromkeys(name for _, text in marked for name in _FIELDS.findall(text)))
     if not inputs:
         raise UsageError(
             f"{path} has no variable, so there is nothing to judge", hint="write the inputs as {{name}}"
         )
-    several = len(marked) > 1
     parts = [
-        f"{role}:\n{content.strip()}" if several and role != "system" else content.strip()
-        for role, content in marked
+        f"{role}:\n{text.strip()}" if len(marked) > 1 and role != "system" else text.strip()
+        for role, text in marked
     ]
     instruction = _FIELDS.sub(r"`\1`", "\n\n".join(part for part in parts if part))
     return IncomingPrompt(instruction=instruction, inputs=inputs)
 
 
-def _marked(template: str, style: str, path: Path) -> str:
-    """Return a template with ``⟦name⟧`` where an input goes, and everything else as the model saw it."""
-    if style == "literal":
-        return template
-    if style == "f-string":
-        doubled = template.replace("{{", "\0").replace("}}", "\1")
-        return _named(_SINGLE, doubled, path).replace("\0", "{").replace("\1", "}")
-    if found := _LOGIC.search(template):
-        raise UsageError(f"{path} has logic in its template, as {found[0]!r}", hint=_WRITE)
-    plain = _JINJA_TEXT.sub(lambda found: str(json.loads(found[1])) if found[1] else "", template)
-    plain = plain.replace("{% raw %}", "").replace("{% endraw %}", "")
-    return _named(_DOUBLE if style in ("mustache", "jinja2") else _SINGLE, plain, path)
-
-
-def _named(pattern: re.Pattern[str], text: str, path: Path) -> str:
-    def mark(found: re.Match[str]) -> str:
-        name = found[1].rpartition(".")[2]
-        if keyword.iskeyword(name) or name.startswith("_"):
-            raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
-        return f"⟦{name}⟧"
-
-    return pattern.sub(mark, text)
-
-
-Style: TypeAlias = Literal["literal", "f-string", "mustache", "jinja2", ""]
-_SPOKEN: Final = {"System": "system", "Human": "user", "AI": "assistant"}
-
-
-class Template(NamedTuple):
-    """One message."""
-
-    role: str  # ``system``, ``user`` or ``assistant``
-    text: str  # with its variables
-    style: Style = ""  # how they are written; empty for either, ``literal`` for ``⟦name⟧``
-
-
-def templates_of(path: Path) -> list[Template]:
-    """Read a prompt file."""
+def _content(path: Path) -> Any:
+    """Return the text of a file, or the value of a JSON file."""
     try:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"
-        ) from error
+        raise UsageError(f"{path} cannot be read: {why(error)}", hint="name a text file or JSON") from error
     if wrong := unreadable(text, Place(str(path))):
         raise UsageError(wrong.message, hint=wrong.hint)
-    content = _structured(text, path)
-    if isinstance(content, Mapping) and isinstance(content.get("manifest"), Mapping):
-        content = content["manifest"]
-    if not isinstance(content, Mapping):
-        return _plain(content, path)
-    if content.get("lc"):
-        return _langchain(content, path)
-    if content.get("format") == FORMAT:
-        messages = []
-        for one in content["messages"]:
-            text = str(one["content"])
-            for spec in content["inputs"]:
-                text = text.replace(spec["placeholder"], f"⟦{spec['name']}⟧")
-            messages.append(Template(str(one["role"]), text, "literal"))
-        return messages
-    test = content.get(
-        "defaultTest"
-    )  # the prompt with which promptfoo's own judge is asked goes before others
-    options = test.get("options") if isinstance(test, Mapping) else None
-    rubric = options.get("rubricPrompt") if isinstance(options, Mapping) else None
-    if judged := rubric or content.get("prompts"):
-        return _promptfoo(judged, path)
-    return _plain(content.get("messages") or content.get("template"), path)
-
-
-def _plain(content: Any, path: Path, style: Style = "") -> list[Template]:
-    if isinstance(content, str):
-        return [Template("user", content, style)]
-    if isinstance(content, list) and content and all(_is_message(one) for one in content):
-        return [Template(str(one["role"]), str(one["content"]), style) for one in content]
-    raise UsageError(
-        f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
-    )
-
-
-def _structured(text: str, path: Path) -> Any:
-    suffix = path.suffix.lower()
-    if suffix in (".yaml", ".yml"):
-        import yaml
-
-        try:
-            return yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UsageError(
-                f"{path} is not YAML: {' '.join(str(error).split())[:120]}", hint="correct it"
-            ) from error
-    if suffix in (".cjs", ".js"):
-        raise UsageError(f"{path} is a program of its own", hint="name the prompt file that it reads")
-    if suffix != ".json":
+    if path.suffix.lower() != ".json":
         return text
     try:
         return json.loads(text)
@@ -151,47 +72,47 @@ def _structured(text: str, path: Path) -> Any:
         ) from error
 
 
-def _is_message(one: Any) -> bool:
-    return (
-        isinstance(one, Mapping) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
-    )
+def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
+    """Return role and template of each message."""
+    listed = content.get("messages") if isinstance(content, Mapping) else content
+    listed = [{"role": "user", "content": listed}] if isinstance(listed, str) else listed
+    known = isinstance(listed, list) and all(isinstance(one, Mapping) for one in listed) and listed
+    pairs = [(one.get("role"), one.get("content")) for one in listed] if known else []
+    if not pairs or not all(isinstance(role, str) and isinstance(text, str) for role, text in pairs):
+        raise UsageError(
+            f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
+        )
+    return pairs
 
 
-def _langchain(content: Mapping[str, Any], path: Path) -> list[Template]:
-    kwargs = content.get("kwargs") or {}
-    if isinstance(first := kwargs.get("first"), Mapping):  # a prompt, and the model that answers it
-        return _langchain(first, path)
-    if isinstance(template := kwargs.get("template"), str):
-        return [Template("user", template, kwargs.get("template_format", "f-string"))]
-    messages = []
-    for one in kwargs.get("messages", ()):
-        kind, about = str((one.get("id") or [""])[-1]), one.get("kwargs") or {}
-        inner = (about.get("prompt") or {}).get("kwargs") or {}
-        role = next((role for name, role in _SPOKEN.items() if kind.startswith(name)), "")
-        template = inner.get("template") if inner else about.get("content")
-        if not role or not isinstance(template, str):
-            raise UsageError(
-                f"{path} has a message of the kind {kind!r}", hint="give system, human and AI messages"
-            )
-        style: Style = inner.get("template_format", "f-string") if inner else "literal"
-        messages.append(Template(role, template, style))
-    return messages
+def _placed(text: str, inputs: Sequence[Mapping[str, str]]) -> str:
+    """Return a message that jurist exported with ``⟦name⟧`` for its placeholders; other braces are text there."""
+    for one in inputs:
+        text = text.replace(one["placeholder"], f"⟦{one['name']}⟧")
+    return text
 
 
-def _promptfoo(prompts: Any, path: Path) -> list[Template]:
-    listed = prompts if isinstance(prompts, list) else [prompts]
-    if listed and all(_is_message(one) for one in listed):
-        return _plain(listed, path, "mustache")
-    if len(listed) != 1:
-        raise UsageError(f"{path} has {len(listed)} prompts, and a judge is one", hint="leave one in it")
-    one = listed[0].get("raw") or listed[0].get("id") if isinstance(listed[0], Mapping) else listed[0]
-    if isinstance(one, str) and one.startswith("file://"):
-        return templates_of(path.parent / one.removeprefix("file://"))
+def _jinja(template: str, path: Path) -> Iterator[str]:
+    """Yield the parts of a template, ``⟦name⟧`` where an input goes."""
+    from jinja2 import Environment, TemplateSyntaxError, nodes
+
     try:
-        found = json.loads(str(one))
-    except ValueError:
-        found = None
-    return _plain(found if isinstance(found, Sequence) else str(one), path, "mustache")
+        body = Environment(keep_trailing_newline=True).parse(template).body
+    except TemplateSyntaxError as error:
+        raise UsageError(f"{path} is no template of Jinja2: {error}", hint=_WRITE) from error
+    for part in (one for node in body for one in (node.nodes if isinstance(node, nodes.Output) else [node])):
+        if isinstance(part, nodes.TemplateData):
+            yield part.data
+        elif isinstance(part, nodes.Name | nodes.Getattr):
+            yield _mark(part.name if isinstance(part, nodes.Name) else part.attr, path)
+        else:
+            raise UsageError(f"{path} has logic in its template, in line {part.lineno}", hint=_WRITE)
+
+
+def _mark(name: str, path: Path) -> str:
+    if keyword.iskeyword(name) or name.startswith("_"):
+        raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
+    return f"⟦{name}⟧"
 
 
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)

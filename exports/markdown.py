@@ -70,27 +70,19 @@ def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
     return [_items(about), *(f"### {one['role']}\n\n{_fence(one['content'])}" for one in sent)]
 
 
-def _scores(scores: Any) -> list[str]:
-    """A table with a row a metric and a column a program: the value and its 95 % interval."""
-    if not scores or not isinstance(scores, Mapping):
+def _scores(scores: Mapping[str, Mapping[str, Mapping[str, float]]] | None) -> list[str]:
+    """Return a table with a row a metric and a column a program: the value and its 95 % interval."""
+    if not scores:
         return []
-    if not all(isinstance(metrics, Mapping) for metrics in scores.values()):
-        return ["## Scores on test", _items(scores)]
-    programs = sorted(scores, key=lambda name: (name != "basic", name != "compiled", name))
-    metrics = list(dict.fromkeys(metric for name in programs for metric in scores[name]))
+    programs = sorted(scores, key=lambda name: (name != "basic", name))
+    metrics = dict.fromkeys(metric for name in programs for metric in scores[name])
     rows = [["metric", *programs], ["---", *("---:" for _ in programs)]]
     rows += [[_span(metric), *(_score(scores[name].get(metric)) for name in programs)] for metric in metrics]
     return ["## Scores on test", "\n".join("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def _score(score: Any) -> str:
-    if isinstance(score, Mapping) and isinstance(score.get("value"), int | float):
-        low, high = score.get("low"), score.get("high")
-        known = isinstance(low, int | float) and isinstance(high, int | float)
-        return f"{score['value']:.3f}" + (f" [{low:.3f}, {high:.3f}]" if known else "")
-    if isinstance(score, int | float):
-        return f"{score:.3f}"
-    return "" if score is None else _span(json.dumps(score, ensure_ascii=False)).replace("|", "\\|")
+def _score(score: Mapping[str, float] | None) -> str:
+    return "" if score is None else f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 
 def _items(value: Mapping[str, Any], indent: str = "") -> str:

@@ -13,7 +13,7 @@ from functools import cache, partial
 from importlib import import_module
 from string import Template
 from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import UsageError
 from ..evaluation.votes import majority
@@ -52,11 +52,11 @@ class PortableFile(Target):
     suffix = ".py"
     prepares = True
     # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
-    about: ClassVar[str]
-    imports: ClassVar[str] = ""  # what its code needs
+    about: str
+    imports: str = ""  # what its code needs
     # what stands last; ``$inputs`` is their names, ``$settings`` those of the request, and there is what
     # :meth:`words` adds
-    code: ClassVar[str]
+    code: str
 
     def render(self, subject: Subject) -> str:
         """Return the source."""

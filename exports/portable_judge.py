@@ -145,6 +145,11 @@ class PortableJudge:
 
         return complete
 
+    def scorer(self, client: Any, model: str, settings: Mapping[str, Any]) -> Callable[..., dict[str, Any]]:
+        """Return what gives the verdict on a framework's row, given by its names, and the output that is judged."""
+        complete = self.through(client, model, settings)
+        return lambda row, output=None: self.ask(complete, self.inputs_of(row, output))
+
     def ask(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Ask for replies as often as the judge does, and return the verdict."""
         talk, reply = self.talk(inputs), None
@@ -238,16 +243,17 @@ class PortableJudge:
             for reader, value, one in zip(readers, values, each, strict=True)
             if value is not None and is_number(reader, one.get("positive"))
         ]
+        abstained, value = None in values, values[0] if units == 1 else values
+        if len(self.answers) > 1:
+            value = dict(zip(self.answers, values, strict=True))
+        errors = list(errors) or (["a unit has no usable answer"] if abstained else [])
         return {
-            "status": "abstained" if None in values else "verdict",
-            "score": mean(scores) if scores and None not in values else None,
-            "value": dict(zip(self.answers, values, strict=True))
-            if len(self.answers) > 1
-            else values[0]
-            if units == 1
-            else values,
+            "status": "abstained" if abstained else "verdict",
+            "score": mean(scores) if scores and not abstained else None,
+            "value": value,
+            "reason": "; ".join(errors) if abstained else str(value),
             "votes": [dict(vote) for vote in votes],
-            "errors": list(errors) or (["a unit has no usable answer"] if None in values else []),
+            "errors": errors,
             "artifact": self.spec["artifact"],
         }
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from ..errors import UsageError
 
@@ -151,10 +151,10 @@ class Exporter(Protocol):
 class Target(ABC):
     """An exporter whose files can be loaded and filled by the target system itself."""
 
-    name: ClassVar[str]  # the word after ``--to``
-    suffix: ClassVar[str]  # the usual end of the file's name, with its dot
-    limits: ClassVar[tuple[str, ...]] = ()  # what it cannot hold of any judge, in words
-    prepares: ClassVar[bool] = False  # whether the file itself defuses and renders a row's values
+    name: str  # the word after ``--to``
+    suffix: str  # the usual end of the file's name, with its dot
+    limits: tuple[str, ...] = ()  # what it cannot hold of any judge, in words
+    prepares: bool = False  # whether the file itself defuses and renders a row's values
 
     @abstractmethod
     def render(self, subject: Subject) -> str:

@@ -212,7 +212,10 @@ def test_half_characters_are_refused(target: str) -> None:
 
 SCORES = {
     "basic": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6}},
-    "compiled": {"f1": {"value": 0.75, "low": 0.7, "high": 0.8}, "own": {"value": 1.0}},
+    "compiled": {
+        "f1": {"value": 0.75, "low": 0.7, "high": 0.8},
+        "own": {"value": 1.0, "low": 1.0, "high": 1.0},
+    },
 }
 
 
@@ -227,7 +230,7 @@ def test_markdown_shows_scores_decision_prompt_and_hash(store: Store) -> None:
     )
     assert text.startswith("# fect@1\n")
     assert "| `f1` | 0.500 [0.400, 0.600] | 0.750 [0.700, 0.800] |" in text
-    assert "| `own` |  | 1.000 |" in text
+    assert "| `own` |  | 1.000 [1.000, 1.000] |" in text
     assert "- verdict: `better`" in text
     assert "- `non_factual` (positive)" in text
     assert f"- sha256: `{artifact.sha256}`" in text

@@ -24,37 +24,20 @@ WANTED = "Is the reply polite?\n\nMessage: `message`\nReply: `reply`"
 MESSAGES = [{"role": "system", "content": "Be fair to {braces}."}, {"role": "user", "content": TEXT}]
 
 
-def lc(kind: str, **kwargs: Any) -> dict[str, Any]:
-    """Return what LangChain writes of one of its objects."""
-    return {"lc": 1, "type": "constructor", "id": ["langchain", kind], "kwargs": kwargs}
-
-
-BRACED = TEXT.replace("{{ ", "{").replace(" }}", "}").replace("{{", "{").replace("}}", "}")
-USER = lc("PromptTemplate", template=BRACED, template_format="f-string")
-SYSTEM = lc("SystemMessage", content="Be fair to {braces}.")
-CHAT = lc("ChatPromptTemplate", messages=[SYSTEM, lc("HumanMessagePromptTemplate", prompt=USER)])
 WHOLE = f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"
 
-
-def promptfoo(prompt: Any) -> str:
-    """Return a configuration whose judge has this prompt."""
-    return json.dumps({"prompts": ["a", "b"], "defaultTest": {"options": {"rubricPrompt": prompt}}})
-
-
 FORMS: dict[str, tuple[str, str, str]] = {
-    "langsmith": ("p.json", json.dumps({"manifest": CHAT}), WHOLE),
-    "langsmith, with a model": ("p.json", json.dumps(lc("RunnableSequence", first=CHAT, last={})), WHOLE),
-    "langchain text": ("p.json", json.dumps(lc("PromptTemplate", template=BRACED)), WANTED),
-    "promptfoo's judge": ("p.yaml", promptfoo(TEXT), WANTED),
-    "promptfoo's judge, messages": ("p.yaml", promptfoo(MESSAGES), WHOLE),
     "markdown": ("p.md", TEXT, WANTED),
     "f-string": ("p.txt", TEXT.replace("{{", "{").replace("}}", "}").replace("{ reply }", "{reply}"), WANTED),
     "messages": ("p.json", json.dumps(MESSAGES), WHOLE),
-    "mlflow text": ("p.json", json.dumps({"name": "x", "template": TEXT}), WANTED),
-    "promptfoo": ("p.yaml", f"prompts:\n  - {json.dumps(TEXT)}\nproviders: [echo]\n", WANTED),
-    "promptfoo messages": ("p.yaml", f"prompts: [{json.dumps(json.dumps(MESSAGES))}]", WHOLE),
+    "messages of a request": ("p.json", json.dumps({"model": "m", "messages": MESSAGES}), WHOLE),
     "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), WANTED),
-    "dotted": ("p.md", "Judge {{inputs.message}} and {{{reply}}}", "Judge `message` and `reply`"),
+    "dotted": ("p.md", "Judge {{inputs.message}} and {{reply}}", "Judge `message` and `reply`"),
+    "raw": (
+        "p.md",
+        "Judge {% raw %}{{x}}{% endraw %} {{message}} {# why #}{{reply}}",
+        "Judge {{x}} `message` `reply`",
+    ),
 }
 
 
@@ -65,12 +48,11 @@ def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 
-@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages"])
-def test_what_we_export_is_read_back_whole(target: str, tmp_path: Path) -> None:
+def test_what_we_export_is_read_back_whole(tmp_path: Path) -> None:
     judge = find("fect")
     state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
-    file = tmp_path / f"p{EXPORTERS[target].suffix}"
-    file.write_text(rendered(EXPORTERS[target], subject_of(state, judge)), "utf-8")
+    file = tmp_path / "p.json"
+    file.write_text(rendered(EXPORTERS["messages"], subject_of(state, judge)), "utf-8")
     found = read_prompt(file)
     assert found.inputs == ("conversation", "claim")
     assert 'Mind {x}, {% y and "z".' in found.instruction
@@ -79,22 +61,19 @@ def test_what_we_export_is_read_back_whole(target: str, tmp_path: Path) -> None:
 BAD: dict[str, tuple[str, str, str]] = {
     "nothing": ("p.md", "no variable", "no variable"),
     "logic": ("p.md", "{% if x %}{{x}}{% endif %}", "logic"),
-    "sections": ("p.md", "{{#if x}}{{x}}{{/if}}", "logic"),
-    "keyword": ("p.md", "{{class}}", "cannot be a field"),
+    "sections": ("p.md", "{{#if x}}{{x}}{{/if}}", "no template"),
+    "keyword": ("p.md", "{{ _x }}", "cannot be a field"),
     "json": ("p.json", "{", "not JSON"),
-    "yaml": ("p.yaml", "a: [", "not YAML"),
     "other": ("p.json", "[1, 2]", "no prompt that is known"),
-    "two": ("p.yaml", "prompts: [a, b]", "2 prompts"),
-    "gone": ("p.yaml", "prompts: [file://none.txt]", "cannot be read"),
-    "program": ("p.js", "module.exports = {}", "a program of its own"),
-    "kind": ("p.json", '{"lc": 1, "kwargs": {"messages": [{"id": ["ToolMessage"]}]}}', "of the kind"),
+    "gone": ("none/p.md", "", "cannot be read"),
 }
 
 
 @pytest.mark.parametrize("how", sorted(BAD))
 def test_what_is_no_prompt_is_one_line(how: str, tmp_path: Path) -> None:
     name, text, words = BAD[how]
-    (tmp_path / name).write_text(text, "utf-8")
+    if how != "gone":
+        (tmp_path / name).write_text(text, "utf-8")
     asked = ("--from", tmp_path / name, "--labels", "a,b", "--output", tmp_path / "x.py")
     done = cli("new", "x", *asked)
     assert (done.code, done.out) == (1, "") or done.code == 2
@@ -165,10 +144,6 @@ def test_the_file_gives_the_instruction_back(text: str) -> None:
     assert made["judge"].answer.positive == {"b"}
 
 
-OWN = {"messages": "messages", "langsmith": "langchain", "mlflow text": "mlflow"}
-"""Form -> the target that gives it back."""
-
-
 def judge_of(form: str) -> str:
     """Write the prompt in a form and make a judge of it; return what names it."""
     name, text, _ = FORMS[form]
@@ -177,20 +152,8 @@ def judge_of(form: str) -> str:
     return "polite_reply.py:judge"
 
 
-def given_back(form: str, judge: str) -> None:
-    """Export a judge into the form that its prompt had, and read that again."""
-    target = OWN[form]
-    output = f"back{EXPORTERS[target].suffix}"
-    ok("export", judge, "--to", target, "--output", output)
-    assert "Is the reply polite?" in Path(output).read_text("utf-8")
-    assert read_prompt(Path(output)).inputs[:2] == ("message", "reply")
-
-
-@pytest.mark.parametrize(
-    "form", [pytest.param(one, marks=() if one == "messages" else pytest.mark.slow) for one in sorted(OWN)]
-)
-def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
-    judge = judge_of(form)
+def test_from_a_prompt_to_a_compiled_judge_and_back() -> None:
+    judge = judge_of("messages")
     said = (("Go", "no"), ("Thanks", "yes"))
     rows = [
         {"group": f"g{n}", "message": f"m{n}", "reply": f"{said[n % 2][0]} {n}", "label": said[n % 2][1]}
@@ -199,8 +162,9 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
     write_jsonl(Path("gold.jsonl"), rows)
     fast = ("--optimizer", "fewshot", "--set", "sizes=1", "--set", "sets=1", "--force")
     ok("compile", judge, "--gold", "gold.jsonl", *fast)
-    ok("compare", "polite-reply", "polite-reply:basic", "--gold", "gold.jsonl")
-    given_back(form, "polite-reply")
+    ok("export", "polite-reply", "--to", "messages", "--output", "back.json")
+    assert "Is the reply polite?" in Path("back.json").read_text("utf-8")
+    assert read_prompt(Path("back.json")).inputs[:2] == ("message", "reply")
 
 
 def test_a_file_that_is_there_is_not_written_over() -> None:
@@ -208,16 +172,3 @@ def test_a_file_that_is_there_is_not_written_over() -> None:
     for name, words in (("polite-reply", "exists"), ("My Judge", "cannot name a judge")):
         done = cli("new", name, "--from", FORMS["messages"][0], "--labels", "yes,no")
         assert (done.code in (1, 2), words in done.err) == (True, True)
-
-
-@pytest.mark.targets
-@pytest.mark.parametrize("form", ["f-string", "mustache", "jinja2"])
-def test_what_langchain_writes_is_read(form: str, tmp_path: Path) -> None:
-    from langchain_core.load import dumps
-    from langchain_core.prompts import ChatPromptTemplate
-
-    text = {"f-string": BRACED, "mustache": TEXT, "jinja2": TEXT}[form]
-    prompt = ChatPromptTemplate.from_messages([("system", "Be fair."), ("user", text)], template_format=form)
-    (tmp_path / "p.json").write_text(dumps(prompt), "utf-8")
-    found = read_prompt(tmp_path / "p.json")
-    assert found == IncomingPrompt(instruction=f"Be fair.\n\nuser:\n{WANTED}", inputs=("message", "reply"))

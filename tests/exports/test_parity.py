@@ -20,8 +20,8 @@ from jurist.programs.judge import Judge
 DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
 HERE = ("messages", "openai-batch", "python", "dspy")
-SCORERS = ("inspect", "pydantic-evals", "autoevals", "deepeval", "phoenix", "opik")
-ELSEWHERE = ("langchain", "mlflow", *SCORERS)
+SCORERS = ("inspect", "pydantic-evals", "autoevals", "deepeval", "phoenix", "opik", "mlflow", "langsmith")
+ELSEWHERE = ("langchain", *SCORERS)
 
 
 GRID = [(FECT, "chat"), (FECT, "json"), (FECT, "xml"), (COGNIBENCH, "json"), (SCORE, "chat")]
@@ -49,19 +49,6 @@ def test_langfuse_compiles_what_the_judge_sends(judge: Judge, adapter: str, tmp_
     given = subject(judge, tmp_path, adapter, traps="Mind {x} and {% z %}.", demos=False)
     found = parity(EXPORTERS["langfuse"], given)
     assert (found.equal, found.different) == (found.rows, ())
-
-
-@pytest.mark.targets
-def test_mlflows_registry_keeps_what_the_judge_sends(tmp_path: Path) -> None:
-    import mlflow
-
-    given = subject(FECT, tmp_path)
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
-    mlflow.genai.register_prompt(**json.loads(rendered(EXPORTERS["mlflow"], given)))
-    kept = mlflow.genai.load_prompt("prompts:/fect/1")
-    assert str(given.stamp["sha256"]) in kept.tags["jurist.artifact"]
-    for row in given.rows:
-        assert kept.format(**row.variables) == list(row.messages)
 
 
 class Twice(Target):

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 from unittest.mock import patch
+from uuid import UUID
 
 import dspy
 import pytest
@@ -114,9 +116,15 @@ def in_mlflow(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
 
 
 def in_langsmith(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
-    row: Any = SimpleNamespace(inputs={"conversation": ROW["conversation"], "claim": ROW["claim"]})
-    given: Any = EXPORTERS["langsmith"]
-    found = given.score(file, client(reply), row)
+    from langsmith import schemas
+    from langsmith.evaluation import run_evaluator
+
+    number, begun = UUID(int=1), datetime.now(UTC)
+    run = schemas.Run(
+        id=number, name="row", inputs={}, outputs={}, start_time=begun, run_type="chain", trace_id=number
+    )
+    evaluator = run_evaluator(file["judge"](client(reply), "m"))
+    found = evaluator.evaluate_run(run, schemas.Example(id=number, inputs=dict(ROW)))
     assert found.key == "fect"
     return found.score, None
 
@@ -136,7 +144,7 @@ FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any
     "deepeval": in_deepeval,
     "pydantic-evals": in_pydantic_evals,
     "inspect": in_inspect,
-    "mlflow-scorer": in_mlflow,
+    "mlflow": in_mlflow,
     "langsmith": in_langsmith,
 }
 
