@@ -42,9 +42,7 @@ class JudgedRows(
     input: str = option(
         "F", "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name; - is standard input"
     )
-    output: str = option(
-        "F.jsonl", "where the lines go: .jsonl, .csv or .parquet; - is standard output (JSONL)"
-    )
+    output: str = option("F.jsonl", "where the lines go: .jsonl or .csv; - is standard output (JSONL)")
     keep: str = option(
         "NAMES",
         "columns that travel into the output, with commas; all that are not judged (default), or none",
@@ -75,7 +73,7 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
     examples:
       jurist run fect --input claims.jsonl --output verdicts.jsonl
       cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
-      jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
+      jurist run fect --input calls/ --output out.csv --column transcript=conversation --column summary=claim
       jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
     """
 
@@ -131,7 +129,7 @@ class JoinOptions(Form, command="run join", does="run.joined"):
     """
 
     shards: tuple[str, ...] = positional("F-I-of-N.jsonl", "the output of each jurist run --shard", nargs="+")
-    output: str = option("F", "where the lines go: .jsonl, .csv or .parquet")
+    output: str = option("F", "where the lines go: .jsonl or .csv")
 
 
 class SubmitOptions(
@@ -140,7 +138,7 @@ class SubmitOptions(
     does="batch.submit",
     helps={
         "input": "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name",
-        "output": "where the lines go: .jsonl, .csv or .parquet",
+        "output": "where the lines go: .jsonl or .csv",
         "calls": "never send one request more; the rows that are left wait for batch collect",
         "cost": "send no more than this is estimated to pay for",
     },
@@ -247,7 +245,7 @@ class ShareOptions(RowOptions, Printed, command="run share", does="run.share"):
     Labelled rows have to be drawn at random.
     """
 
-    output: str = positional("OUTPUT", "what jurist run has written: JSONL, CSV or Parquet")
+    output: str = positional("OUTPUT", "what jurist run has written: JSONL or CSV")
     gold: str | None = some_gold("rows of the run's input, drawn at random, with labels of people")
     judge: str | None = option(
         "JUDGE", "who judged, where the output's own name of it is not enough, as file.py:judge"

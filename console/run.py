@@ -27,7 +27,7 @@ from ..runs.cluster import cluster, judged_on_ray
 from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, run_judge
 from ..runs.shards import WHOLE, Shard, join
-from ..runs.summary import Summary, merged
+from ..runs.summary import Summary
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
 from .terminal import Bar, Terminal, agree, approve
@@ -115,7 +115,7 @@ def _on_ray(
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
             join(paths, output)
-    return merged(judge, [one for one in found if isinstance(one, Summary)])
+    return Summary.of_shards(judge, [one for one in found if isinstance(one, Summary)])
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def run(
         judge: see :data:`JudgeLike`.
         rows: what ``jurist run --input`` takes (a file, a folder, ``hf:org/name``); or mappings, DSPy's examples, or a
             table of pandas, Polars, PyArrow or ``datasets``. A generator is read once, as it is judged.
-        output: ``.jsonl``, ``.csv`` or ``.parquet``. Rows that cannot be used are set aside beside it.
+        output: ``.jsonl`` or ``.csv``. Rows that cannot be used are set aside beside it.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
         budget: hard limits.
         mapping: the names of columns in the rows, where they are not the judge's.

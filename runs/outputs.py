@@ -1,4 +1,4 @@
-"""The file that a run writes: JSONL, CSV or Parquet, in the order of the input or as lines come; who may write it."""
+"""The file that a run writes: JSONL or CSV, in the order of the input or as lines come; who may write it."""
 
 import csv
 import json
@@ -12,16 +12,12 @@ from ..gold.files import scan
 from ..gold.sheets import plain, safe
 from ..keeping.locking import alone
 
-FORMATS = (".jsonl", ".csv", ".parquet")
-_OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
-_FLAT = (".csv", ".parquet")
-_NUMBERS = ("row", "part", "drawn", "saved", "inconsistent", "reasked", "extra", "duplicated")
+FORMATS = (".jsonl", ".csv")
+_OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
 _TEXTS = (
     *("id", "case", "source", "group", "status", "label", "reasoning", "error"),
     *("judge", "artifact", "model", "judge_model", "strictness", "adapter"),
 )
-_GROUP = 1024
-"""Rows of Parquet that are written at once."""
 
 
 def checkpoint_of(output: Path) -> Path:
@@ -108,121 +104,40 @@ def check_name(path: Path) -> None:
         raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
 
 
-def flat(path: Path) -> bool:
-    """Whether a file of this name has columns, which have to be known when it is begun."""
-    return path.suffix.lower() in _FLAT
+def is_csv(path: Path) -> bool:
+    """Whether a file of this name has columns, which are known when all its lines are."""
+    return path.suffix.lower() == ".csv"
 
 
-class Lines:
-    """A file of lines, or a stream; as it is here of JSONL."""
-
-    def __init__(self, stream: TextIO, *, owned: bool = False) -> None:
-        self._stream, self._owned = stream, owned
-        self.left_out = dict[
-            str, None
-        ]()  # columns that came too late for a file whose columns were known by then
-
-    def write(self, line: str) -> None:
-        """Take a line, as JSON; whoever reads the file sees it at once, if its format allows."""
-        self._stream.write(line + "\n")
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Write what is left."""
-        if self._owned:
-            self._stream.close()
-
-
-def lines_to(place: Path | TextIO, name: str = "", columns: Sequence[str] = ()) -> Lines:
-    """Return what writes lines, by the name of the output."""
-    if not isinstance(place, Path):
-        return Lines(place)
-    kind = {".csv": _CsvLines, ".parquet": _ParquetLines}.get(Path(name or place.name).suffix.lower())
-    return kind(place, columns) if kind else Lines(place.open("w", encoding="utf-8"), owned=True)
-
-
-class _Flat(Lines):
-    """Lines as cells: the columns are those of the first line, and those of the rows."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns, self.names = columns, list[str]()
-        self.left_out = dict[str, None]()
-
-    def cells(self, line: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(line)
-        if not self.names:
-            self.names = list(dict.fromkeys((*found, *self._columns)))
-        self.left_out.update(dict.fromkeys(found.keys() - set(self.names)))
-        return {name: _cell(name, found.get(name)) for name in self.names}
+def put(part: Path, output: Path) -> None:
+    """Put a file of JSON lines in the place of an output, as a table where its name says so."""
+    if not is_csv(output):
+        part.replace(output)
+        return
+    table = part.with_name(f"{part.name}.csv")
+    try:
+        with table.open("w", encoding="utf-8", newline="") as file:
+            names = list(dict.fromkeys(name for _, line in lines_in(part) for name in line))
+            writer = csv.writer(file)
+            writer.writerow(names)
+            writer.writerows([_cell(name, line.get(name)) for name in names] for _, line in lines_in(part))
+        table.replace(output)
+    finally:
+        table.unlink(missing_ok=True)
 
 
 def _cell(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = isinstance(value, str) and name != "value"  # which may be of any type
-    return value if text else json.dumps(value, ensure_ascii=False)
-
-
-class _CsvLines(_Flat):
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        super().__init__(columns)
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._writer = csv.writer(self._file)
-
-    def write(self, line: str) -> None:
-        new, cells = not self.names, self.cells(line)
-        if new:
-            self._writer.writerow(self.names)
-        self._writer.writerow(safe(cell) if isinstance(cell, str) else cell for cell in cells.values())
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _ParquetLines(_Flat):
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        super().__init__(columns)
-        self._path = path
-        self._rows: list[dict[str, Any]] = []
-        self._writer: Any = None
-        path.open("wb").close()  # it cannot be written is said before anything is asked
-
-    def write(self, line: str) -> None:
-        self._rows.append(self.cells(line))
-        if len(self._rows) >= _GROUP:
-            self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow
-        import pyarrow.parquet
-
-        if self._writer is None:
-            numbers = dict.fromkeys(_NUMBERS, pyarrow.int64()) | {"identical": pyarrow.bool_()}
-            schema = pyarrow.schema([(name, numbers.get(name, pyarrow.string())) for name in self.names])
-            self._writer = pyarrow.parquet.ParquetWriter(self._path, schema)
-        columns = {name: [_typed(name, row[name]) for row in self._rows] for name in self.names}
-        self._writer.write_table(pyarrow.table(columns, schema=self._writer.schema))
-        self._rows = []
-
-    def close(self) -> None:
-        if self._rows:
-            self._flush()
-        if self._writer is not None:
-            self._writer.close()
-
-
-def _typed(name: str, cell: Any) -> Any:
-    if cell is None or isinstance(cell, str) or name in _NUMBERS or name == "identical":
-        return cell
-    return json.dumps(cell)
+    return safe(value if text else json.dumps(value, ensure_ascii=False))
 
 
 class Order:
     """Writes lines in the order of the input, or as they come."""
 
-    def __init__(self, lines: Lines, *, ordered: bool = True) -> None:
-        self._lines, self._ordered, self._next = lines, ordered, 0
+    def __init__(self, stream: TextIO, *, ordered: bool = True) -> None:
+        self._stream, self._ordered, self._next = stream, ordered, 0
         self._waiting = dict[int, str | None]()
 
     def give(self, number: int, line: str | None) -> None:
@@ -241,13 +156,14 @@ class Order:
 
     def _write(self, number: int) -> None:
         if (line := self._waiting.pop(number)) is not None:
-            self._lines.write(line)
+            self._stream.write(line + "\n")
+            self._stream.flush()  # whoever reads the file sees it at once
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
     """Return number and content of each line, ``None`` if it is no JSON, but not of one torn by a kill."""
     with path.open("rb") as file:
-        if not flat(path):
+        if not is_csv(path):
             for number, data in enumerate(file, 1):
                 if data.endswith(b"\n"):
                     yield number, _json(data)

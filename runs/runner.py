@@ -21,11 +21,11 @@ from ..text.json_lines import json_line
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .lines import kept_name, known_of, line_of, said_of
-from .outputs import Lines, Order, checkpoint_of, claimed, flat, lines_in, lines_to, part_of, rejected_of
+from .lines import known_of, line_of, said_of
+from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
 from .state import Known, RunState, Seen
-from .summary import Counts, Summary
+from .summary import Summary
 from .survey import OnBadRow, Survey
 
 
@@ -160,7 +160,7 @@ class _Running:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
             # A judge that cannot be connected fails here, where nobody reads ahead yet.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
-            with _written(self, survey) as (order, lines):
+            with _written(self, survey) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
             aside: dict[str, Any] = {"beside": survey.beside, "rejected": rejects.count}
@@ -170,7 +170,6 @@ class _Running:
                 drift=drift,
                 empty=survey.blank,
                 rejects=str(rejects.path or "") if rejects.count else "",
-                left_out=tuple(sorted(lines.left_out)),
                 **(aside if settings.shard.first else {}),
             )
         raise AssertionError("nothing above suppresses an exception")
@@ -212,29 +211,30 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> It
 
 
 @contextmanager
-def _written(work: _Running, survey: Survey) -> Iterator[tuple[Order, Lines]]:
+def _written(work: _Running, survey: Survey) -> Iterator[Order]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
-    output, settings = work.output, work.settings
-    place, part = output, None
-    if isinstance(output, Path) and (flat(output) or (output.is_file() and output.stat().st_size)):
-        part = place = part_of(output)
-    new = output if isinstance(output, Path) and not output.exists() else None
-    names = tuple(survey.columns) if settings.keep is None else settings.keep
-    lines = lines_to(place, str(output), [kept_name(name) for name in names])
-    order = Order(lines, ordered=settings.ordered)
-    try:
+    output, ordered = work.output, work.settings.ordered
+    if not isinstance(output, Path):
+        order = Order(output, ordered=ordered)
         try:
-            yield order, lines
-        finally:  # whatever ended the run: what is known need not wait any more
+            yield order
+        finally:
             order.flush()
-            lines.close()
-        if part is not None and isinstance(output, Path) and (part.stat().st_size or survey.empty):
-            part.replace(output)
+        return
+    whole = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
+    place, new = part_of(output) if whole else output, not output.exists()
+    try:
+        with place.open("w", encoding="utf-8") as stream:
+            order = Order(stream, ordered=ordered)
+            try:
+                yield order
+            finally:  # whatever ended the run: what is known need not wait any more
+                order.flush()
+        if whole and (place.stat().st_size or survey.empty):
+            put(place, output)
     finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
-        elif new and not survey.empty and new.is_file() and not new.stat().st_size:
-            new.unlink()
+        if whole or (new and not survey.empty and place.is_file() and not place.stat().st_size):
+            place.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -249,26 +249,23 @@ class _Rows:
     job: PaidJob
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
 
-    @cached_property
-    def counts(self) -> Counts:
-        return Counts(self.asker.judge)
+    counts: Summary = field(default_factory=Summary)
 
     def judged(self) -> Summary:
         """Judge all rows, or as many as the limits allow."""
-        stopped: dict[str, Any] = {}
+        counts = self.counts
         try:
             collect(self._all())
         except BudgetExhausted as stop:
-            stopped = {
-                "stopped": "; ".join(said for said in (str(stop), self.job.silence) if said),
-                "signal": stop.signal if isinstance(stop, StopRequested) else None,
-            }
+            counts.stopped = "; ".join(said for said in (str(stop), self.job.silence) if said)
+            counts.signal = stop.signal if isinstance(stop, StopRequested) else None
         except ModelError as error:
-            if not self.counts.answered:
+            if not counts.answered:
                 raise
-            stopped = {"stopped": error.message}
-        survey = self.survey
-        return replace(self.counts.summary(survey.rows), unread=not survey.whole, **stopped)
+            counts.stopped = error.message
+        counts.rows, counts.unread = self.survey.rows, not self.survey.whole
+        counts.end(self.asker.judge)
+        return counts
 
     async def _all(self) -> None:
         survey = self.survey
@@ -289,7 +286,7 @@ class _Rows:
                         if known := self.state.known(row.case.id):
                             self._give(number, row, known)
                             if known.status != "failed":
-                                self.counts.add_known(known)
+                                self.counts.add_known(self.asker.judge, known)
                 raise
             finally:
                 rows.close()
@@ -301,7 +298,7 @@ class _Rows:
             await asked.wait()
         known = self.state.known(case.id)
         if known is not None and (known.new or known.status != "failed" or self.work.settings.collecting):
-            self.counts.add_known(known)
+            self.counts.add_known(self.asker.judge, known)
             self._give(number, row, known)
             self.work.on_row()
         elif known is None and self.work.settings.retry_failed:
@@ -324,9 +321,9 @@ class _Rows:
             del self.asking[row.case.id]
             answered.set()
         self._give(number, row, known)
-        self.counts.add(verdict)
+        self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
-        replies, unread = self.counts.answered, self.counts.abstained
+        replies, unread = self.counts.answered, self.counts.verdicts["abstained"]
         if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_form:
             raise ModelError(
                 f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..text.json_lines import json_line
-from .outputs import check_name, flat, lines_in, lines_to, part_of
+from .outputs import check_name, is_csv, lines_in, part_of, put
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")
@@ -34,7 +34,7 @@ class Shard:
 
     def path(self, output: Path) -> Path:
         """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``."""
-        if flat(output):
+        if is_csv(output):
             hint = f"name {output.with_suffix('.jsonl').name}, and let jurist run join write {output.name}"
             raise UsageError(f"{output}: a shard is written as JSONL", hint=hint)
         return output.with_name(f"{output.stem}-{self.number}-of-{self.of}{output.suffix}")
@@ -48,14 +48,12 @@ def join(shards: Sequence[Path], output: Path) -> int:
     """Write the lines of all shards into one file, in the order of the input; return how many there are."""
     check_name(output)
     _check_all(shards)
-    columns = dict.fromkeys(name for line in _merged(shards) for name in line) if flat(output) else {}
-    part = part_of(output)
-    lines, number = lines_to(part, output.name, list(columns)), 0
+    part, number = part_of(output), 0
     try:
-        for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
-            lines.write(json_line(line))
-        lines.close()
-        part.replace(output)
+        with part.open("w", encoding="utf-8") as file:
+            for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
+                file.write(json_line(line) + "\n")
+        put(part, output)
     finally:
         part.unlink(missing_ok=True)
     return number

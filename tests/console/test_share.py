@@ -69,10 +69,9 @@ def test_shares_are_corrected_by_the_proof_and_those_of_labelled_rows_stand_besi
         jurist.share("gold.jsonl")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
-    ok("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}")
-    one, two = (cli("run", "share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
+def test_a_table_is_read_as_lines_are(lines: list[dict[str, Any]]) -> None:
+    ok("run", "fect", "--input", "rows.jsonl", "--output", "o.csv")
+    one, two = (cli("run", "share", f"o.{name}", "--json").json for name in ("jsonl", "csv"))
     assert one | {"output": ""} == two | {"output": ""}
 
 

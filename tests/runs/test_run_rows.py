@@ -80,7 +80,7 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-@pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet"])
+@pytest.mark.parametrize("out", ["o.jsonl", "o.csv"])
 def test_every_source_and_every_output_say_the_same(out: str) -> None:
     rows = new_rows(30)
     write_jsonl(Path("rows.jsonl"), rows)
@@ -276,12 +276,12 @@ def test_an_unfinished_run_is_not_forgotten_by_accident(serve: Callable[..., Any
     assert (done.code, done.json["resumed"], server.count) == (0, 4, 6)
 
 
-@pytest.mark.parametrize("name", ["o.tsv", "o.xlsx", "o.json", "o.jsonl.gz"])
+@pytest.mark.parametrize("name", ["o.tsv", "o.parquet", "o.jsonl.gz"])
 def test_another_format_is_refused_before_anything_is_asked(name: str, serve: Callable[..., Any]) -> None:
     write_jsonl(Path("rows.jsonl"), new_rows(2))
     server = serve()
     done = cli(*on(server, out=name))
-    assert (done.code, server.count, "use .jsonl, .csv, .parquet" in done.err) == (2, 0, True)
+    assert (done.code, server.count, "use .jsonl, .csv" in done.err) == (2, 0, True)
 
 
 @given(st.lists(st.integers(), max_size=700))
@@ -301,7 +301,7 @@ def test_what_is_read_in_a_thread_comes_in_order_and_once(items: list[int]) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("out", ["o.jsonl", "o.parquet"])
+@pytest.mark.parametrize("out", ["o.jsonl", "o.csv"])
 def test_twenty_kills_leave_each_row_once_and_pay_for_nothing_but_what_was_in_flight(
     out: str, serve: Callable[..., Any], tmp_path: Path
 ) -> None:
