@@ -157,8 +157,6 @@ class SubmitOptions(
     stopping: Literal["settled", "all"] = choice(
         "ask all samples in one batch (default), or in several, until no outcome of the row can change", "all"
     )
-    max_requests: int = option("N", "requests of one file", 50_000, type=whole)
-    max_bytes: int = option("N", "length of one file", 200_000_000, type=whole)
     fresh: bool = flag("forget batches of this output, and what an unfinished run has paid for")
 
 

@@ -17,7 +17,7 @@ from ..jobs.sharing import stamp_of
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
 from ..runs.batch_service import BatchService
-from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
+from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
@@ -138,7 +138,6 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
         source=source,
         output=Path(options.output),
         settings=settings,
-        files=BatchFiles(requests=options.max_requests, size=options.max_bytes),
         on_begin=begin,
         on_row=bar.step,
     )

@@ -25,7 +25,7 @@ from ..runs.batch_store import check_no_batches
 from ..runs.canary import Canary, canary_of
 from ..runs.cluster import cluster, judged_on_ray
 from ..runs.outputs import checkpoint_of, claimed, shards_of
-from ..runs.runner import RunPlan, RunSettings, run_judge
+from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
@@ -61,26 +61,29 @@ def run(options: RunOptions) -> Result:
             bar.begin(f"judging with {loaded.name}", total)
 
         if options.engine == "ray":
-            summary = _on_ray(options, loaded.judge, begin, bar.step)
+            summary = _on_ray(
+                options, loaded.judge, lambda known: begin(plan_of(loaded, source, settings, known)), bar.step
+            )
         else:
             output = sys.stdout if options.output == "-" else Path(options.output)
             summary = run_judge(loaded, source, output, settings=settings, on_begin=begin, on_row=bar.step)
     return result_of(options, loaded, summary)
 
 
-def judge_shard(
-    options: RunOptions, before: Path, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
-) -> Summary:
+def judge_shard(options: RunOptions, before: Path, on_row: Callable[[], None]) -> Summary:
     """Judge the rows of one shard, on a worker; the lines of ``before`` are known."""
     loaded, source, settings = rows_of(options)
-    settings, output = replace(settings, before=before), Path(options.output)
-    return run_judge(loaded, source, output, settings=settings, on_begin=on_begin, on_row=on_row)
+    settings = replace(settings, before=before)
+    return run_judge(loaded, source, Path(options.output), settings=settings, on_row=on_row)
 
 
 def _on_ray(
-    options: RunOptions, judge: Judge, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
+    options: RunOptions,
+    judge: Judge,
+    begin: Callable[[Sequence[Path]], None],
+    on_row: Callable[[], None],
 ) -> Summary:
-    """Judge the rows in shards on a Ray cluster, and join their lines."""
+    """Judge the rows in shards on a Ray cluster, and join their lines; ``begin`` is given the files of before."""
     if not can_be_read_again(options.input):
         raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
     wrong = {
@@ -98,12 +101,13 @@ def _on_ray(
     ):
         check_no_batches(output, forget=options.fresh)
         folder = _folder(options, cpus)
-        shards = [Shard(number, int(folder.name)) for number in range(1, int(folder.name) + 1)]
-        own = [_part(options, shard, folder) for shard in shards]
+        own = [
+            _part(options, Shard(number + 1, int(folder.name)), folder) for number in range(int(folder.name))
+        ]
         paths = [Path(one.output) for one in own]
+        begin([path for path in (output, *paths) if path.is_file()])
         with _kept(folder, paths):
-            works = [partial(judge_shard, one, output) for one in own]
-            found = judged_on_ray(works, folder, on_begin=on_begin, on_row=on_row)
+            found = judged_on_ray([partial(judge_shard, one, output) for one in own], folder, on_row=on_row)
             # where one could not be judged, the others were stopped because of it
             errors = [one for one in found if isinstance(one, JuristError)]
             for error in sorted(errors, key=lambda one: isinstance(one, StoppedError))[:1]:

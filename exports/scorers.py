@@ -108,12 +108,13 @@ SCORERS = (
     _required_params = []
 
     def __init__(self, client: Any, model: str, threshold: float = 0.5, settings: dict[str, Any] | None = None) -> None:
-        self._verdict = _JUDGE.scorer(client, model, settings or {})
-        self.threshold, self.evaluation_model, self.verdict = threshold, model, None
+        self.client, self.model, self.threshold, self.settings = client, model, threshold, settings or {}
+        self.evaluation_model, self.verdict = model, None  # what it is made with is read from it when it is copied
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         said = {"input": test_case.input, "output": test_case.actual_output, "expected": test_case.expected_output}
-        self.verdict = self._verdict({**said, **(test_case.metadata or {})}, test_case.actual_output)
+        asked = _JUDGE.scorer(self.client, self.model, self.settings)
+        self.verdict = asked({**said, **(test_case.metadata or {})}, test_case.actual_output)
         self.score, self.reason = self.verdict["score"], self.verdict["reason"]
         self.error = self.reason if self.score is None else None
         self.success = self.is_successful()

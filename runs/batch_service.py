@@ -1,11 +1,12 @@
 """The provider's side of batches, through the ``openai`` package: a batch is begun once, as it is paid for."""
 
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any, cast
 
 import httpx
 import openai
@@ -17,8 +18,8 @@ from .batch_store import Batch, BatchStore
 ENDED = ("completed", "expired", "cancelled", "failed")
 _OVER = (*ENDED, "cancelling")  # what cannot be cancelled, or need not be
 _ATTEMPTS, _PAUSE = 4, 0.5
+"""How often a batch is begun that could not be, and the seconds before the second attempt."""
 _AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
-Found = TypeVar("Found")
 
 
 class BatchService:
@@ -30,7 +31,7 @@ class BatchService:
     def look(self, batch: Batch) -> Any:
         """Return what the provider says of a batch that has begun: the package's own object."""
         with _told():
-            return _tried(lambda: self._client(batch).batches.retrieve(batch.id))
+            return self._client(batch).batches.retrieve(batch.id)
 
     def advance(self, batch: Batch) -> str:
         """Begin a batch, or keep what it has brought; return why it is not to be sent again by itself."""
@@ -43,18 +44,14 @@ class BatchService:
         """Cancel a batch that has not ended, and keep how it stands then; what was never begun never will be."""
         client = self._client(batch)
         with _told("jurist batch cancel asks again"):
-            begun = (
-                self._sent(client, batch)
-                if not batch.id
-                else _tried(lambda: client.batches.retrieve(batch.id))
-            )
+            begun = client.batches.retrieve(batch.id) if batch.id else self._sent(client, batch)
             if begun is None:
                 self._store.end(batch, "cancelled", (), "it was not sent")
                 return
             if begun.status not in _OVER:
                 try:
-                    begun = _tried(lambda: client.batches.cancel(begun.id))
-                except openai.APIStatusError:
+                    begun = client.with_options(max_retries=0).batches.cancel(begun.id)
+                except openai.APIError:  # it had ended, or the answer was lost
                     begun = client.batches.retrieve(begun.id)
                     if begun.status not in _OVER:
                         raise
@@ -62,18 +59,29 @@ class BatchService:
 
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
-        client, file, endpoint = self._client(batch), batch.file, cast(Any, batch.url)
+        client, file = self._client(batch), batch.file
         with _told():
             if not file:
-                file = _tried(lambda: self._uploaded(client, batch))
+                file = self._uploaded(client, batch)
                 self._store.note(batch, file=file, status="uploaded")
             begun = self._sent(client, batch)
             self._store.note(batch, status="sending")
-            begun = begun or _tried(
-                lambda: client.batches.create(input_file_id=file, endpoint=endpoint, completion_window="24h"),
-                lambda: self._begun(client, file),
-            )
+            begun = begun or self._created(client, batch, file)
             self._store.note(batch, id=begun.id, status=begun.status)
+
+    def _created(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
+        """Begin a batch; after an attempt that failed it is looked up whether it was begun after all."""
+        once, endpoint = client.with_options(max_retries=0), cast(Any, batch.url)
+        for attempt in range(_ATTEMPTS):
+            try:
+                return once.batches.create(input_file_id=file, endpoint=endpoint, completion_window="24h")
+            except _AGAIN:
+                if (begun := self._begun(client, file)) is not None:
+                    return begun
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                time.sleep(_PAUSE * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
 
     def _take(self, batch: Batch) -> str:
         found = self.look(batch)
@@ -85,11 +93,13 @@ class BatchService:
             errors = found.errors.data[:3] if found.errors and found.errors.data else []
             words = (f"line {one.line}: {one.message}" if one.line else str(one.message) for one in errors)
             why = redact("; ".join(words))[:300] or "no reason was given"
-        with _told(), tempfile.TemporaryFile() as kept:
-            for file in filter(None, (found.output_file_id, found.error_file_id)):
-                _tried(lambda file=file: self._download(batch, file, kept))  # type: ignore[misc]
-            kept.seek(0)
-            self._store.end(batch, found.status, kept, why, key=self._sent_key or "")
+        with _told(), TemporaryDirectory() as folder:
+            names = list(filter(None, (found.output_file_id, found.error_file_id)))
+            paths = [Path(folder) / str(number) for number in range(len(names))]
+            for name, path in zip(names, paths, strict=True):
+                with self._client(batch).files.with_streaming_response.content(name) as answer:
+                    answer.stream_to_file(path)
+            self._store.end(batch, found.status, _lines(paths), why, key=self._sent_key or "")
         return f"batch {batch.number} {found.status}: {why}" if why else ""
 
     @property
@@ -98,13 +108,11 @@ class BatchService:
         return self._key or os.environ.get("OPENAI_API_KEY", "").strip() or None
 
     def _client(self, batch: Batch) -> openai.OpenAI:
-        # What begins a batch must not be repeated blindly, as the package would.
-        return openai.OpenAI(
-            api_key=self._sent_key, base_url=batch.base, timeout=self._timeout, max_retries=0
-        )
+        about: dict[str, Any] = {"base_url": batch.base, "timeout": self._timeout, "max_retries": _ATTEMPTS}
+        return openai.OpenAI(api_key=self._sent_key, **about)
 
     def _uploaded(self, client: openai.OpenAI, batch: Batch) -> str:
-        with tempfile.TemporaryFile() as file:
+        with TemporaryFile() as file:
             file.writelines(self._store.lines(batch))
             file.seek(0)
             return client.files.create(file=(f"jurist-{batch.number}.jsonl", file), purpose="batch").id
@@ -115,34 +123,14 @@ class BatchService:
 
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""
-        every = client.with_options(max_retries=_ATTEMPTS).batches.list(limit=100)
+        every = client.batches.list(limit=100)
         return next((one for one in every if one.input_file_id == file), None)
 
-    def _download(self, batch: Batch, file: str, kept: Any) -> None:
-        begin = kept.tell()
-        kept.truncate(begin)
-        try:
-            with self._client(batch).files.with_streaming_response.content(file) as answer:
-                for part in answer.iter_bytes():
-                    kept.write(part)
-            kept.write(b"\n")
-        except (openai.OpenAIError, httpx.TransportError):
-            kept.seek(begin)
-            raise
 
-
-def _tried(work: Callable[[], Found], done: Callable[[], Found | None] = lambda: None) -> Found:
-    """Do something again that failed for a while; ``done`` says before whether it was done after all."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            return work()
-        except _AGAIN:
-            if attempt + 1 == _ATTEMPTS:
-                raise
-            time.sleep(_PAUSE * 2**attempt)
-            if (found := done()) is not None:
-                return found
-    raise AssertionError("the last attempt returns or raises")
+def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as file:
+            yield from file
 
 
 @contextmanager

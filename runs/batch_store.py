@@ -35,15 +35,9 @@ CREATE TABLE IF NOT EXISTS requests (
 );
 CREATE INDEX IF NOT EXISTS of_batch ON requests (batch);
 """
+MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
+"""Lines and bytes of one file: the limits of OpenAI."""
 _WAITS = f"reply IS NULL AND tries < {_TRIES}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchFiles:
-    """How large the files of batches are at most: the limits of OpenAI."""
-
-    requests: int = 50_000  # lines of a file
-    size: int = 200_000_000  # bytes of a file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +146,7 @@ class BatchStore(Database):
         """Keep what is known of it, for what is written from now on, also by another process."""
         self.tell({f"terms of {model}": terms})
 
-    def cut(self, files: BatchFiles, most: float) -> int:
+    def cut(self, most: float, requests: int = MOST_REQUESTS, size_limit: int = MOST_BYTES) -> int:
         """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""
         with self.together():
             batch = self.one("SELECT coalesce(max(number), 0) FROM batches")
@@ -163,7 +157,7 @@ class BatchStore(Database):
                     break
                 most, place, length = most - 1, (row["base"], row["url"], row["model"]), row["length"]
                 length += len(_line({**row, "body": b""}))
-                if place != before or lines >= files.requests or size + length > files.size:
+                if place != before or lines >= requests or size + length > size_limit:
                     before, lines, size, batch = place, 0, 0, batch + 1
                     self.all("INSERT INTO batches (number, base, url) VALUES (?, ?, ?)", batch, *place[:2])
                 lines, size = lines + 1, size + length

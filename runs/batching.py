@@ -4,7 +4,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..errors import CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
 from .batch_service import ENDED, BatchService
-from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches, only_process
+from .batch_store import Batch, BatchStore, batches_of, check_no_batches, only_process
 from .runner import RunPlan, RunSettings, run_judge
 from .summary import Summary
 
@@ -81,7 +81,6 @@ class BatchRun:
     source: Source  # the rows
     output: Path  # the file
     settings: RunSettings  # how rows are judged; its limits hold for what is sent
-    files: BatchFiles = field(default_factory=BatchFiles)  # how large the files of batches are
     on_begin: Callable[[RunPlan], None] = lambda plan: None  # called before each pass over the rows
     on_row: Callable[[], None] = lambda: None  # called after each row that has its line
 
@@ -148,9 +147,9 @@ class BatchRun:
     def _sent(self, summary: Summary, spent: Amount) -> Collected:
         unsent = 0
         if self.store.cancelled:
-            unsent = self.store.cut(self.files, 0)
+            unsent = self.store.cut(0)
         elif not summary.stopped:
-            unsent = self.store.cut(self.files, self._room(spent))
+            unsent = self.store.cut(self._room(spent))
             for batch in self.store.unended():
                 if not batch.id:
                     self.service.advance(batch)

@@ -4,27 +4,24 @@ Rows, calls and answers never go through Ray: what was paid for outlives a worke
 """
 
 import os
-import pickle
 import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from signal import SIGINT
 from tempfile import TemporaryDirectory
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, TypeAlias
 
-from ..engines.meter import Amount, Meter
+from ..engines.meter import Meter
 from ..errors import JuristError, StoppedError, StopRequested, signal_name, why
 from ..keeping.stopping import GRACE, Stopping
-from .runner import RunPlan
 from .summary import Summary
 
-Work: TypeAlias = Callable[[Callable[[RunPlan], None], Callable[[], None]], Summary]
-"""Judges one shard; takes what :func:`~jurist.runs.runner.run_judge` calls with its plan, and after each row."""
+Work: TypeAlias = Callable[[Callable[[], None]], Summary]
+"""Judges one shard; takes what is called after each row."""
 ShardEnd: TypeAlias = Summary | JuristError
 """How a shard ended, or why it could not be judged."""
 
@@ -34,7 +31,7 @@ _ADDRESS = re.compile(r"\[?([^/\]]+?)\]?:(\d+)")
 """A host and a port; what else Ray takes for an address, it checks itself."""
 _KNOCK = 5.0  # seconds in which a cluster answers
 _LOOK = 0.5  # seconds between two looks at how far the workers are
-_GO, _STOP = "go", "stop"
+_STOP = "stop"  # the file that holds the signal by which all were stopped
 
 
 @contextmanager
@@ -71,15 +68,12 @@ def check_address(address: str) -> None:
         raise JuristError(f"nobody answers at RAY_ADDRESS {address}: {why(error)}", hint=hint) from error
 
 
-def judged_on_ray(
-    works: Sequence[Work], folder: Path, *, on_begin: Callable[[RunPlan], None], on_row: Callable[[], None]
-) -> list[ShardEnd]:
+def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], None]) -> list[ShardEnd]:
     """Judge shards, each on a worker; signals stop them as they stop a run here. Return how each of them ended."""
     with TemporaryDirectory(dir=folder.resolve(), prefix=".said-") as said:
         fleet, meter = _Fleet(works, Path(said), on_row), Meter()
         try:
             with Stopping(meter):
-                fleet.begin(on_begin)
                 fleet.wait()
         except KeyboardInterrupt:
             again = Meter()
@@ -99,9 +93,8 @@ class _Fleet:
 
     def __init__(self, works: Sequence[Work], said: Path, on_row: Callable[[], None]) -> None:
         self._ray: Any = import_module("ray")
-        self._said, self._on_row, self._signal = said, on_row, SIGINT.value
+        self._said, self._on_row, self._signal, self._rows = said, on_row, SIGINT.value, 0
         self._found: list[ShardEnd | None] = [None] * len(works)
-        self._rows = [0] * len(works)
         judge = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
         self._ends = {judge.remote(work, said / str(n), str(Path.cwd())): n for n, work in enumerate(works)}
 
@@ -111,50 +104,28 @@ class _Fleet:
         stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
         return [found or stopped for found in self._found]
 
-    def begin(self, on_begin: Callable[[RunPlan], None]) -> None:
-        """Let the workers ask, once all have planned and somebody has agreed; if one cannot, nobody does."""
-        files = [self._said / f"{number}.plan" for number in range(len(self._found))]
-        while any(not files[number].exists() for number in self._ends.values()):
-            self._look()
-        plans: list[RunPlan] = [pickle.loads(file.read_bytes()) for file in files if file.exists()]  # noqa: S301
-        if len(plans) < len(files):
-            self.stop(self._signal)
-            return
-        try:
-            on_begin(_whole(plans))
-        except JuristError:  # they leave nothing behind
-            self.stop(self._signal)
-            self.wait(until=monotonic() + GRACE)
-            raise
-        (self._said / _GO).touch()
-
     def wait(self, until: float = float("inf")) -> None:
-        """Wait until all shards have ended, or until a time."""
+        """Wait until all shards have ended, or until a time, and count their rows."""
         while self._ends and monotonic() < until:
-            self._look()
-
-    def _look(self) -> None:
-        """Take the ends that come within a moment, and count the rows."""
-        ended, _ = self._ray.wait(list(self._ends), timeout=_LOOK)
-        for number, before in enumerate(self._rows):
-            file = self._said / f"{number}.rows"
-            self._rows[number] = max(before, file.stat().st_size if file.exists() else 0)
-            for _ in range(self._rows[number] - before):
+            ended, _ = self._ray.wait(list(self._ends), timeout=_LOOK)
+            before, self._rows = self._rows, sum(file.stat().st_size for file in self._said.glob("*.rows"))
+            for _ in range(self._rows - before):
                 self._on_row()
-        for end in ended:
-            number = self._ends.pop(end)
-            try:
-                self._found[number] = self._ray.get(end)
-            except self._ray.exceptions.RayError:
-                died = f"the worker of shard {number + 1} died {_RETRIES + 1} times"
-                self._found[number] = JuristError(
-                    died, hint="see Ray's logs for the reason, and add --resume"
-                )
+            for end in ended:
+                number = self._ends.pop(end)
+                try:
+                    self._found[number] = self._ray.get(end)
+                except self._ray.exceptions.RayError:
+                    died = f"the worker of shard {number + 1} died {_RETRIES + 1} times"
+                    hint = "see Ray's logs for the reason, and add --resume"
+                    self._found[number] = JuristError(died, hint=hint)
 
     def stop(self, signal: int) -> None:
         """Tell the workers to begin no further row."""
         self._signal = signal
-        _write(self._said / _STOP, str(int(signal)).encode())
+        part = self._said / f".{_STOP}"  # others see the file whole or not at all
+        part.write_text(str(int(signal)))
+        part.replace(self._said / _STOP)
 
     def kill(self) -> None:
         """End the workers that have not ended."""
@@ -164,47 +135,19 @@ class _Fleet:
 
 def _judge(work: Work, own: Path, folder: str) -> ShardEnd:
     """Judge a shard to its end, on a worker."""
-    go, stop = own.with_name(_GO), own.with_name(_STOP)
-
-    def check() -> None:
-        if stop.exists():
-            raise StopRequested(int(stop.read_text()))
-
-    def begin(plan: RunPlan) -> None:
-        plan = replace(plan, trouble=RunPlan.trouble)  # of this process: it cannot go to another one
-        _write(own.with_name(f"{own.name}.plan"), pickle.dumps(plan))
-        while not go.exists():
-            check()
-            sleep(_LOOK / 10)
-
+    stop = own.with_name(_STOP)
     try:
         os.chdir(folder)
         with own.with_name(f"{own.name}.rows").open("wb", buffering=0) as rows:
 
             def step() -> None:
                 rows.write(b".")
-                check()
+                if stop.exists():
+                    raise StopRequested(int(stop.read_text()))
 
-            return work(begin, step)
+            return work(step)
     except JuristError as error:
         return error
     except OSError as error:
         hint = "work in a folder that all machines of the cluster share"
         return JuristError(f"{folder}: {error.strerror or error}", hint=hint)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that others see whole or not at all."""
-    part = path.with_name(f".{path.name}")
-    part.write_bytes(data)
-    part.replace(path)
-
-
-def _whole(plans: Sequence[RunPlan]) -> RunPlan:
-    """Return the plan of all shards together."""
-    return RunPlan(
-        rows=sum(plan.rows or 0 for plan in plans),
-        to_ask=sum(plan.to_ask or 0 for plan in plans),
-        shown=[case for plan in plans for case in plan.shown],
-        spent=sum((plan.spent for plan in plans), Amount()),
-    )

@@ -1,7 +1,7 @@
 """Running a judge on new rows: each is judged once and has its line in the output, and memory stays flat."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -94,6 +94,18 @@ def run_judge(
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)
         return work.done()
+
+
+def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: Iterable[Path] = ()) -> RunPlan:
+    """Return what runs of all shards of a source are about to do, which have written the ``known`` files."""
+    survey = Survey(source=source, rejects=Rejects(None), on_bad_row=settings.on_bad_row)
+    with RunState(None) as state:
+        for path in known:
+            state.load(_lines_of_before(path, judge.stamp(), WHOLE))
+        survey.all(state)
+        survey.check_kept(settings.keep or ())
+        to_ask = state.to_ask(failed_only=settings.retry_failed)
+    return RunPlan(rows=survey.rows, to_ask=to_ask, shown=survey.shown, spent=Amount())
 
 
 @dataclass(frozen=True, kw_only=True)

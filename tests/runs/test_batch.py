@@ -15,7 +15,7 @@ from pages import ROOT, run_page
 from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.engines.batched import Written
-from jurist.runs.batch_store import BatchFiles, BatchStore, batches_of
+from jurist.runs.batch_store import BatchStore, batches_of
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 
@@ -172,7 +172,7 @@ def test_every_request_is_in_one_file_and_no_file_is_too_large(
                 body = json.dumps({"text": "x" * length}).encode()
                 told = {"base": "http://h/v1", "path": "/chat/completions", "model": f"m{number % 2}"}
                 assert store.wants(Written(**told, body=body, terms="", key=f"{number:024}", case="c"))
-        left = store.cut(BatchFiles(requests=requests, size=size), most)
+        left = store.cut(most, requests, size)
         files = [list(store.lines(batch)) for batch in store.batches()]
         assert store.pending == len(sizes)
     names = [json.loads(line)["custom_id"] for file in files for line in file]
