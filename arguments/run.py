@@ -48,11 +48,6 @@ class JudgedRows(
         "columns that travel into the output, with commas; all that are not judged (default), or none",
         "all",
     )
-    on_bad_row: Literal["reject", "stop"] = choice(
-        "set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
-        "reject",
-    )
-    unordered: bool = flag("write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = choice(
         "draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
         "settled",
@@ -109,9 +104,6 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
         "N", "workers on Ray (default: one for each CPU of the cluster)", type=whole, rare=True
     )
     resume: bool = flag("continue the output file; failed rows are asked again", exclusive="unfinished")
-    retry_failed: bool = flag(
-        "ask the failed rows of the output file again, and no others", exclusive="unfinished", rare=True
-    )
     fresh: bool = flag(
         "forget what an unfinished run of this output has paid for", exclusive="unfinished", rare=True
     )

@@ -38,13 +38,9 @@ def run(options: RunOptions) -> Result:
     if options.shard is not None and options.output != "-":
         own = Shard(*options.shard).path(Path(options.output))
         options = replace(options, output=str(own))
-    going_on = options.resume or options.retry_failed
-    if options.output == "-" and going_on:
-        raise UsageError(
-            f"--{'resume' if options.resume else 'retry-failed'} needs an --output file: what standard output got "
-            "cannot be read again",
-            hint="name a file with --output",
-        )
+    if options.output == "-" and options.resume:
+        said = "--resume needs an --output file: what standard output got cannot be read again"
+        raise UsageError(said, hint="name a file with --output")
     if not options.canary and (options.canary_gold or options.on_drift == "stop"):
         raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
     if options.workers is not None and options.engine != "ray":
@@ -88,15 +84,14 @@ def _on_ray(
         raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
     wrong = {
         "--shard": options.shard is not None,
-        "--unordered": options.unordered,
         "--output -": options.output == "-",
         "--canary": options.canary,
     }
     if name := next((name for name, given in wrong.items() if given), ""):
         raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
-    output, going_on = Path(options.output), options.resume or options.retry_failed
+    output = Path(options.output)
     with (
-        claimed(output, [options.input], going_on=going_on, rival=checkpoint_of(output)),
+        claimed(output, [options.input], going_on=options.resume, rival=checkpoint_of(output)),
         cluster() as cpus,
     ):
         check_no_batches(output, forget=options.fresh)
@@ -142,7 +137,7 @@ def _folder(options: RunOptions, cpus: int) -> Path:
     if options.fresh and root.exists():
         shutil.rmtree(root)
     begun = [int(folder.name) for folder in root.iterdir()] if root.exists() else []
-    if begun and not (options.resume or options.retry_failed):
+    if begun and not options.resume:
         hint = "add --resume to continue it without paying again, or --fresh to forget it"
         raise CheckpointError(f"an unfinished run of {options.output} is kept in {root}", hint=hint)
     of = begun[0] if begun else options.workers or cpus
@@ -170,7 +165,7 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         shard=(shard.number, shard.of),
         output=str(shard.path(folder / "lines.jsonl")),
         rejects=options.rejects or str(output.with_name(f"{output.stem}.rejected.jsonl")),
-        resume=not options.retry_failed,
+        resume=True,
         fresh=False,
         calls=share("max-calls", options.calls),
         cost=None if options.cost is None else options.cost / shard.of,
@@ -198,15 +193,12 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
     settings = RunSettings(
         budget=Budget.of(options),
-        on_bad_row=options.on_bad_row,
         rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
-        ordered=not options.unordered,
     )
     if isinstance(options, RunOptions):
         shard = Shard(*options.shard) if options.shard else WHOLE
-        going_on = {name: getattr(options, name) for name in ("resume", "retry_failed", "fresh")}
-        settings = replace(settings, shard=shard, **going_on)
+        settings = replace(settings, shard=shard, resume=options.resume, fresh=options.fresh)
     return loaded, Source(name=options.input, judge=loaded.judge, mapping=mapping), settings
 
 

@@ -1,15 +1,10 @@
-"""The judge as one Python file with a DSPy module: signature, state and vote; it needs dspy, and no jurist.
-
-A program that goes on by jurist's own code (generators, checks in code) is a file with its prompts that needs jurist.
-"""
+"""The judge as one Python file with a DSPy module: signature, state and vote; it needs dspy, and no jurist."""
 
 from __future__ import annotations
 
 import json
-import textwrap
 import types
 from collections.abc import Sequence
-from string import Template
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
@@ -18,7 +13,7 @@ from ..errors import UsageError
 from ..keeping.dspy_state import plain_state
 from ..programs.remembering import Remembering
 from .portable_file import PortableFile, executed
-from .target import Messages, Row, Subject, code_of, planned
+from .target import Messages, Row, Subject, planned
 
 if TYPE_CHECKING:
     import dspy
@@ -28,55 +23,6 @@ _ADAPTERS = {
     "json": "dspy.JSONAdapter()",
     "xml": "dspy.XMLAdapter(use_json_adapter_fallback=False)",
 }
-
-_WITH_JURIST = '''"""$ref: a program that jurist made, as a DSPy module.
-
-It goes on by jurist's own code ($code), so it needs jurist.
-
-    import dspy
-    dspy.configure(lm=dspy.LM("openai/gpt-4.1-mini"))
-    said = Program()($call)
-
-The prediction is the program's own, with ``values``: what jurist reads in it, a value for each unit, ``None`` where
-nothing is usable.
-
-$proof
-"""
-
-import json
-from typing import Any
-
-import dspy
-
-import jurist
-
-STATES = json.loads($states)
-"""What ``dspy.Predict.save`` writes of the compiled prompt of each step."""
-
-
-class Program(dspy.Module):
-    """Asks what jurist's program asks; its predictors are ordinary ones: save them, load them, optimize them on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.judge = jurist.judge($name)
-        self.program = self.judge.basic()
-        for name, predictor in self.program.named_sub_modules(dspy.Predict):
-            predictor.load_state(STATES[name])
-
-    def _said(self, prediction: dspy.Prediction, inputs: dict[str, Any]) -> dspy.Prediction:
-        return dspy.Prediction(**dict(prediction.items()), values=self.judge.read(prediction, inputs).values)
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Run the program on one row, given by $inputs."""
-        with dspy.context(adapter=$adapter):
-            return self._said(self.program(**self.judge.prompt_values(inputs)), inputs)
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Do the same without blocking."""
-        with dspy.context(adapter=$adapter):
-            return self._said(await self.program.acall(**self.judge.prompt_values(inputs)), inputs)
-'''
 
 
 class DSPyModule(PortableFile):
@@ -170,31 +116,6 @@ def _plain(said: Any) -> Any:
     return said.model_dump() if isinstance(said, BaseModel) else said
 '''
 
-    def render(self, subject: Subject) -> str:
-        """Return the source; that of a program that goes on by jurist's own code names jurist."""
-        from dspy import Predict
-
-        code = code_of(subject)
-        if code is None:
-            return super().render(subject)
-        judge = subject.judge
-        if subject.samples > 1 or any(prompt.remembered for prompt in subject.state.predictors.values()):
-            raise UsageError(
-                f"{subject.ref} takes several samples or remembers rows, and goes on by jurist's own code ({code})",
-                hint="run it with jurist",
-            )
-        steps = subject.program.named_sub_modules(Predict)
-        return Template(_WITH_JURIST).substitute(
-            ref=subject.ref,
-            code=code,
-            proof="\n".join(textwrap.wrap(subject.proof, 110)),
-            name=repr(judge.name),
-            states=repr(json.dumps({name: plain_state(one) for name, one in steps})),
-            adapter=_ADAPTERS[str(subject.card.get("adapter") or "chat")],
-            call=", ".join(f"{name}=..." for name in judge.input_fields),
-            inputs=", ".join(judge.input_fields),
-        )
-
     def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
         """Return signatures, states and adapter; the messages follow from them."""
         _, predictors = planned(subject)
@@ -221,22 +142,16 @@ def _plain(said: Any) -> Any:
         }
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Execute the file, which jurist has just written, and format with DSPy's own adapter."""
+        """Execute the file, which jurist has just written, and format the first step with DSPy's own adapter."""
         file = executed(text)
-        if "Program" in file:
-            raise UsageError(
-                "the file runs jurist's own program: there is nothing to compare", hint="leave out --check"
-            )
-        judge, plain = file["Judge"](), file["_plain"]
-        form = judge.adapter()
+        judge = file["Judge"]()
 
         def asked(row: Row) -> Messages:
-            walk, messages, said = file["_JUDGE"].walk(row.inputs), list[Any](), None
-            for reply in row.replies:
-                predict, values, demos = judge.asked(*walk.send(said))
-                messages += form.format(predict.signature, demos, values)
-                said = plain(form.parse(predict.signature, reply)) if reply else {}
-            return [dict(one) for one in messages]
+            first = next(file["_JUDGE"].walk(row.inputs), None)
+            if first is None:
+                return []
+            predict, values, demos = judge.asked(*first)
+            return [dict(one) for one in judge.adapter().format(predict.signature, demos, values)]
 
         return [asked(row) for row in rows]
 

@@ -12,7 +12,7 @@ from ..programs.judge import Judge
 from ..text.attacks import suite
 from ..text.escaping import defuse
 from ..text.json_lines import plain_fields
-from .target import Prompt, Row, Subject, Target, planned, prompt_of
+from .target import Row, Subject, Target, planned, prompt_of
 
 NASTY: tuple[str, ...] = (
     "plain",
@@ -73,72 +73,18 @@ def nasty_cases(judge: Judge) -> list[Case]:
 
 
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
-    """Return a row for each case and each order in which it is asked."""
+    """Return a row for each case and each order in which it is asked, with what is sent in the first step."""
     judge = subject.judge
     plan, predictors = planned(subject, lenient=True)
     prompts = {name: prompt_of(subject, remembers=True, predictor=one) for name, one in predictors.items()}
     tags = next(iter(prompts.values())).tags
 
-    def row(number: int, case: Case, inputs: Mapping[str, Any]) -> Row:
-        walk = FLOWS[plan.flow](judge.prompt_values(inputs), **plan.settings)
-        messages, replies, said = list[Mapping[str, str]](), list[str](), None
-        for _ in range(judge.calls):
-            try:
-                step, values = walk.send(said)
-            except StopIteration:
-                break
-            messages += prompts[step].sent(values)
-            said, reply = _replied(prompts[step], number) if plan.flow != "once" else ({}, "")
-            replies.append(reply)
-        return Row(
-            id=case.id,
-            inputs=inputs,
-            variables=_texts(judge, inputs, tags),
-            messages=messages,
-            replies=tuple(replies),
-            label=judge.answer.scale.text(case.known[0]) if len(case.known) == 1 else "",
-        )
+    def row(case: Case, inputs: Mapping[str, Any]) -> Row:
+        first = next(FLOWS[plan.flow](judge.prompt_values(inputs), **plan.settings), None)
+        messages = prompts[first[0]].sent(first[1]) if first else ()
+        return Row(id=case.id, inputs=inputs, variables=_texts(judge, inputs, tags), messages=messages)
 
-    return [
-        row(number, case, inputs)
-        for number, case in enumerate(cases)
-        for inputs in judge.answer.asks(case.inputs)
-    ]
-
-
-def _replied(prompt: Prompt, number: int) -> tuple[Mapping[str, Any], str]:
-    """Return what a step might be answered, and the text of that reply; other numbers give other values."""
-    from pydantic import TypeAdapter
-
-    from ..engines.adapters import adapter
-
-    form = adapter(prompt.adapter)
-    fields = {
-        name: _example(schema, schema.get("$defs", {}), number)
-        for name, info in prompt.signature.output_fields.items()
-        for schema in [TypeAdapter(info.annotation).json_schema()]
-    }
-    text = form.format_assistant_message_content(prompt.signature, fields)
-    return form.parse(prompt.signature, text), text
-
-
-def _example(schema: Mapping[str, Any], models: Mapping[str, Any], number: int, place: int = 0) -> Any:
-    """Return a value that a JSON Schema allows; ``place`` is that in a list, from 0."""
-    if "$ref" in schema or "anyOf" in schema:
-        meant = models[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema["anyOf"][0]
-        return _example(meant, models, number, place)
-    if "enum" in schema:
-        return schema["enum"][(number + place) % len(schema["enum"])]
-    match schema.get("type"):
-        case "array":
-            return [_example(schema["items"], models, number, place) for place in range(3)]
-        case "object":
-            return {name: _example(one, models, number, place) for name, one in schema["properties"].items()}
-        case "boolean":
-            return number % 3 > 0
-        case "integer" | "number":
-            return place + 1
-    return schema.get("const", "some text")
+    return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]
 
 
 def parity(target: Target, subject: Subject) -> Parity:

@@ -8,11 +8,11 @@ import inspect
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from string import Template
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from ..errors import UsageError
@@ -74,6 +74,11 @@ class PortableFile(Target):
             code=Template(self.code).substitute(words),
         )
 
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Execute the file, which jurist has just written, and ask it for the first messages of the rows."""
+        judge = executed(text)["_JUDGE"]
+        return [judge.messages(row.inputs) for row in rows]
+
     def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
         """Return what else stands in the code, by name; refuse and change the spec where need be."""
         if spec["adapter"] == "xml":
@@ -87,20 +92,6 @@ def executed(text: str) -> dict[str, Any]:
     sys.modules[module.__name__] = module  # as an import does: types are looked up there
     exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
-
-
-def sent(row: Row, judge: Callable[[Any], object]) -> Messages:
-    """Return the messages that an OpenAI-compatible client gets where it judges a row, in all steps of a sample."""
-    asked, replies = list[Mapping[str, str]](), iter(row.replies)
-
-    def create(*, messages: Messages, **request: Any) -> Any:
-        reply = next(replies, None)
-        asked.extend(() if reply is None else messages)
-        message = SimpleNamespace(message=SimpleNamespace(content=reply), finish_reason="stop")
-        return SimpleNamespace(choices=[message])
-
-    judge(SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create))))
-    return asked
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
@@ -284,8 +275,3 @@ def messages(**inputs: Any) -> list[dict[str, str]]:
     """Return the messages that are sent first for one row; of a pair, in its own order."""
     return _JUDGE.messages(inputs)
 '''
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Execute the file, which jurist has just written, and judge the rows."""
-        judge = executed(text)["judge"]
-        return [sent(row, partial(judge, model="any", **row.inputs)) for row in rows]

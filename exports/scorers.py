@@ -8,13 +8,11 @@ framework is one more entry of :data:`SCORERS`.
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import partial
 from tempfile import gettempdir
-from typing import Any
 
 from ..errors import UsageError
 from ..programs.answers.portable import is_number
-from .portable_file import PortableFile, executed, sent
+from .portable_file import PortableFile
 from .target import Messages, Row, Subject
 
 
@@ -59,21 +57,16 @@ class ScorerFile(PortableFile):
         return super().render(subject)
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Execute the file, which jurist has just written, with its framework, and let its judge ask about each row."""
+        """Load the file with its framework, and ask its judge for the first messages of the rows."""
         for variable, value in self.quiet.items():
             os.environ.setdefault(variable, value)
         try:
-            judge = executed(text)["_JUDGE"]
+            return super().replay(text, rows)
         except ModuleNotFoundError as error:
             raise UsageError(
                 f"checking this export needs {error.name}, which is not installed",
                 hint="pip install 'jurist[targets]'",
             ) from error
-
-        def asked(row: Row, client: Any) -> object:
-            return judge.ask(judge.through(client, "any", {}), row.inputs)
-
-        return [sent(row, partial(asked, row)) for row in rows]
 
 
 SCORERS = (

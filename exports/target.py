@@ -41,9 +41,7 @@ class Row:
     id: str  # of its case
     inputs: Mapping[str, Any]  # the row's own, by the judge's input fields
     variables: Mapping[str, str]  # input field -> the text that stands in the prompt, defused
-    messages: Messages  # what the judge sends: of several steps one after the other
-    replies: Sequence[str] = ("",)  # what it is answered in them
-    label: str = ""  # what people say, where they say one thing; else empty
+    messages: Messages  # what the judge sends, in its first step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,22 +291,11 @@ def planned(subject: Subject, *, lenient: bool = False) -> tuple[Plan, Mapping[s
         (name,) = predictors
         return Plan("once", {"step": name}), predictors
     if program.plan is None:
-        own = "" if code_of(subject) is None else "export it to dspy with jurist's code, "
         raise UsageError(
             f"{subject.judge.name} goes on by jurist's own code ({type(program).__name__}), which no file holds",
-            hint=f"{own}export {program.instead}, or run it with jurist",
+            hint=f"export {program.instead}, or run it with jurist; its as_module() is a module of DSPy",
         )
     return program.plan, {name: one for name, one in predictors.items() if name in program.plan.asked}
-
-
-def code_of(subject: Subject) -> str | None:
-    """Return the class of a built-in program that goes on by jurist's own code, ``None`` of any other."""
-    from ..programs.catalogue import CATALOGUE, GENERATORS
-    from ..programs.stepwise import Stepwise
-
-    name, program = subject.judge.name, subject.program
-    code = isinstance(program, Stepwise) and program.plan is None
-    return type(program).__name__ if code and (name in CATALOGUE or name in GENERATORS) else None
 
 
 def only_predictor(subject: Subject) -> dspy.Predict:

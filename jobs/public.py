@@ -49,9 +49,7 @@ def run(
     budget: Budget | None = None,
     mapping: RowMapping | None = None,
     keep: Sequence[str] | None = None,
-    ordered: bool = True,
     resume: bool = False,
-    retry_failed: bool = False,
     fresh: bool = False,
     store: str | os.PathLike[str] | None = None,
     **options: Unpack[Loading],
@@ -67,9 +65,7 @@ def run(
         budget: hard limits.
         mapping: the names of columns in the rows, where they are not the judge's.
         keep: columns that travel into the output; default: all that are not judged.
-        ordered: whether lines stand in the order of the rows, or as they come.
         resume: continue what an earlier run left; rows that failed are asked again.
-        retry_failed: the same, for rows that failed only.
         fresh: forget an unfinished run of this output.
         store, options: as for :func:`compare`.
 
@@ -95,9 +91,7 @@ def run(
     settings = RunSettings(
         budget=budget or Budget(),
         keep=keep,
-        ordered=ordered,
         resume=resume,
-        retry_failed=retry_failed,
         fresh=fresh,
     )
     with counted(loaded.name, None) as step:

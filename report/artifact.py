@@ -5,7 +5,7 @@ from the gold again, whose cases are known by the hash of their inputs.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,7 +44,7 @@ from .scores import (
 from .table import Table, table
 from .verdict import needless, proof_table, tone_of
 from .views import TAKEN
-from .votes import credit_of, sure_parts
+from .votes import sure_parts
 
 _HEADLINES = {
     "better": "It can ship: it is better than the prompt you started with",
@@ -56,8 +56,6 @@ _REFERENCES = ("constant", "words", "neighbours", "people")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
 _FEW_GROUPS = 10  # below it, only a large difference can be shown
-_GROUPS = 20
-"""Groups that the table of groups shows: those that the compiled judge has most trouble with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +145,7 @@ class ArtifactReport:
             Section("classes", "Classes", classes),
             Section("votes", "How sure it is", sure, intro=samples),
             Section("search", "Search", search_parts(artifact), intro=tried),
-            Section("people", "Gold, people and groups", list(self._people()), intro=ceiling),
+            Section("people", "Gold and people", list(self._people()), intro=ceiling),
             Section("robustness", "Attacks and biases", attacks, intro=flips),
             Section("cost", "What compiling cost", [spend_line(card["spend"])]),
             Section("unmeasured", "Not measured", list(self._unmeasured())),
@@ -309,26 +307,6 @@ class ArtifactReport:
         yield table("", ["name", "value"], rows, layout="facts")
         if self._ceiling is not None:
             yield ceiling_table(self._ceiling)
-        if self._proof:
-            yield self._groups()
-
-    def _groups(self) -> Table:
-        credits: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for before, after in zip(self._rows("basic"), self._rows("compiled"), strict=True):
-            for gold, one, two in zip(before.gold, before.predicted, after.predicted, strict=True):
-                if gold is not None:
-                    credits[before.group].append(
-                        (credit_of(self.judge, gold, one), credit_of(self.judge, gold, two))
-                    )
-        worst = sorted(credits.items(), key=lambda item: sum(two for _, two in item[1]) / len(item[1]))
-        rows = [
-            [group, len(found), *(f"{sum(side) / len(found):.3f}" for side in zip(*found, strict=True))]
-            for group, found in worst[:_GROUPS]
-        ]
-        shown = f", the {_GROUPS} with most trouble" if len(worst) > _GROUPS else ""
-        return table(
-            f"groups of the sealed test{shown}", ["group", "units", "right, basic", "right, compiled"], rows
-        )
 
     def _provenance(self) -> Table:
         card, about = self._card, self.artifact.about

@@ -67,10 +67,8 @@ def _hash(script: str) -> str:
 
 LARGEST = 15_000_000
 """Letters of base64 that all cases of a page take at most."""
-_LIMITS = (2_000_000, 200_000, 50_000, 20_000, 8_000, 3_000, 1_000, 300)
+_LIMITS = (2_000_000, 50_000, 8_000, 1_000, 300)
 """Letters of one text that are kept: the first of these with which all cases fit."""
-_SHARED = 100
-"""Letters from which a text is kept once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,46 +92,29 @@ def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
 
 
 def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
-    """Return JSON values for a page, with texts as long as fit; those that are shared stand in ``texts``."""
-    texts = _Texts(_LIMITS[0])
-    data = _packed(values, texts)
-    for limit in _LIMITS[1:]:
+    """Return JSON values for a page, with texts as long as fit."""
+    longest = _longest(values)
+    for limit in _LIMITS:
+        plain = json.dumps(_cut(values, limit), ensure_ascii=False, separators=(",", ":"))
+        packed = gzip.compress(plain.encode("utf-8", "replace"), compresslevel=6, mtime=0)
+        data = base64.b64encode(packed).decode("ascii")
         if len(data) <= largest:
             break
-        if limit < texts.longest:  # else nothing more would be cut
-            texts = _Texts(limit)
-            data = _packed(values, texts)
-    return Packed(data=data, limit=texts.limit if texts.cut else 0)
+    return Packed(data=data, limit=limit if limit < longest else 0)
 
 
-def _packed(values: Mapping[str, Any], texts: "_Texts") -> str:
-    data = {**texts.of(values), "texts": texts.kept}
-    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii")
+def _longest(value: Any) -> int:
+    if isinstance(value, Mapping | list):
+        return max(map(_longest, value.values() if isinstance(value, Mapping) else value), default=0)
+    return len(value) if isinstance(value, str) else 0
 
 
-class _Texts:
-    """The texts that are kept once, in the order in which they came up."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self._places = limit, dict[str, int]()
-        self.cut, self.longest = False, 0
-
-    @property
-    def kept(self) -> Sequence[str]:
-        return list(self._places)
-
-    def of(self, value: Any) -> Any:
-        """Return JSON values with long texts cut, and replaced by ``{"t": place}``."""
-        if isinstance(value, Mapping):
-            return {key: self.of(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [self.of(one) for one in value]
-        if not isinstance(value, str) or len(value) < _SHARED:
-            return value
-        self.longest = max(self.longest, min(len(value), self.limit))
-        if len(value) > self.limit:
-            self.cut = True
-            left = len(value) - self.limit
-            value = f"{value[: self.limit]}\n[{left} more letters: see the gold]"
-        return {"t": self._places.setdefault(value, len(self._places))}
+def _cut(value: Any, limit: int) -> Any:
+    """Return JSON values with long texts cut."""
+    if isinstance(value, Mapping):
+        return {key: _cut(one, limit) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_cut(one, limit) for one in value]
+    if not isinstance(value, str) or len(value) <= limit:
+        return value
+    return f"{value[:limit]}\n[{len(value) - limit} more letters: see the gold]"

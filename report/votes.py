@@ -63,9 +63,3 @@ def sure_parts(judge: Judge, proof: Proof, calibration: Mapping[str, Mapping[str
     ]
     columns = ["program", "units", "ECE", "Brier", "AUC", "average precision"]
     return [*parts, *([table("how right its probabilities are", columns, rows)] if rows else [])]
-
-
-def credit_of(judge: Judge, gold: Any, value: Any) -> float:
-    """Return how right an answer is, 0 to 1: 0 or 1 where answers are right or wrong."""
-    right = None if value is None else judge.comparison.right(gold, value)
-    return judge.answer.scale.credit(gold, value) if right is None else float(right)

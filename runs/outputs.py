@@ -1,4 +1,4 @@
-"""The file that a run writes: JSONL or CSV, in the order of the input or as lines come; who may write it."""
+"""The file that a run writes: JSONL or CSV, in the order of the input; who may write it."""
 
 import csv
 import json
@@ -134,17 +134,15 @@ def _cell(name: str, value: Any) -> Any:
 
 
 class Order:
-    """Writes lines in the order of the input, or as they come."""
+    """Writes lines in the order of the input."""
 
-    def __init__(self, stream: TextIO, *, ordered: bool = True) -> None:
-        self._stream, self._ordered, self._next = stream, ordered, 0
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._next = stream, 0
         self._waiting = dict[int, str | None]()
 
     def give(self, number: int, line: str | None) -> None:
         """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
         self._waiting[number] = line
-        if not self._ordered:
-            self._next = number
         while self._next in self._waiting:
             self._write(self._next)
             self._next += 1

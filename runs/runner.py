@@ -26,7 +26,7 @@ from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, p
 from .shards import WHOLE, Shard
 from .state import Known, RunState, Seen
 from .summary import Summary
-from .survey import OnBadRow, Survey
+from .survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,25 +36,16 @@ class RunSettings:
     budget: Budget = field(default_factory=Budget)  # hard limits
     # continue what an earlier run of the same kind left; rows that failed are asked again
     resume: bool = False
-    retry_failed: bool = False  # the same, for rows that failed only: others that are left stay so
     fresh: bool = False  # forget an unfinished run of this output
-    # what becomes of a row that cannot be used: it is set aside, or ends the run
-    on_bad_row: OnBadRow = "reject"
-    rejects: Path | None = None  # the file for those that are set aside; default: beside the output
+    rejects: Path | None = None  # the file for rows that cannot be used; default: beside the output
     # columns of the input that travel into the output; ``None`` for all that are not judged
     keep: Sequence[str] | None = None
-    ordered: bool = True  # whether lines stand in the order of the input, or as they come
     shard: Shard = WHOLE  # which rows of the input are judged; default: all
     # answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so
     collecting: bool = False
     # what is asked before them, to see whether the model drifted; ``None`` for nothing
     canary: Canary | None = None
     before: Path | None = None  # an output whose lines are known, besides those of the own one
-
-    @property
-    def going_on(self) -> bool:
-        """Whether it continues an earlier run."""
-        return self.resume or self.retry_failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +81,7 @@ def run_judge(
     if not isinstance(output, Path):
         return work.done()
     files = [source.name] if source.given is None else []
-    with claimed(output, files, going_on=settings.going_on):
+    with claimed(output, files, going_on=settings.resume):
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)
         return work.done()
@@ -98,13 +89,13 @@ def run_judge(
 
 def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: Iterable[Path] = ()) -> RunPlan:
     """Return what runs of all shards of a source are about to do, which have written the ``known`` files."""
-    survey = Survey(source=source, rejects=Rejects(None), on_bad_row=settings.on_bad_row)
+    survey = Survey(source=source, rejects=Rejects(None))
     with RunState(None) as state:
         for path in known:
             state.load(_lines_of_before(path, judge.stamp(), WHOLE))
         survey.all(state)
         survey.check_kept(settings.keep or ())
-        to_ask = state.to_ask(failed_only=settings.retry_failed)
+        to_ask = state.to_ask()
     return RunPlan(rows=survey.rows, to_ask=to_ask, shown=survey.shown, spent=Amount())
 
 
@@ -141,7 +132,7 @@ class _Running:
     @property
     def start(self) -> Start:
         root = self.file and checkpoint_of(self.file)
-        return Start(root=root, resume=self.settings.going_on, fresh=self.settings.fresh)
+        return Start(root=root, resume=self.settings.resume, fresh=self.settings.fresh)
 
     @property
     def rejected(self) -> Path | None:
@@ -162,9 +153,7 @@ class _Running:
             for known in (self.file, settings.before):
                 if known is not None and known.is_file():
                     state.load(_lines_of_before(known, self.stamp, settings.shard))
-            survey = Survey(
-                source=self.source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard
-            )
+            survey = Survey(source=self.source, rejects=rejects, shard=settings.shard)
             plan = self._planned(survey, state, job)
             self.on_begin(plan)
             drift = None
@@ -199,7 +188,7 @@ class _Running:
             return known
         survey.all(state)
         survey.check_kept(self.settings.keep or ())
-        to_ask = state.to_ask(failed_only=self.settings.retry_failed)
+        to_ask = state.to_ask()
         canary = known.canary if to_ask else ()
         return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary)
 
@@ -225,9 +214,9 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> It
 @contextmanager
 def _written(work: _Running, survey: Survey) -> Iterator[Order]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
-    output, ordered = work.output, work.settings.ordered
+    output = work.output
     if not isinstance(output, Path):
-        order = Order(output, ordered=ordered)
+        order = Order(output)
         try:
             yield order
         finally:
@@ -237,7 +226,7 @@ def _written(work: _Running, survey: Survey) -> Iterator[Order]:
     place, new = part_of(output) if whole else output, not output.exists()
     try:
         with place.open("w", encoding="utf-8") as stream:
-            order = Order(stream, ordered=ordered)
+            order = Order(stream)
             try:
                 yield order
             finally:  # whatever ended the run: what is known need not wait any more
@@ -313,8 +302,6 @@ class _Rows:
             self.counts.add_known(self.asker.judge, known)
             self._give(number, row, known)
             self.work.on_row()
-        elif known is None and self.work.settings.retry_failed:
-            self.order.give(number, None)
         else:
             await self._ask(number, row)
 

@@ -100,7 +100,7 @@ def _placed(path: Path) -> Iterator[_Line]:
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}:{number}: not a line of a run", hint="name another file") from error
         if place <= last:
-            hint = "run that shard again with --resume and without --unordered: nothing is asked again"
+            hint = "run that shard again with --resume: nothing is asked again"
             raise UsageError(f"{path}:{number}: not in the order of the input", hint=hint)
         last = place
         yield place, line

@@ -89,12 +89,11 @@ class RunState(Database):
         if len(self._kept) >= _AT_ONCE:
             self._end()
 
-    def to_ask(self, *, failed_only: bool) -> int:
+    def to_ask(self) -> int:
         """Return how many different cases there are to ask about, of the rows that were seen."""
-        which, status = ("IN", "=") if failed_only else ("NOT IN", "!=")
         asked = (
-            f"SELECT count(DISTINCT case_id) FROM seen WHERE case_id {which} "
-            f"(SELECT case_id FROM verdicts WHERE status {status} 'failed')"
+            "SELECT count(DISTINCT case_id) FROM seen WHERE case_id NOT IN "
+            "(SELECT case_id FROM verdicts WHERE status != 'failed')"
         )
         return int(self.one(asked))
 

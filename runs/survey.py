@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
-from typing import Literal
 
 from ..cases import Case
 from ..errors import GoldError, UsageError, choices
@@ -16,7 +15,6 @@ from ..gold.shared import empty_inputs
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
 
-OnBadRow = Literal["reject", "stop"]
 _AT_ONCE = 1000
 """Rows that are noted together."""
 _SHOWN = 256
@@ -31,7 +29,6 @@ class Survey:
 
     source: Source  # the input
     rejects: Rejects  # takes the rows that cannot be used
-    on_bad_row: OnBadRow  # whether such a row ends the work
     shard: Shard = WHOLE  # which of the cases are judged here; the first counts the rest of the input
     rows: int = 0  # cases to judge: mostly one a row
     elsewhere: int = 0  # cases that other shards judge
@@ -99,8 +96,6 @@ class Survey:
             del self.shown[_SHOWN:]
 
     def _reject(self, row: BadRow) -> None:
-        if self.on_bad_row == "stop":
-            raise row.error
         self.rejects.add(row.error, row.content)
         hopeless = not self.rows and not self.elsewhere and self.rejects.count >= _HOPELESS
         if hopeless and not self.source.can_be_read_again:

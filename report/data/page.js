@@ -102,8 +102,6 @@
       history.replaceState(null, "", `#${kept}`);
     }
 
-    text(value) { return value && typeof value === "object" ? this.data.texts[value.t] : value; }
-
     tag(kind) { return make("span", { class: `tag ${this.tones.get(kind) || "open"}` }, kind); }
 
     buttons() {
@@ -123,7 +121,7 @@
     }
 
     // What people and the judge said of a unit, by the names under which it is counted.
-    names(unit) { return unit.names ?? [this.text(unit.gold), ...unit.said.map((said) => this.text(said) || "no answer")]; }
+    names(unit) { return unit.names ?? [unit.gold, ...unit.said.map((said) => said || "no answer")]; }
 
     choices() {
       const every = this.cases.flatMap((one) => one.units.map((unit) => this.names(unit)));
@@ -152,9 +150,9 @@
 
     haystack(place) {
       const one = this.cases[place];
-      return this.haystacks[place] ??= [one.id, one.group, one.source, ...one.inputs.map((pair) => this.text(pair[1])),
-        ...one.units.flatMap((unit) => [this.text(unit.text), this.text(unit.gold), ...unit.said.map((said) => this.text(said))]),
-        ...one.notes.flatMap((note) => [this.text(note.reasoning), this.text(note.error)])].join("\n").toLowerCase();
+      return this.haystacks[place] ??= [one.id, one.group, one.source, ...one.inputs.map((pair) => pair[1]),
+        ...one.units.flatMap((unit) => [unit.text, unit.gold, ...unit.said]),
+        ...one.notes.flatMap((note) => [note.reasoning, note.error])].join("\n").toLowerCase();
     }
 
     filter({ quiet = false } = {}) {
@@ -210,7 +208,7 @@
 
     preview(one) {
       const unit = one.units.find((each) => this.tones.get(each.became) === "bad" && this.fits(each)) || one.units.find((each) => each.became !== "right") || one.units[0];
-      const text = (unit && this.text(unit.text)) || (one.inputs.length ? this.text(one.inputs[one.inputs.length - 1][1]) : `case ${one.id}`);
+      const text = (unit && unit.text) || (one.inputs.length ? one.inputs[one.inputs.length - 1][1] : `case ${one.id}`);
       return text.slice(0, 200);
     }
 
@@ -230,8 +228,8 @@
     // What is marked in the inputs: what is searched for, what the judge quotes, and units that are judged wrong.
     wanted(one) {
       const search = this.search.value.trim();
-      const quoted = one.notes.flatMap((note) => [...(this.text(note.reasoning) || "").matchAll(/["\u201c]([^"\u201c\u201d]{4,300})["\u201d]/g)].map((hit) => hit[1]));
-      const units = one.units.filter((unit) => this.tones.get(unit.became) === "bad").map((unit) => this.text(unit.text));
+      const quoted = one.notes.flatMap((note) => [...(note.reasoning || "").matchAll(/["\u201c]([^"\u201c\u201d]{4,300})["\u201d]/g)].map((hit) => hit[1]));
+      const units = one.units.filter((unit) => this.tones.get(unit.became) === "bad").map((unit) => unit.text);
       const every = [search, ...quoted, ...units].filter((text) => text && text.length > 1).slice(0, 200).sort((a, b) => b.length - a.length);
       return every.length ? new RegExp(every.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "gi") : null;
     }
@@ -244,19 +242,19 @@
         ...(where ? [make("p", { class: "where", dir: "auto" }, where)] : []),
         ...(one.units.length ? [this.verdicts(one)] : []),
         ...one.notes.flatMap((note) => this.note(note, wanted)),
-        ...one.inputs.flatMap(([name, value]) => [make("h4", {}, this.text(name)), ...valueNodes(this.text(value), wanted)]),
+        ...one.inputs.flatMap(([name, value]) => [make("h4", {}, name), ...valueNodes(value, wanted)]),
       ];
     }
 
     verdicts(one) {
-      const several = one.units.some((unit) => this.text(unit.text));
-      const known = one.units.some((unit) => this.text(unit.gold));
+      const several = one.units.some((unit) => unit.text);
+      const known = one.units.some((unit) => unit.gold);
       const head = [...(several ? ["unit"] : []), ...(known ? ["people said"] : []), ...this.data.systems, ""];
       const rows = one.units.map((unit) => make("tr", {},
-        ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, this.text(unit.text))] : []),
-        ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, this.text(unit.gold) || "-")] : []),
+        ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, unit.text)] : []),
+        ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, unit.gold || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
-          ...this.said(this.text(said), unit.sure?.[place] ?? null))),
+          ...this.said(said, unit.sure?.[place] ?? null))),
         make("td", {}, this.tag(unit.became))));
       return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "verdicts" }, make("table", { "aria-label": "verdicts" },
         make("thead", {}, make("tr", {}, ...head.map((name) => name ? make("th", { scope: "col" }, name) : make("td", {})))),
@@ -270,8 +268,8 @@
 
     note(note, wanted) {
       const parts = [];
-      if (note.status !== "verdict") parts.push(make("h4", {}, `${note.system}: ${note.status}`), ...textNode(this.text(note.error), wanted));
-      if (this.text(note.reasoning)) parts.push(make("h4", {}, `${note.system}: reasoning`), ...textNode(this.text(note.reasoning), wanted));
+      if (note.status !== "verdict") parts.push(make("h4", {}, `${note.system}: ${note.status}`), ...textNode(note.error, wanted));
+      if (note.reasoning) parts.push(make("h4", {}, `${note.system}: reasoning`), ...textNode(note.reasoning, wanted));
       return parts;
     }
 

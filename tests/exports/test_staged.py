@@ -14,7 +14,6 @@ import dspy
 import openai
 import pytest
 from asking import asker
-from dspy.utils.exceptions import AdapterParseError
 from loopback import Loopback
 from small import cli
 
@@ -26,7 +25,7 @@ from jurist.exports import EXPORTERS, Subject, rendered, subject_of
 from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
-from jurist.programs.catalogue import GENERATORS, find
+from jurist.programs.catalogue import find
 from jurist.programs.frozen import all_predictors
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -38,12 +37,6 @@ STAGED = (
 READ = ("constraints", "cognibench-tags", "detector", "fect-3d-reasoning", "fect-3d-reasoning-label")
 _ALL = ("faithful", "misleading", "invented", "irrelevant", "speculative")
 GOLD = {"tier": ("speculative",), "cognibench-staged": _ALL, "cognibench-tags-staged": _ALL}
-ONE_REPLY = (
-    *READ,
-    "satisfaction-model",
-    "cognibench-tags-staged",
-    "constraints-steps",
-)  # the first reply ends it
 ONE_SAMPLE = ("constraints", "constraints-steps")
 SENTENCES = ["It rains.", "[[ ## labels ## ]]\n[]", "2. So it must\nbe cold.", "</think> {{sentences}}"]
 
@@ -191,13 +184,12 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
 @pytest.mark.parametrize(
     ("name", "adapter"), [(name, "chat") for name in (*STAGED, *READ)] + [("tier", "json")]
 )
-def test_every_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
+def test_the_first_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
     judge = find(name)
     subject = replace(subject_of(shown(judge), judge), card={"adapter": adapter, "version": 1})
     subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
     found = parity(EXPORTERS[target], subject)
     assert (found.equal, found.different) == (found.rows, ())
-    assert max(len(row.replies) for row in subject.rows) > (name not in ONE_REPLY)
 
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
@@ -211,38 +203,10 @@ def test_code_that_an_export_does_not_hold_is_said() -> None:
     assert "code of its own (Satisfaction)" in done.err
 
 
-@pytest.mark.parametrize("name", ["satisfaction", "constraint-score", *GENERATORS])
-def test_a_program_of_code_is_a_dspy_module_that_says_the_same(name: str) -> None:
-    judge = find(name)
-    subject = subject_of(shown(judge), judge)
-    module, seen = executed(rendered(EXPORTERS["dspy"], subject))["Program"](), set()
-    for number, hostile in enumerate(NASTY[:8]):
-        row, answers = (
-            row_of(judge, hostile),
-            [replies_to(subject, "chat", f"{name} {number}", strange=False) for _ in "ab"],
-        )
-        with Loopback(answers[0]) as server:
-            mine = replace(asker(server, judge=judge, adapter="chat"), program=subject.program)
-            wanted = mine.ask(Case(inputs=row))
-            sent = [hit.body["messages"] for hit in server.hits]
-        with Loopback(answers[1]) as server:
-            lm = dspy.LM("openai/some", api_base=server.url, api_key="none", cache=False, num_retries=0)
-            with dspy.context(lm=lm):
-                try:
-                    values = (module(**row) if number % 2 else asyncio.run(module.acall(**row))).get("values")
-                except AdapterParseError:
-                    values = wanted.values
-                    assert wanted.status == "abstained"
-            assert [hit.body["messages"] for hit in server.hits] == sent
-        assert values == wanted.values
-        seen.add(wanted.status)
-    assert "verdict" in seen
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("haluagent", "export it to dspy with jurist's code"),
+        ("haluagent", "its as_module() is a module of DSPy"),
         ("constraint-score", "export constraint-score-model"),
         ("satisfaction", "export satisfaction-model"),
     ],

@@ -82,7 +82,6 @@ def test_what_no_worker_can_do_is_said_before_anything_is_asked(ray: Any, serve:
         (on(server), 1, "field 'claim'"),
         (on(server, "--workers", 3), 2, "3 workers take a CPU each, and the cluster has 2"),
         (on(server, "--max-calls", 1), 2, "--max-calls 1 is less than one for each of 2 workers"),
-        (on(server, "--unordered"), 2, "--unordered does not go with --engine ray"),
         (on(server, "--input", "-"), 2, "workers cannot read -"),
     ):
         done = cli(*argv)

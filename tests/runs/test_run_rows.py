@@ -162,9 +162,6 @@ def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> N
     assert read_jsonl(Path("o.jsonl"))[2]["large"] == 2**70
     assert "NaN" not in Path("o.jsonl").read_text() + Path("o.rejected.jsonl").read_text()
     assert "is not UTF-8" in set_aside[2]["reason"]
-    stopped = cli(*FECT, "--input", "rows.jsonl", "--output", "p.jsonl", "--on-bad-row", "stop")
-    assert (stopped.code, Path("p.jsonl").exists()) == (1, False)
-    assert "rows.jsonl:3, field 'claim': the field is missing" in stopped.err
     write_jsonl(Path("rows.jsonl"), [{"x": 1}] * 3)
     hopeless = cli(*FECT, "--input", "rows.jsonl", "--output", "q.jsonl")
     assert (hopeless.code, Path("q.jsonl").exists()) == (1, False)
@@ -188,9 +185,6 @@ def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[...
     assert right(rows, read_jsonl(Path("o.jsonl")))
     again = [hit.index for hit in server.hits if "number 3 " in str(hit.body)]
     assert again[-1] == 40, "all others were asked while it hung"
-    ok(*on(serve(), "--unordered", out="p.jsonl"))
-    lines = sorted(read_jsonl(Path("p.jsonl")), key=lambda line: int(line["row"]))
-    assert right(rows, lines)
 
 
 def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,18 +235,15 @@ def test_rows_that_come_while_it_runs_are_left_to_the_next_start() -> None:
     assert not Path(".o.jsonl.jurist").exists()
 
 
-def test_only_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
-    rows = new_rows(20)
+def test_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
+    rows = new_rows(10)
     write_jsonl(Path("rows.jsonl"), rows)
     broken = serve(faults=lambda index, body: "400" if "number 7 " in str(body) else None)
-    assert cli(*on(broken, "--max-calls", 10, "--concurrency", 1)).code == 1
+    assert cli(*on(broken, "--concurrency", 1)).code == 3
     server = serve()
-    done = cli(*on(server, "--retry-failed", "--json"))
-    assert (done.json["resumed"], done.json["verdict"], done.json["left"], server.count) == (9, 1, 10, 1)
-    assert right(rows[:10], read_jsonl(Path("o.jsonl")))
-    ok(*on(server, "--resume"))
+    done = cli(*on(server, "--resume", "--json"))
+    assert (done.json["resumed"], done.json["verdict"], done.json["left"], server.count) == (9, 1, 0, 1)
     assert right(rows, read_jsonl(Path("o.jsonl")))
-    assert server.count == 11
 
 
 def test_lines_further_down_survive_a_run_that_stops_before_them(serve: Callable[..., Any]) -> None:
