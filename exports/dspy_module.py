@@ -40,7 +40,8 @@ class DSPyModule(PortableFile):
 
 The prediction has ``status`` ("verdict", or "abstained" where no reply was usable), ``value``, ``votes``, ``artifact``.
 $predictors of ``Judge()`` are ordinary predictors: save them, load them, optimize them on."""
-    imports = """import dspy
+    imports = """import asyncio
+import dspy
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, Field
 from typing import Annotated, Literal"""
@@ -92,19 +93,8 @@ $made
                 go_on, said = walk.throw, ValueError(str(error).partition("\\n")[0])
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Do the same without blocking."""
-        walk, before = _JUDGE.walk(inputs), Counter()
-        go_on, said = walk.send, None
-        while True:
-            try:
-                predict, call = self._called(*go_on(said), before)
-            except StopIteration as done:
-                return dspy.Prediction(**done.value)
-            try:
-                with dspy.context(adapter=self.adapter()):
-                    go_on, said = walk.send, _plain(await predict.acall(**call))
-            except (AdapterParseError, ValueError) as error:
-                go_on, said = walk.throw, ValueError(str(error).partition("\\n")[0])
+        """Do the same without blocking, in a thread."""
+        return await asyncio.to_thread(self.forward, **inputs)
 
 
 def _plain(said: Any) -> Any:

@@ -76,8 +76,9 @@ def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
     """Return role and template of each message."""
     listed = content.get("messages") if isinstance(content, Mapping) else content
     listed = [{"role": "user", "content": listed}] if isinstance(listed, str) else listed
-    known = isinstance(listed, list) and all(isinstance(one, Mapping) for one in listed) and listed
-    pairs = [(one.get("role"), one.get("content")) for one in listed] if known else []
+    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+        listed = []
+    pairs = [(one.get("role"), one.get("content")) for one in listed]
     if not pairs or not all(isinstance(role, str) and isinstance(text, str) for role, text in pairs):
         raise UsageError(
             f"{path} holds no prompt that is known", hint="give text, or messages with role and content"

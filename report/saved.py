@@ -1,8 +1,8 @@
-"""Reports of saved results: what ``evaluate``, ``compare`` and ``run`` wrote, and any other command's JSON object."""
+"""Reports of saved results: what ``evaluate``, ``compare``, ``cascade`` and ``run`` wrote, and of files of items."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..errors import JuristError, UsageError, why
 from ..gold.files import scan
 from .document import Cases, Document, Section, Tone, text_of
 from .judged import case_value, note_json
-from .scores import counts_line, joint_spend_line, metric_cell
+from .scores import counts_line, joint_spend_line
 from .table import table
 from .views import cascade_sections, comparison_sections, evaluation_sections
 
@@ -24,14 +24,13 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
 _KIND = "format"
 """The field that items are told apart by, where they have it."""
 _RUN = {"id", "status", "units"}
-_ENDS = ("value", "low", "high")
 
 
 def saved_report(path: Path) -> Document:
     """Return the report of a file."""
     refusal = JuristError(
         f"{path} is no result of a command",
-        hint="give what --json or --output of evaluate, compare or assess wrote, or the JSON lines of a run",
+        hint="give what --json or --output of evaluate or compare wrote, or the JSON lines of a run",
     )
     try:
         text = path.read_text(encoding="utf-8")
@@ -55,7 +54,7 @@ def saved_report(path: Path) -> Document:
             return _evaluation(path, data)
         if "steps" in data and "agree" in data:
             return cascade_report(data, f"from {path.name}")
-        return _comparison(path, data) if "tests" in data and "judges" in data else _any(path, data)
+        return _comparison(path, data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise refusal from error
 
@@ -214,34 +213,3 @@ def _items(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
         tone="open",
         sections=[Section("cases", "The items", [cases])],
     )
-
-
-def _any(path: Path, data: Mapping[str, Any]) -> Document:
-    """Return what a result of another command holds: every value by its name."""
-    sections = []
-    for number, (name, value) in enumerate(data.items()):
-        rows = list(_flat("", value))
-        facts = [table("", ["name", "value"], rows, layout="facts")] if rows else []
-        sections.append(Section(f"part-{number}", str(name), facts))
-    return Document(
-        subject=path.name,
-        about="as the command wrote it",
-        headline="Saved results",
-        tone="open",
-        sections=sections,
-    )
-
-
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and all(isinstance(value.get(end), int | float) for end in _ENDS):
-        yield name or "value", metric_cell(value)
-        value = {key: one for key, one in value.items() if key not in (*_ENDS, "best", "worst")}
-    if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _flat(f"{name} {key}".strip(), one)
-    elif isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value):
-        for number, one in enumerate(value, 1):
-            yield from _flat(f"{name} {number}".strip(), one)
-    else:
-        shown = f"{value:.4g}" if isinstance(value, float) else text_of(value)
-        yield name or "value", shown

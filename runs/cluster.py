@@ -4,8 +4,6 @@ Rows, calls and answers never go through Ray: what was paid for outlives a worke
 """
 
 import os
-import re
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,7 +14,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
-from ..errors import JuristError, StoppedError, StopRequested, signal_name, why
+from ..errors import JuristError, StoppedError, StopRequested, signal_name
 from ..keeping.stopping import GRACE, Stopping
 from .summary import Summary
 
@@ -27,9 +25,6 @@ ShardEnd: TypeAlias = Summary | JuristError
 
 _RETRIES = 3
 """How often a shard is begun anew whose worker dies."""
-_ADDRESS = re.compile(r"\[?([^/\]]+?)\]?:(\d+)")
-"""A host and a port; what else Ray takes for an address, it checks itself."""
-_KNOCK = 5.0  # seconds in which a cluster answers
 _LOOK = 0.5  # seconds between two looks at how far the workers are
 _STOP = "stop"  # the file that holds the signal by which all were stopped
 
@@ -43,7 +38,6 @@ def cluster() -> Iterator[int]:
         raise JuristError("Ray is not installed", hint="pip install 'jurist[ray]'") from error
     begun = not ray.is_initialized()
     if begun:
-        check_address(os.environ.get("RAY_ADDRESS", ""))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -55,17 +49,6 @@ def cluster() -> Iterator[int]:
     finally:
         if begun:
             ray.shutdown()
-
-
-def check_address(address: str) -> None:
-    """Refuse a host and port at which nobody answers: Ray itself would try for minutes."""
-    if (place := _ADDRESS.fullmatch(address)) is None:
-        return
-    try:
-        socket.create_connection((place[1], int(place[2])), timeout=_KNOCK).close()
-    except (OSError, OverflowError) as error:
-        hint = "start a cluster there, or correct or unset RAY_ADDRESS"
-        raise JuristError(f"nobody answers at RAY_ADDRESS {address}: {why(error)}", hint=hint) from error
 
 
 def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], None]) -> list[ShardEnd]:

@@ -80,13 +80,6 @@ def test_a_run(gold: Path) -> None:
     assert not any(case["inputs"] for case in page("r.jsonl")[1]["cases"])  # the file was changed meanwhile
 
 
-def test_any_other_object_shows_every_value(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    path.write_text(json.dumps({"models": [{"name": "m", "rates": {"raw": 0.25}}], "n": 3}), encoding="utf-8")
-    parts = [part.rows for section in saved_report(path).sections for part in section.parts]  # type: ignore[union-attr]
-    assert parts == [(("1 name", "m"), ("1 rates raw", "0.25")), (("value", "3"),)]
-
-
 def test_a_benchmark(tmp_path: Path) -> None:
     rows = [{"id": n, "format": "ab"[n % 2], "question": f"<b>{n}</b>", "group": "g"} for n in range(6)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -108,6 +101,7 @@ def test_a_benchmark(tmp_path: Path) -> None:
         '{"id": 1}\n{"id": 2}',
         '{"disagreements": []}',
         '{"tests": 1, "judges": 2}',
+        '{"models": [], "n": 3}',
     ],
 )
 def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:

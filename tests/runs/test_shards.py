@@ -1,7 +1,6 @@
 """``jurist run --shard`` and ``jurist run join``: each row in one shard, and together the very output of one run."""
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 from small import cli, killed, ok, read_jsonl, write_jsonl
 
 from jurist.cases import case_id
-from jurist.errors import JuristError
-from jurist.runs.cluster import check_address
 from jurist.runs.shards import Shard
 
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
@@ -27,16 +24,6 @@ def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
 @given(st.dictionaries(st.text(max_size=3), st.text(max_size=5)), st.integers(1, 9))
 def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: int) -> None:
     assert sum(Shard(number, of).has(case_id(inputs)) for number in range(1, of + 1)) == 1
-
-
-def test_an_address_at_which_nobody_answers_is_said_at_once() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        for fine in (address, "", "auto", "local", "ray://127.0.0.1:1"):
-            check_address(fine)
-    for wrong in (address, address.replace("127.0.0.1", "[::1]")):
-        with pytest.raises(JuristError, match=r"^nobody answers at RAY_ADDRESS .*; start a cluster there"):
-            check_address(wrong)
 
 
 @pytest.mark.parametrize(("of", "output"), [(5, "o.jsonl"), (2, "o.csv")])
