@@ -16,8 +16,6 @@ from .target import Subject, takes_text
 if TYPE_CHECKING:
     import dspy
 
-_DECISION = ("verdict", "words", "warnings")
-_DETAILS = ("by_purpose", "settings")  # which the card has
 _MADE = ("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "structure", "gold")
 _FOUND = ("spend", "thresholds", "strictness", "inconsistent", "position_bias", "contradictions")
 _PROVENANCE = (*_MADE, *_FOUND, "versions", "judge_ref")
@@ -34,7 +32,9 @@ class MarkdownExporter:
         judge = subject.judge
         parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
         decision = subject.card.get("decision") or {}
-        parts += ["## Decision", _items({key: decision.get(key) for key in _DECISION})] if decision else []
+        told = [f"{decision['verdict']}: {decision.get('words', '')}"] if decision else []
+        told += decision.get("warnings") or ()
+        parts += ["## Decision", "\n".join(f"- {_span(one)}" for one in told)] if told else []
         parts += _scores(subject.card.get("scores"))
         price = Card.model_validate(subject.card).price_words if subject.card else ""
         parts += [price[0].upper() + price[1:]] if price else []
@@ -48,7 +48,10 @@ class MarkdownExporter:
             parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
             parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
         provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
-        parts += ["## Provenance", _items(provenance)] if provenance else []
+        if gold := provenance.get("gold"):  # without the ids of all that it has seen
+            provenance["gold"] = {name: one for name, one in gold.items() if not isinstance(one, list)}
+        written = json.dumps(provenance, ensure_ascii=False, indent=1)
+        parts += ["## Provenance", _fence(written, "json")] if provenance else []
         parts += ["## Identity", _items({**subject.stamp, "proof": subject.proof})]
         return "\n\n".join(parts) + "\n"
 
@@ -85,18 +88,8 @@ def _score(score: Mapping[str, float] | None) -> str:
     return "" if score is None else f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 
-def _items(value: Mapping[str, Any], indent: str = "") -> str:
-    lines = []
-    for key, item in value.items():
-        if key in _DETAILS or item in (None, "", {}, []):
-            continue
-        if isinstance(item, Mapping):
-            lines += [f"{indent}- {key}:", _items(item, indent + "  ")]
-        else:
-            short = f"{len(item)} items" if isinstance(item, list) and len(item) > 20 else item
-            shown = item if isinstance(item, str) else json.dumps(short, ensure_ascii=False)
-            lines.append(f"{indent}- {key}: {_span(shown)}")
-    return "\n".join(lines)
+def _items(values: Mapping[str, Any]) -> str:
+    return "\n".join(f"- {key}: {_span(str(one))}" for key, one in values.items() if one not in (None, ""))
 
 
 def _span(text: str) -> str:

@@ -11,26 +11,22 @@ from ..programs.verdicts import Verdict
 from .state import Known, Seen
 
 _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
-_OWN = frozenset(
-    (
-        *_ABOUT_ROW,
-        *(
-            "status",
-            "label",
-            "value",
-            "answers",
-            "passed",
-            "by",
-            "units",
-            "reasoning",
-            "drawn",
-            "saved",
-            "identical",
-        ),
-        *("inconsistent", "reasked", "extra", "duplicated", "counts", "error", "usage"),
-        *("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling"),
-    )
+_SAID = (
+    "status",
+    "label",
+    "value",
+    "answers",
+    "passed",
+    "by",
+    "units",
+    "reasoning",
+    "counts",
+    "error",
+    "usage",
 )
+_SAMPLES = ("drawn", "saved", "identical", "inconsistent", "reasked", "extra", "duplicated")
+_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
+_OWN = frozenset((*_ABOUT_ROW, *_SAID, *_SAMPLES, *_RUN))
 _KEPT = "input_"
 _PLACED = ("start", "end")
 _NOTHING_PAID = Spend().to_json()

@@ -226,15 +226,16 @@ def page(store: Store, **card: Any) -> tuple[str, Artifact]:
 
 def test_markdown_shows_scores_decision_prompt_and_hash(store: Store) -> None:
     text, artifact = page(
-        store, scores=SCORES, decision={"verdict": "better", "p": 0.01}, gold={"seen": ["x"] * 50}
+        store, scores=SCORES, decision={"verdict": "better", "words": "it is"}, gold={"name": "g", "seen": ["x"]}
     )
     assert text.startswith("# fect@1\n")
     assert "| `f1` | 0.500 [0.400, 0.600] | 0.750 [0.700, 0.800] |" in text
     assert "| `own` |  | 1.000 [1.000, 1.000] |" in text
-    assert "- verdict: `better`" in text
+    assert "- `better: it is`" in text
     assert "- `non_factual` (positive)" in text
     assert f"- sha256: `{artifact.sha256}`" in text
-    assert '"50 items"' in text
+    assert '"name": "g"' in text
+    assert '"seen"' not in text
     assert artifact.state.predictors["self"].instructions in text
     assert "- demonstrations: `4`" in text
     assert text.count("### assistant") == 4

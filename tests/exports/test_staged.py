@@ -22,7 +22,7 @@ from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, rendered, subject_of
-from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
+from jurist.exports.parity import NASTY
 from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
@@ -175,21 +175,6 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
         assert said["votes"] == [dict(one) for one in wanted.votes]
         seen.add(wanted.status)
     assert seen == {"verdict", "abstained"} or not every
-
-
-@pytest.mark.parametrize(
-    "target",
-    ["python", "dspy", *(pytest.param(one, marks=pytest.mark.targets) for one in ("autoevals", "inspect"))],
-)
-@pytest.mark.parametrize(
-    ("name", "adapter"), [(name, "chat") for name in (*STAGED, *READ)] + [("tier", "json")]
-)
-def test_the_first_step_is_sent_as_the_judge_sends_it(name: str, adapter: str, target: str) -> None:
-    judge = find(name)
-    subject = replace(subject_of(shown(judge), judge), card={"adapter": adapter, "version": 1})
-    subject = replace(subject, rows=rows_of(subject, nasty_cases(judge)))
-    found = parity(EXPORTERS[target], subject)
-    assert (found.equal, found.different) == (found.rows, ())
 
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
