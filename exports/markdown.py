@@ -32,7 +32,7 @@ class MarkdownExporter:
         judge = subject.judge
         parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
         decision = subject.card.get("decision") or {}
-        told = [f"{decision['verdict']}: {decision.get('words', '')}"] if decision else []
+        told = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
         told += decision.get("warnings") or ()
         parts += ["## Decision", "\n".join(f"- {_span(one)}" for one in told)] if told else []
         parts += _scores(subject.card.get("scores"))

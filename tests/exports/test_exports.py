@@ -226,7 +226,10 @@ def page(store: Store, **card: Any) -> tuple[str, Artifact]:
 
 def test_markdown_shows_scores_decision_prompt_and_hash(store: Store) -> None:
     text, artifact = page(
-        store, scores=SCORES, decision={"verdict": "better", "words": "it is"}, gold={"name": "g", "seen": ["x"]}
+        store,
+        scores=SCORES,
+        decision={"verdict": "better", "words": "it is"},
+        gold={"name": "g", "seen": ["x"]},
     )
     assert text.startswith("# fect@1\n")
     assert "| `f1` | 0.500 [0.400, 0.600] | 0.750 [0.700, 0.800] |" in text
