@@ -183,12 +183,6 @@ class CollectOptions(
     every: int = option("S", "seconds between two looks", 60, type=whole)
 
 
-class CancelOptions(BatchOptions, command="batch cancel", does="batch.cancel"):
-    """Cancel the batches of an output that are under way: what they brought until then is paid and kept, batch collect
-    writes it, and the same batch submit as before sends the rest again.
-    """
-
-
 _PORT = 8422
 
 

@@ -19,7 +19,6 @@ from ..report.table import Table, table
 from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
-from ..runs.batching import cancel as cancel_all
 from ..runs.outputs import checkpoint_of
 from ..runs.runner import RunPlan
 from .printing import Result
@@ -30,14 +29,14 @@ _BEGIN = "jurist batch submit begins them"
 
 
 def submit(options: SubmitOptions) -> Result:
-    """Send the first batches of a run, or again what was cancelled."""
+    """Send the first batches of a run."""
     if "-" in (options.input, options.output):
         raise UsageError("the rows of batches are read again when they are collected", hint="name files")
     output = Path(options.output)
     if options.fresh:
         check_no_batches(output, forget=True)
     with _going_on(output), opened(output, new=True) as store, Bar() as bar:
-        if output.is_file() and output.stat().st_size and not store.cancelled:
+        if output.is_file() and output.stat().st_size:
             hint = "name another file; jurist run --resume continues this one"
             raise UsageError(f"{output} exists", hint=hint)
 
@@ -70,25 +69,6 @@ def status(options: BatchOptions) -> Result:
     return Result(
         data={"output": options.output, "waiting": waiting, "batches": [_json(one) for one in now]},
         body=[_table(now), f"{waiting} requests wait for their replies"],
-    )
-
-
-def cancel(options: BatchOptions) -> Result:
-    """Cancel what is under way, and say what had ended before."""
-    output = Path(options.output)
-    with _going_on(output, "jurist batch cancel"), opened(output) as store:
-        cancelled = cancel_all(store, _service(store, _submitted(store)))
-        batches = store.batches()
-    ended = len(batches) - len(cancelled)
-    how = f"jurist batch collect {options.output} takes what they brought, jurist batch submit sends the rest again"
-    return Result(
-        data={
-            "output": options.output,
-            "cancelled": [_json(one) for one in cancelled],
-            "batches": [_json(one) for one in batches],
-        },
-        body=[_table(batches), f"{len(cancelled)} of {len(batches)} batches cancelled, {ended} had ended"],
-        notes=[how],
     )
 
 
@@ -175,11 +155,11 @@ def _check(loaded: LoadedJudge, store: BatchStore) -> None:
 
 
 @contextmanager
-def _going_on(output: Path, command: str = "jurist batch collect") -> Iterator[None]:
+def _going_on(output: Path) -> Iterator[None]:
     """Say how batches go on, where a run would say how it does."""
 
     def again() -> str:
-        return f"{command} {output}" if batches_of(output).exists() else "jurist batch submit"
+        return f"jurist batch collect {output}" if batches_of(output).exists() else "jurist batch submit"
 
     try:
         yield
@@ -201,9 +181,7 @@ def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Re
     counts = found.summary.to_json()
     said = f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {found.pending} requests wait"
     notes = [f"jurist batch collect {options.output} goes on" if found.batches else "nothing was sent"]
-    if found.unsent and found.cancelled:
-        notes = [f"{found.unsent} requests were cancelled: jurist batch submit sends them again"]
-    elif found.unsent:
+    if found.unsent:
         notes.insert(0, f"{found.unsent} requests were not sent: raise --max-calls or --max-cost")
     if found.summary.stopped:
         notes.insert(0, f"stopped: {found.summary.stopped}")

@@ -1,4 +1,4 @@
-"""Reports of saved results: what ``evaluate``, ``compare``, ``cascade`` and ``run`` wrote, and of files of items."""
+"""Reports of saved results: what ``evaluate``, ``compare``, ``cascade`` and ``run`` wrote."""
 
 import json
 from collections import Counter
@@ -21,8 +21,6 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wavering", "open", "the judge's own samples differ"),
     ("judged", "good", "it has a verdict"),
 )
-_KIND = "format"
-"""The field that items are told apart by, where they have it."""
 _RUN = {"id", "status", "units"}
 
 
@@ -45,9 +43,9 @@ def saved_report(path: Path) -> Document:
     try:
         if data is None or (isinstance(data, Mapping) and data.keys() >= _RUN):
             rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-            if not rows or not all("id" in row and len(row) > 1 for row in rows):
+            if not rows or not all(row.keys() >= _RUN for row in rows):
                 raise refusal
-            return (_run if all(row.keys() >= _RUN for row in rows) else _items)(path, rows)
+            return _run(path, rows)
         if not isinstance(data, Mapping) or not data:
             raise refusal
         if "disagreements" in data:
@@ -186,30 +184,4 @@ def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> 
         inputs=texts if same else (),
         units=units,
         notes=[note_json(row["judge"], row, min(shares, default=None))],
-    )
-
-
-def _items(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
-    """Return the report of rows with an ``id`` each."""
-    kinds = [str(row.get(_KIND, "item")) for row in rows]
-    cases = Cases(
-        systems=(),
-        kinds=tuple((kind, "open", "items of this format") for kind in dict.fromkeys(kinds)),
-        units={},
-        cases=[
-            case_value(
-                str(row["id"]),
-                [kind],
-                group=str(row.get("group") or ""),
-                inputs=[[name, text_of(row[name], None)] for name in row if name not in ("id", "group")],
-            )
-            for row, kind in zip(rows, kinds, strict=True)
-        ],
-    )
-    return Document(
-        subject=path.name,
-        about="a file of items",
-        headline=f"{len(rows)} items",
-        tone="open",
-        sections=[Section("cases", "The items", [cases])],
     )

@@ -16,7 +16,6 @@ from ..errors import ModelError
 from .batch_store import Batch, BatchStore
 
 ENDED = ("completed", "expired", "cancelled", "failed")
-_OVER = (*ENDED, "cancelling")  # what cannot be cancelled, or need not be
 _ATTEMPTS, _PAUSE = 4, 0.5
 """How often a batch is begun that could not be, and the seconds before the second attempt."""
 _AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
@@ -40,23 +39,6 @@ class BatchService:
         self._send(batch)
         return ""
 
-    def cancel(self, batch: Batch) -> None:
-        """Cancel a batch that has not ended, and keep how it stands then; what was never begun never will be."""
-        client = self._client(batch)
-        with _told("jurist batch cancel asks again"):
-            begun = client.batches.retrieve(batch.id) if batch.id else self._sent(client, batch)
-            if begun is None:
-                self._store.end(batch, "cancelled", (), "it was not sent")
-                return
-            if begun.status not in _OVER:
-                try:
-                    begun = client.with_options(max_retries=0).batches.cancel(begun.id)
-                except openai.APIError:  # it had ended, or the answer was lost
-                    begun = client.batches.retrieve(begun.id)
-                    if begun.status not in _OVER:
-                        raise
-            self._store.note(batch, id=begun.id, status=begun.status)
-
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
         client, file = self._client(batch), batch.file
@@ -64,7 +46,8 @@ class BatchService:
             if not file:
                 file = self._uploaded(client, batch)
                 self._store.note(batch, file=file, status="uploaded")
-            begun = self._sent(client, batch)
+            # an earlier process may have begun it although nobody heard so
+            begun = self._begun(client, file) if batch.status == "sending" else None
             self._store.note(batch, status="sending")
             begun = begun or self._created(client, batch, file)
             self._store.note(batch, id=begun.id, status=begun.status)
@@ -117,10 +100,6 @@ class BatchService:
             file.seek(0)
             return client.files.create(file=(f"jurist-{batch.number}.jsonl", file), purpose="batch").id
 
-    def _sent(self, client: openai.OpenAI, batch: Batch) -> Any:
-        """Return a batch that an earlier process may have begun, if it has."""
-        return self._begun(client, batch.file) if batch.status == "sending" else None
-
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""
         every = client.batches.list(limit=100)
@@ -134,9 +113,9 @@ def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _told(then: str = "jurist batch collect goes on") -> Iterator[None]:
+def _told() -> Iterator[None]:
     try:
         yield
     except (openai.OpenAIError, httpx.TransportError) as error:
-        hint = f"check the address, the key and the account; nothing is lost: {then}"
+        hint = "check the address, the key and the account; nothing is lost: jurist batch collect goes on"
         raise ModelError(f"the provider of batches: {redact(str(error))[:300]}", hint=hint) from error

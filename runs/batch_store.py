@@ -99,11 +99,6 @@ class BatchStore(Database):
         for name, value in about.items():
             self.all("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody has cancelled all of it: nothing more is sent then."""
-        return bool(self.about.get("cancelled"))
-
     @contextmanager
     def round(self) -> Iterator[None]:
         """Begin another pass over the rows: only what is wanted in the block is wanted still."""

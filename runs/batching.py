@@ -26,8 +26,7 @@ class Collected:
     summary: Summary  # of the rows that have their lines
     batches: tuple[Batch, ...]  # all of them
     pending: int  # requests that wait for their replies
-    unsent: int  # those of them that are not sent: a limit does not allow it, or they were cancelled
-    cancelled: bool  # whether they wait to be submitted again
+    unsent: int  # those of them that are not sent, as a limit does not allow it
 
     @property
     def done(self) -> bool:
@@ -45,7 +44,7 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
         raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
     try:
         with only_process(output), BatchStore(folder / "batches.sqlite") as store:
-            if new and store.batches() and not store.cancelled:
+            if new and store.batches():
                 check_no_batches(output, forget=False)
             try:
                 yield store
@@ -56,19 +55,6 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
             shutil.rmtree(folder)
             with suppress(OSError):  # the checkpoint of a run is there
                 folder.parent.rmdir()
-
-
-def cancel(store: BatchStore, service: BatchService) -> list[Batch]:
-    """Cancel what is under way, and let nothing be sent until somebody submits again; what has come is kept."""
-    store.tell({"cancelled": True})
-    under_way = {batch.number for batch in store.unended()}
-    for batch in store.unended():
-        service.cancel(batch)
-    return [
-        one
-        for one in store.batches()
-        if one.number in under_way and one.status in ("cancelling", "cancelled")
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,37 +71,23 @@ class BatchRun:
     on_row: Callable[[], None] = lambda: None  # called after each row that has its line
 
     def submit(self, about: Mapping[str, Any]) -> Collected:
-        """Send what the first pass over the rows asks, or, where batches were cancelled, what they did not bring."""
-        again = bool(self.store.batches())
-        if again:
-            self._check_judge()
-            self._take()
+        """Send what the first pass over the rows asks."""
         self.store.tell({**about, "judge": self.judge.fingerprint()})
-        summary, spent = self._pass(resume=again)
-        self.store.tell({"cancelled": False})
-        return self._sent(summary, spent)
+        return self._sent(*self._pass(resume=False))
 
     def collect(self) -> Collected:
         """Take what batches have brought, write the rows that have their answers, and send what is asked next."""
-        self._check_judge()
-        halted = self._take()
-        summary, spent = self._pass(resume=True)
-        if halted and not self.store.cancelled:
-            hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
-            raise ModelError(halted[0], hint=hint)
-        return self._sent(summary, spent)
-
-    def _check_judge(self) -> None:
         if self.store.about["judge"] != self.judge.fingerprint():
             hint = "bring it back, or begin anew with jurist batch submit --fresh"
             raise CheckpointError(
                 f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
             )
-
-    def _take(self) -> list[str]:
-        """Take what batches have brought; return why some of them are not to be sent again by themselves."""
-        found = [one for one in self.store.unended() if one.id or not self.store.cancelled]
-        return list(filter(None, map(self.service.advance, found)))
+        halted = list(filter(None, map(self.service.advance, self.store.unended())))
+        summary, spent = self._pass(resume=True)
+        if halted:
+            hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
+            raise ModelError(halted[0], hint=hint)
+        return self._sent(summary, spent)
 
     @property
     def waiting(self) -> bool:
@@ -146,9 +118,7 @@ class BatchRun:
 
     def _sent(self, summary: Summary, spent: Amount) -> Collected:
         unsent = 0
-        if self.store.cancelled:
-            unsent = self.store.cut(0)
-        elif not summary.stopped:
+        if not summary.stopped:
             unsent = self.store.cut(self._room(spent))
             for batch in self.store.unended():
                 if not batch.id:
@@ -158,7 +128,6 @@ class BatchRun:
             batches=tuple(self.store.batches()),
             pending=self.store.pending,
             unsent=unsent,
-            cancelled=self.store.cancelled,
         )
         self.store.tell({"done": found.done})
         return found

@@ -176,51 +176,6 @@ def test_ten_thousand_cases_are_small_and_few_at_once(large: Path, opened: Calla
     )
 
 
-_WATCHED = """() => {
-  const list = document.querySelector(".list"), seen = { frames: [], long: [], blank: 0, most: 0 };
-  const told = (found) => seen.long.push(...found.getEntries().map((one) => one.duration));
-  new PerformanceObserver(told).observe({ entryTypes: ["longtask"] });
-  let before = performance.now();
-  const look = (now) => {
-    seen.frames.push(now - before);
-    before = now;
-    setTimeout(() => {  // after what this frame drew
-      const rows = [...list.querySelectorAll(".row")].map((one) => one.offsetTop);
-      const end = list.scrollTop + list.clientHeight;
-      seen.most = Math.max(seen.most, rows.length);
-      seen.blank += rows.length === 0 || Math.min(...rows) > list.scrollTop || Math.max(...rows) + 76 < end;
-    });
-    requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-  window.seen = seen;
-}"""
-
-
-def test_scrolling_ten_thousand_cases_leaves_no_frame_without_rows(
-    large: Path, opened: Callable[..., Any]
-) -> None:
-    """A finger's swipe as Chromium plays it; the times are printed (-rP) and never asserted."""
-    shown = opened(large)
-    shown.wait_for_selector(".row")
-    box = shown.locator(".list").bounding_box()
-    devtools = shown.context.new_cdp_session(shown)
-    shown.evaluate(_WATCHED)
-    swipe = {"x": box["x"] + 50, "y": box["y"] + 100, "gestureSourceType": "mouse"}
-    devtools.send("Input.synthesizeScrollGesture", {**swipe, "yDistance": -40_000, "speed": 8_000})
-    seen = shown.evaluate("window.seen")
-    assert shown.locator(".list").evaluate("one => one.scrollTop") > 39_000
-    assert seen["blank"] == 0
-    assert seen["most"] < 60
-    frames = sorted(seen["frames"])
-    late = sum(one > 34 for one in frames)
-    print(
-        f"{large.stat().st_size / 1e6:.1f} MB, {len(frames)} frames: median {frames[len(frames) // 2]:.1f} ms, "
-        f"99 of 100 within {frames[len(frames) * 99 // 100]:.1f} ms, {late} above 34 ms; "
-        f"tasks above 50 ms: {[round(one) for one in seen['long']]}"
-    )
-
-
 def test_paper_shows_the_cases_that_are_chosen(page: Path, opened: Callable[..., Any]) -> None:
     shown = opened(page)
     shown.wait_for_selector(".row")

@@ -80,15 +80,6 @@ def test_a_run(gold: Path) -> None:
     assert not any(case["inputs"] for case in page("r.jsonl")[1]["cases"])  # the file was changed meanwhile
 
 
-def test_a_benchmark(tmp_path: Path) -> None:
-    rows = [{"id": n, "format": "ab"[n % 2], "question": f"<b>{n}</b>", "group": "g"} for n in range(6)]
-    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    text, cases = page(str(tmp_path / "b.jsonl"))
-    assert "6 items" in text
-    assert [dict(case["inputs"])["question"] for case in cases["cases"]] == [row["question"] for row in rows]
-    assert [case["kinds"] for case in cases["cases"]] == [[row["format"]] for row in rows]
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,7 +1,5 @@
 """``jurist batch`` where something goes wrong: at the provider, on the way, or with the process itself."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
@@ -10,7 +8,7 @@ import pytest
 from batch_runs import ROWS, collect, finished, heavy, rows, run, submit, without_usage
 from batch_server import BatchServer, Trouble
 from loopback import answer
-from small import Done, cli, read_jsonl, start
+from small import read_jsonl, start
 
 from jurist.runs.batch_store import BatchStore, batches_of
 
@@ -152,71 +150,4 @@ def test_killed_processes_begin_no_second_batch() -> None:
         assert read_jsonl(Path("b.jsonl")) == run(server)
     sizes = [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()]
     assert sizes == [10, 4]
-    assert len(server.bodies) == ROWS
-
-
-def cancel() -> Done:
-    return cli("batch", "cancel", "b.jsonl", "--json")
-
-
-@heavy
-@pytest.mark.parametrize("breaks", [(), ("POST /cancel",)])
-def test_what_is_cancelled_is_kept_and_sent_again_when_it_is_submitted(breaks: tuple[str, ...]) -> None:
-    rows()
-    with BatchServer(polls=3, breaks=breaks) as server:
-        submit(server, "--samples", 2)
-        assert [one["status"] for one in cancel().json["cancelled"]] == ["cancelling"]
-        assert len(cancel().json["cancelled"]) == 1
-        early = collect("--json")
-        assert (early.code, early.json["pending"], early.json["unsent"]) == (1, 2 * ROWS, 0)
-        for _ in range(2):
-            done = collect("--wait", "--json")
-            assert (done.code, done.json["unsent"], len(server.batches)) == (1, 7, 1)
-            assert "7 requests were cancelled: jurist batch submit sends them again" in done.err
-        assert 0 < len(read_jsonl(Path("b.jsonl"))) < ROWS
-        assert submit(server, "--samples", 2).code == 0
-        assert "are under way" in submit(server).err
-        assert finished().code == 0
-        lines, at_once = read_jsonl(Path("b.jsonl")), run(server, "--samples", 2)
-        assert without_usage(lines) == without_usage(at_once)
-        assert "no batches of b.jsonl are under way" in cancel().err
-    assert (len(server.batches), len(server.bodies)) == (2, 2 * ROWS), "nothing is paid twice"
-
-
-@heavy
-@pytest.mark.parametrize(("moment", "sent"), [("uploaded", 0), ("validating", 1)])
-def test_what_was_not_heard_of_is_cancelled(moment: str, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows()
-    note = BatchStore.note
-
-    def record(store: BatchStore, *told: Any, **more: Any) -> None:
-        if more["status"] == moment:
-            raise Killed
-        note(store, *told, **more)
-
-    with BatchServer() as server:
-        with monkeypatch.context() as patch:
-            patch.setattr(BatchStore, "note", record)
-            with pytest.raises(Killed):
-                submit(server)
-        assert (len(cancel().json["cancelled"]), len(server.batches)) == (1, sent)
-        done = collect("--json")
-        assert (done.code, done.json["unsent"], len(server.batches)) == (1, 4 if sent else ROWS, sent)
-        assert submit(server).code == 0
-        assert finished().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert len(server.bodies) == ROWS
-
-
-@heavy
-def test_a_full_disk_says_how_batches_go_on() -> None:
-    rows()
-    with BatchServer() as server:
-        submit(server)
-        told = f"ulimit -f 8; exec {sys.executable} -m jurist batch collect b.jsonl"
-        full = subprocess.run(["bash", "-c", told], capture_output=True, text=True, check=False)
-        assert full.returncode == 1
-        assert "start again with jurist batch collect b.jsonl" in full.stderr.splitlines()[-1], full.stderr
-        assert finished().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
     assert len(server.bodies) == ROWS

@@ -73,17 +73,6 @@ def test_drift_may_end_a_run_and_nothing_is_paid_twice(serve: Callable[..., Any]
     assert [path.name for path in Path().glob(".*")] == []
 
 
-def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: str) -> None:
-    proven_fect(Path("gold.jsonl"), said, model="openai/x")
-    server = serve()
-    done = cli(*RUN, *at(server), "--max-calls", "10")
-    assert done.code == 1
-    assert server.count == 10
-    assert "--resume" in done.lines[-1]
-    ok(*RUN, *at(server), "--resume", "--max-calls", "65")
-    assert server.count == 65
-
-
 @pytest.mark.parametrize(
     ("argv", "told"),
     [

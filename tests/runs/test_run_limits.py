@@ -1,7 +1,6 @@
 """What ``jurist run`` and ``jurist artifacts choose`` may spend: limits, the estimate, and the question before it."""
 
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
+from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.votes import Sampling
-from jurist.keeping.artifact_card import Artifact
-from jurist.keeping.artifacts import Store
 
 ROWS = 24
 
@@ -123,40 +120,3 @@ def test_what_is_paid_already_needs_no_price(serve: Callable[..., Any]) -> None:
     server = serve()
     assert run(server, "--max-calls", ROWS).code == 0
     assert run(server, "--resume", "--max-cost", 1).code == 0
-
-
-class TestChoosing:
-    @pytest.fixture
-    def compiled(self, serve: Callable[..., Any]) -> Artifact:
-        gold = write_jsonl(Path("gold.jsonl"), claims())
-        server = serve()
-        named = ("--model", "openai/x", "--api-base", server.url, "--yes")
-        ok("compile", "fect", "--gold", gold, *FAST, *named, "--store", "s")
-        return Store(Path("s"), shipped=Path("none")).load("fect@1")
-
-    def choose(self, artifact: Artifact, server: Any, *more: object) -> Done:
-        basic = artifact.history[0]["candidate"]
-        other = next(row["candidate"] for row in artifact.history if row["candidate"] != basic)
-        where = ("--gold", "gold.jsonl", "--store", "s", "--api-base", server.url, "--json")
-        return cli("artifacts", "choose", "fect@1", other, *where, *more)
-
-    def test_a_person_is_asked_before_the_test_is_opened(
-        self, compiled: Artifact, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        server, cases = serve(), compiled.card["gold"]["test"]
-        monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 2 * cases - 1)
-        monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        refused = self.choose(compiled, server)
-        assert (refused.code, server.count) == (2, 0)
-        assert f"{cases} sealed cases: {2 * cases} calls" in refused.err
-        assert f"this makes about {2 * cases} calls to a real model; add --yes" in refused.lines[-1]
-        blind = self.choose(compiled, server, "--max-cost", 1, "--yes")
-        assert (blind.code, server.count) == (2, 0)
-        assert "the price of openai/x is not known" in blind.lines[-1]
-        assert not list(Path("s/.checkpoints").glob("*"))
-        assert self.choose(compiled, server, "--max-calls", 3).code == 1
-        done = self.choose(compiled, server, "--resume", "--yes")
-        assert (done.code, server.count) == (0, 2 * cases)
-        assert "3 answers are paid already" in done.err
-        assert done.json["test_openings"] == 2
-        assert json.loads((Path("s") / "fect" / "2" / "card.json").read_text())["parent"] == 1
