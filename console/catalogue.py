@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..engines.models import Model
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, JudgeError, UsageError
 from ..exports import Subject, Target, exporter, rendered, subject_of
 from ..exports.incoming import (
     Asked,
@@ -151,7 +151,10 @@ def new(options: NewOptions) -> Result:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "judge.py"
         draft.write_text(text, "utf-8")
-        judge = find(f"{draft}:judge")
+        try:
+            judge = find(f"{draft}:judge")
+        except JudgeError as error:  # the options fit no judge
+            raise UsageError(error.message, hint=error.hint) from error
     aside = Rejects()
     gold = Gold.load(options.gold, judge, rejects=aside) if options.gold else None
     write_text(text, str(output))
@@ -207,7 +210,7 @@ def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> 
     if options.labels is None and options.positive and options.gold is None:
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
-        asked = preference_asked(listed(options.prefer), prompt.inputs)
+        asked = preference_asked(listed(options.prefer))
         return asked, sides(shape, listed(options.prefer)) | values if shape else values
     if options.score is not None:
         return score_asked(options.score), values

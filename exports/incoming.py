@@ -151,16 +151,7 @@ class Asked:
 
 def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
     """Return one of some labels."""
-    chosen = list(positive) or [labels[-1]] if labels else []
-    if len(set(labels)) < 2 or len(set(labels)) != len(labels) or not all(one.strip() for one in labels):
-        raise UsageError(
-            f"{', '.join(labels) or 'nothing'} are no labels", hint="give two or more, as --labels yes,no"
-        )
-    if not set(chosen) < set(labels):
-        raise UsageError(
-            f"{', '.join(chosen)} does not part the labels {', '.join(labels)}",
-            hint="let --positive name some of them, and not all",
-        )
+    chosen = list(positive) or list(labels[-1:])
     return Asked(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
@@ -172,7 +163,7 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
 def score_asked(scale: str) -> Asked:
     """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
     found = _SCALE.fullmatch(scale.strip())
-    if not found or float(found[1]) >= float(found[2]):
+    if not found:
         raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
     low, high = found[1], found[2]
     kind = "float" if "." in low + high else "int"
@@ -184,19 +175,16 @@ def score_asked(scale: str) -> Asked:
     )
 
 
-def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
+def preference_asked(pair: Sequence[str]) -> Asked:
     """Return which of two inputs is better: ``first``, ``second`` or ``tie``."""
-    if len(set(pair)) != 2 or len(pair) != 2 or not set(pair) <= set(inputs):
-        raise UsageError(
-            f"{', '.join(pair) or 'nothing'} are not two inputs of the prompt",
-            hint=f"let --prefer name two of {', '.join(inputs)}",
-        )
-    first, second = pair
+    if len(pair) != 2:
+        raise UsageError(f"{', '.join(pair) or 'nothing'} are not two inputs", hint="let --prefer name two")
+    first, second = map(_quoted, pair)
     return Asked(
         names=("better", "preferred", "preference", "judged_better"),
         annotation='Literal["first", "second", "tie"] = dspy.OutputField()',
-        arguments=f'answer=jurist.Preference(first="{first}", second="{second}")',
-        words=f"which of {first} (first) and {second} (second) is better",
+        arguments=f"answer=jurist.Preference(first={first}, second={second})",
+        words=f"which of {pair[0]} (first) and {pair[1]} (second) is better",
     )
 
 
@@ -209,31 +197,26 @@ def judge_source(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the text of the file; a column that is the ``label`` goes to the output field."""
+    """Return the text of the file, which may yet be no judge; a column that is ``label`` goes to the output field."""
     output = next(one for one in asked.names if one not in prompt.inputs)
     fields = {column: output if ours == "label" else ours for column, ours in (columns or {}).items()}
     renamed = {column: ours for column, ours in fields.items() if column != ours}
     reads = [
         f"{key}={_quoted(dict(names))}" for key, names in (("columns", renamed), ("values", values)) if names
     ]
-    judged = unit or prompt.inputs[-1]
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")
-    if judged not in prompt.inputs:
-        raise UsageError(
-            f"{judged!r} is no input of the prompt", hint=f"use one of {', '.join(prompt.inputs)}"
-        )
     return _FILE.format(
         title=name,
         source=re.sub(r'["\\]', "'", source),
         imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
-        name="".join(part.capitalize() for part in name.split("-")),
+        name=re.sub(r"\W", "", name.title()),
         instruction=_docstring(prompt.instruction),
         inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
         output=output,
         annotation=asked.annotation,
         judge=name,
-        arguments=",\n    ".join([asked.arguments.replace("{unit}", _quoted(judged)), *reads]),
+        arguments=",\n    ".join(
+            [asked.arguments.replace("{unit}", _quoted(unit or prompt.inputs[-1])), *reads]
+        ),
     )
 
 

@@ -108,15 +108,14 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
         ((), "--labels"),
         (("--score", "1-5", "--positive", "a"), "--positive"),
         (("--score", "1-5", "--labels", "a,b"), "not allowed with"),
-        (("--labels", "a"), "no labels"),
-        (("--labels", "a,a"), "no labels"),
-        (("--labels", "a,b", "--positive", "c"), "does not part"),
-        (("--labels", "a,b", "--positive", "a,b"), "does not part"),
-        (("--score", "5-1"), "no scale"),
+        (("--labels", "a"), "does not split"),
+        (("--labels", "a,b", "--positive", "c"), "does not split"),
+        (("--labels", "a,b", "--positive", "a,b"), "does not split"),
+        (("--score", "5-1"), "a scale from 5 to 1"),
         (("--score", "1 to 5"), "no scale"),
         (("--prefer", "message"), "not two inputs"),
-        (("--prefer", "message,other"), "not two inputs"),
-        (("--labels", "a,b", "--unit", "z"), "no input"),
+        (("--prefer", "message,other"), "are not two of its inputs"),
+        (("--labels", "a,b", "--unit", "z"), "none of its inputs"),
     ],
 )
 def test_answers_that_fit_no_judge_are_one_line(asked: tuple[str, ...], words: str) -> None:
@@ -169,6 +168,6 @@ def test_from_a_prompt_to_a_compiled_judge_and_back() -> None:
 
 def test_a_file_that_is_there_is_not_written_over() -> None:
     judge_of("messages")
-    for name, words in (("polite-reply", "exists"), ("My Judge", "cannot name a judge")):
+    for name, words in (("polite-reply", "exists"), ("My Judge", "is not usable")):
         done = cli("new", name, "--from", FORMS["messages"][0], "--labels", "yes,no")
         assert (done.code in (1, 2), words in done.err) == (True, True)
