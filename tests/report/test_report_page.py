@@ -65,7 +65,7 @@ def unpacked(page: str) -> Any:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a gold set, hostile texts in it, and a judge compiled on it."""
+    """A folder with a gold set, hostile texts in it, a judge compiled on it, and its report."""
     place = tmp_path_factory.mktemp("report")
     rows = claims()
     for row, text in zip(rows, HOSTILE * 6, strict=True):
@@ -73,6 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_jsonl(place / "gold.jsonl", rows)
     argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
     ok("compile", "fect", *argv, "--force")
+    assert report(place).code == 0
     return place
 
 
@@ -81,8 +82,6 @@ def report(folder: Path, *argv: object) -> Any:
 
 
 def test_every_figure_is_the_cards(folder: Path) -> None:
-    done = report(folder)
-    assert done.code == 0, done.err
     card = json.loads((folder / "compiled/fect/1/card.json").read_text())
     text = (folder / "page.html").read_text()
     page = Page(text)
@@ -105,7 +104,6 @@ def test_every_figure_is_the_cards(folder: Path) -> None:
 
 
 def test_every_count_opens_the_units_that_it_counts(folder: Path) -> None:
-    report(folder)
     rows, text = read_jsonl(folder / "compiled/fect/1/proof.jsonl"), (folder / "page.html").read_text()
     data = unpacked(text)
     units = [unit for case in data["cases"] for unit in case["units"]]
@@ -129,7 +127,6 @@ def test_every_count_opens_the_units_that_it_counts(folder: Path) -> None:
 
 
 def test_the_page_asks_nothing_of_the_network_and_lets_one_script_run(folder: Path) -> None:
-    report(folder)
     text = (folder / "page.html").read_text()
     assert all(address.startswith(("#", "data:")) for address in Page(text).addresses)
     assert "default-src 'none'" in text
@@ -138,7 +135,6 @@ def test_the_page_asks_nothing_of_the_network_and_lets_one_script_run(folder: Pa
 
 
 def test_inputs_are_those_of_the_gold_whatever_they_say(folder: Path) -> None:
-    report(folder)
     data = unpacked((folder / "page.html").read_text())
     said = {row["claim"]: row["conversation"] for row in read_jsonl(folder / "gold.jsonl")}
     for case in data["cases"]:
@@ -146,7 +142,9 @@ def test_inputs_are_those_of_the_gold_whatever_they_say(folder: Path) -> None:
         assert said[inputs["claim"]] == inputs["conversation"]
 
 
-@pytest.mark.parametrize(("name", "samples"), [("reply_score", 1), ("reply_preference", 3)])
+@pytest.mark.parametrize(
+    ("name", "samples"), [("reply_score", 1), pytest.param("reply_preference", 3, marks=pytest.mark.slow)]
+)
 def test_every_kind_of_answer_has_a_report(tmp_path: Path, name: str, samples: int) -> None:
     judge, gold = name.replace("_", "-"), ("--gold", name.replace("_", "-"), "--split", "40/20/40")
     store = ("--store", tmp_path / "compiled")

@@ -120,15 +120,6 @@ SCORES = table(
             ],
         ),
         (
-            70,
-            [
-                "metric [95 %        fect-3d-reasoning:basic  fect-3d-reasoning@12    n",
-                "interval]",
-                "f1 *                0.500 [0.460, 0.536]     0.586 [0.535, 0.633]  163",
-                "recall              -                        0.736 [0.673, 0.792]    9",
-            ],
-        ),
-        (
             40,
             [
                 "metric [95 % interval]: f1 *",
@@ -145,7 +136,7 @@ SCORES = table(
             ],
         ),
     ],
-    ids=["fits", "nearly fits", "does not fit"],
+    ids=["fits", "does not fit"],
 )
 def test_a_table_by_the_width_of_the_terminal(width: int, lines: list[str]) -> None:
     assert as_text(SCORES, width).splitlines() == ["scores", *lines]

@@ -49,7 +49,7 @@ def ask(app: Any, path: str, body: Any = None, **headers: str) -> httpx.Response
 
 def waits(port: int) -> None:
     """Wait until somebody listens."""
-    for _ in range(300):
+    for _ in range(1200):
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port)).close()
             return
