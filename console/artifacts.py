@@ -20,9 +20,9 @@ from ..exports import export
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..keeping.artifact_card import Artifact, prompt_text
-from ..keeping.artifacts import Problem, Store
+from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
-from ..keeping.naming import judge_of, unfit
+from ..keeping.naming import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, prompt_difference, score_rows, setting_rows
@@ -197,24 +197,14 @@ def forget_rows(options: ForgetOptions) -> Result:
 
 
 def verify(options: VerifyOptions) -> Result:
-    """Check every byte, and whether each artifact can be used here; exit code 1 if anything is wrong."""
-    store = store_named(options)
-    problems = list(store.verify(options.artifact))
-    reference = options.artifact
-    if reference is not None and "@" in reference:
-        found = [] if problems else [store.load(reference)]
-    else:
-        found = [one for one in store.list(reference) if not one.problem]
-    broken = {problem.path for problem in problems}
-    for artifact in found:
-        if artifact.path not in broken and (why := unfit(artifact, store)):
-            problems.append(Problem(ref=artifact.ref, path=artifact.path, message=why))
+    """Check every byte; exit code 1 if anything is wrong."""
+    store, reference = store_named(options), options.artifact
+    problems = store.verify(reference)
     data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    each = "it" if len(found) == 1 else "each"
-    said = f"{plural(len(found), 'artifact')} verified, no byte changed, and what {each} needs is here"
-    return Result(data=data, body=[said])
+    number = 1 if reference and "@" in reference else len(store.list(reference))
+    return Result(data=data, body=[f"{plural(number, 'artifact')} verified, no byte changed"])
 
 
 def report(options: ReportOptions) -> Result:

@@ -9,10 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..engines.adapters import ADAPTERS
-from ..engines.channel import CallContext
-from ..engines.models import OFFLINE, Model, connect, same_model
-from ..errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
+from ..engines.models import OFFLINE, same_model
+from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import executed_hashes, file_of, find
 from ..programs.cognibench import with_strictness
@@ -225,21 +223,3 @@ def _parted(reference: str) -> tuple[str, str]:
     if not version:
         raise UsageError(f"{reference!r} names no version", hint=f"write {name}, {name}@3 or {name}@TAG")
     return name, version
-
-
-def unfit(artifact: Artifact, store: Store) -> str:
-    """Return why an artifact cannot be used with what is installed, in one line; empty if it can."""
-    about = artifact.about
-    try:
-        artifact.program(judge_of(artifact, store).as_compiled(artifact.card))
-        if (about.adapter or ADAPTER) not in ADAPTERS:
-            raise ArtifactError(
-                f"it was proven with the prompt format {about.adapter!r}, which is not here",
-                hint=f"use jurist {about.versions.get('jurist')}, with which it was made",
-            )
-        for known in (about.model, about.verifier):
-            if known and known.name:
-                connect(Model(name=known.name), CallContext.fresh())
-    except JuristError as error:
-        return str(error)
-    return ""

@@ -109,11 +109,8 @@ class Openings:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # one write: lines of several processes do not mix; a newline first: one that was cut off stays alone
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(descriptor, ("\n" + json.dumps(line)).encode("utf-8"))
-            finally:
-                os.close(descriptor)
+            with self.path.open("ab", buffering=0) as file:
+                file.write(("\n" + json.dumps(line)).encode("utf-8"))
         except OSError as error:
             to_stderr(f"this opening is not counted: {self.path} cannot be written ({error.strerror})")
 

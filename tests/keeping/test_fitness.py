@@ -1,9 +1,8 @@
-"""``artifacts verify`` and ``diff``: what an artifact needs, why one cannot be used, and what differs between two."""
+"""Whether a judge is the one that was compiled, and ``artifacts diff``: what differs between two."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from judges import changed
@@ -31,33 +30,6 @@ class Mine(dspy.Signature):
 
 judge = jurist.Judge(name="mine", signature=Mine, positive={"no"})
 '''
-
-
-def verify(code: int = 0) -> Any:
-    done = cli("artifacts", "verify", "--json")
-    assert done.code == code, done.err
-    return done.json
-
-
-def test_an_artifact_that_can_be_used_here_is_verified() -> None:
-    Store("compiled").save(FECT, changed(FECT), {"model": {"name": "offline"}}, [], make_latest=True)
-    assert verify() == {"problems": []}
-    assert "what it needs is here" in cli("artifacts", "verify", "fect@1").out
-
-
-@pytest.mark.parametrize(
-    ("card", "words"),
-    [
-        ({"adapter": "yaml"}, "the prompt format 'yaml', which is not here"),
-        ({"model": {"name": "nli:"}}, "nli:"),
-        ({"judge_ref": "gone.py:judge"}, "no such file"),
-    ],
-)
-def test_what_cannot_be_used_here_is_refused_with_the_reason(card: dict[str, Any], words: str) -> None:
-    Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
-    (problem,) = verify(code=1)["problems"]
-    assert problem["ref"] == "fect@1"
-    assert words in problem["problem"]
 
 
 def test_a_field_of_another_type_is_refused() -> None:

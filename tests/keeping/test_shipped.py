@@ -12,7 +12,7 @@ import pytest
 from small import ok, tree
 
 from jurist.keeping.artifacts import Store
-from jurist.keeping.naming import unfit
+from jurist.keeping.naming import judge_of
 from jurist.programs.catalogue import GENERATORS, JUDGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,8 @@ def test_what_ships_is_listed_verifies_can_be_used_and_was_shown_to_be_better(tm
         assert list(store.verify(name)) == []
         (one,) = (one for one in store.list(name) if one.version == 1)
         artifact = store.load(f"{name}@1")
-        assert (one.shipped, one.latest, unfit(artifact, store)) == (True, True, "")
+        assert (one.shipped, one.latest) == (True, True)
+        artifact.check(judge_of(artifact, store).as_compiled(artifact.card))
         assert artifact.card["test_openings"] == 1
         assert artifact.card["decision"]["verdict"] == "better"
 
