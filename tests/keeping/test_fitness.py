@@ -2,46 +2,31 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
+import dspy
 import pytest
 from judges import changed
 from small import cli
 
 from jurist.errors import ArtifactError
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
-
-MINE = '''
-from typing import Literal
-
-import dspy
-import jurist
+from jurist.programs.judge import Judge
 
 
-class Mine(dspy.Signature):
-    """Say whether it may be sent."""
-
-    when: {type} = dspy.InputField()
-    reply: str = dspy.InputField()
-    ok: Literal["yes", "no"] = dspy.OutputField()
-
-
-judge = jurist.Judge(name="mine", signature=Mine, positive={"no"})
-'''
+def mine(kind: str) -> Judge:
+    signature = dspy.Signature(f"when: {kind}, reply: str -> ok: Literal['yes', 'no']")
+    return Judge(name="mine", signature=signature, positive=frozenset({"no"}))
 
 
 def test_a_field_of_another_type_is_refused() -> None:
-    Path("mine.py").write_text(MINE.replace("{type}", "int"))
-    judge = find("mine.py:judge")
-    kept = Store("compiled").save(judge, changed(judge), {"judge_ref": "mine.py:judge"}, [], make_latest=True)
+    judge = mine("int")
+    kept = Store("compiled").save(judge, changed(judge), {}, [], make_latest=True)
     kept.check(judge)
-    Path("other.py").write_text(MINE.replace("{type}", "str"))
     with pytest.raises(
         ArtifactError, match=r"when of type {'type': 'integer'}, the judge has {'type': 'string'}"
     ):
-        kept.check(find("other.py:judge"))
+        kept.check(mine("str"))
     older = {key: value for key, value in kept.card.items() if key != "types"}
     replace(kept, card=older).check(judge)  # an older version did not keep types
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from judges import changed
 from loopback import Loopback
 from small import claims, cli, ok, write_jsonl
@@ -90,11 +88,11 @@ def test_another_prompt_format_is_refused_only_where_the_name_is_a_version(store
         assert jurist.load("fect", model="openai/new", adapter="xml").adapter == "xml"
 
 
-@given(st.sampled_from(["openai", "azure", "openrouter/org"]), st.sampled_from(["a", "b", "offline"]))
-def test_providers_do_not_count(provider: str, name: str) -> None:
-    for other in ("a", "b", "offline"):
-        assert same_model(f"{provider}/{name}", f"openai/{other}") == (name == other)
-    assert not same_model("offline", f"{provider}/{name}")
+def test_providers_do_not_count() -> None:
+    for provider in ("openai", "azure", "openrouter/org"):
+        for name in ("a", "offline"):
+            assert same_model(f"{provider}/{name}", "openai/a") == (name == "a")
+            assert not same_model("offline", f"{provider}/{name}")
 
 
 def said(done: Any) -> bool:

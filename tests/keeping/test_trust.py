@@ -11,8 +11,6 @@ from judges import changed
 from small import OWN, cli, ok, write_jsonl
 
 import jurist
-from jurist.arguments.groups import Form
-from jurist.console.printing import Result, rendered
 from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card
@@ -22,7 +20,6 @@ from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
-from jurist.report.table import table
 
 EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
 COMMANDS = (
@@ -212,17 +209,6 @@ def test_no_card_breaks_a_command(tmp_path: Path) -> None:
     ok("artifacts", "list")
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, '{"version": ' + "9" * 9999 + "}"]
-)
-def test_deep_and_huge_json_end_in_one_line(tmp_path: Path, text: str) -> None:
-    Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
-    (tmp_path / "compiled" / "fect" / "1" / CARD).write_text(text)
-    done = cli("artifacts", "show", "fect")
-    assert (done.code, len(done.lines)) == (1, 1)
-    assert "is damaged: card.json: is not JSON" in done.err
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -241,20 +227,3 @@ def test_what_is_printable_moves_no_cursor(text: str) -> None:
     shown = printable(text)
     assert not any(mark in shown for mark in "\x1b\x07\x08\r\x9b\u202e")
     assert printable(shown) == shown
-
-
-ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
-
-
-def test_escapes_do_not_reach_the_terminal() -> None:
-    shown = rendered(Result(data={}, body=[table("", [ESCAPE], [[ESCAPE]]), ESCAPE]), Form())
-    assert "x1b" in shown
-    assert not set("\x1b\x07\u202e") & set(shown)
-    for command in (
-        ("artifacts", "show", f"fect@{ESCAPE}"),
-        ("run", "fect:basic", "--input", f"{ESCAPE}.jsonl", "--output", "o.jsonl"),
-        ("run", f"{ESCAPE}.py:judge", "--input", "gold.jsonl", "--output", "o.jsonl"),
-    ):
-        done = cli(*command)
-        assert not set("\x1b\x07\u202e") & set(done.out + done.err), command
-        assert "x1b" in done.out + done.err, command
