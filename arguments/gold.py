@@ -42,12 +42,9 @@ class CheckOptions(
     """Validate a gold set and describe it: everything that is wrong at once, with counts.
 
     examples:
-      jurist gold check fect --gold labels.csv
-      jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --map no=non_factual
-      jurist gold check fect --gold labels.csv --rejects bad.jsonl
+      jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl
 
-    The same --column, --map and --rejects go with compile, evaluate, compare and gold import, which writes the mended
-    rows.
+    The same --column, --map and --rejects go with compile, evaluate, compare and gold import.
     """
 
 
@@ -55,8 +52,7 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
     """Read any known format, filled sheets included, and write canonical JSONL.
 
     examples:
-      jurist gold import fect fect_benchmark.csv --output gold.jsonl
-      jurist gold import fect labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl --output gold.jsonl
+      jurist gold import fect labels.csv --column answer=claim --rejects bad.jsonl --output gold.jsonl
       jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
       jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
     """
@@ -108,14 +104,12 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     examples:
       jurist review fect claims.jsonl -o labels.jsonl --rater ann          # a page, from the keyboard
       jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
-      jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
-      jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
       jurist review fect@1 -o labels.jsonl
       jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --host 0.0.0.0    # a link for each of them
+      jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
 
-    The file that labels are kept in says which. On the page several raters never see each other's labels; what they
-    differ on is settled at /resolve. A label is on the disk before the page says that it is saved; Ctrl-C ends it, and
+    Raters never see each other's labels on the page; what they differ on is settled at /resolve. Ctrl-C ends it, and
     the same command goes on. A sheet leaves out what its rater has labelled.
     Needs: pip install 'jurist[serve]'
     """

@@ -24,17 +24,9 @@ Numbered: TypeAlias = Iterator[tuple[int, str]]
 Record: TypeAlias = tuple[int, list[str] | GoldError]
 """The line that a record of a table starts on, and its cells, or what is wrong with them."""
 
-_SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
+_SAVE = "give a text file in UTF-8 (from Excel: save it as CSV UTF-8, or as .xlsx)"
 _SOME = "give a file with at least one row"
-_UNPACK = "unpack it, or export it as CSV or JSONL"
 _ZIP = b"PK\x03\x04"
-_NO_TEXT = {
-    b"\x1f\x8b": ("this is a gzip file, not rows", _UNPACK),
-    _ZIP: ("this is a zip archive, or an Excel workbook that is not named .xlsx", _UNPACK),
-    b"\xff\xfe": ("the file is UTF-16, not UTF-8", _SAVE),
-    b"\xfe\xff": ("the file is UTF-16, not UTF-8", _SAVE),
-}
-"""What a file begins with that is no text, what it is then, and what to do."""
 _BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
@@ -77,7 +69,6 @@ def scan(stream: BinaryIO, path: str) -> Rows:
         return _parquet(source, path)
     if head == _ZIP and suffix in _BOOKS:
         return _table(_workbook(source, path), path)
-    _check_text(head, path)
     lines = _lines(source)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
@@ -94,17 +85,10 @@ def text_of(file: Path, path: str) -> str:
         data = file.read_bytes()
     except OSError as error:
         raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
-    _check_text(data, path)
     text = data.decode("utf-8-sig", "surrogateescape")
     if wrong := unreadable(text, Place(path, 1)):
         raise wrong
     return text
-
-
-def _check_text(head: bytes, path: str) -> None:
-    for magic, (what, hint) in _NO_TEXT.items():
-        if head.startswith(magic):
-            raise GoldError(what, path=path, hint=hint)
 
 
 def _lines(stream: BinaryIO) -> Numbered:
@@ -114,17 +98,17 @@ def _lines(stream: BinaryIO) -> Numbered:
 
 def unreadable(text: str, place: Place) -> GoldError | None:
     """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``."""
-    wrong, said, hint = text.find("\0"), "the file holds a NUL character: it is not text", "export it again"
+    wrong, said = text.find("\0"), "the file holds a NUL character: it is not text"
     if wrong < 0:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            wrong, hint = error.start, _SAVE
+            wrong = error.start
             column = wrong - text.rfind("\n", 0, wrong)
             said = f"byte 0x{ord(text[wrong]) & 0xFF:02x} at column {column} is not UTF-8"
         else:
             return None
-    return replace(place, line=(place.line or 1) + text.count("\n", 0, wrong)).wrong(said, hint=hint)
+    return replace(place, line=(place.line or 1) + text.count("\n", 0, wrong)).wrong(said, hint=_SAVE)
 
 
 def parse_json(text: str, place: Place) -> Any:

@@ -2,7 +2,6 @@
 
 import itertools
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -173,26 +172,22 @@ def _hub(name: str, split: str, path: str) -> Rows:
     import httpx
     import pyarrow
 
-    broken = (OSError, ValueError, RuntimeError, ImportError, httpx.HTTPError)
-    local, number = Path(name).exists(), 0
-    # a local folder is read afresh each time: a shared cache would answer with what it held yesterday
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        try:
-            dataset = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
-        except (*broken, pyarrow.ArrowException, datasets.exceptions.DatasetsError) as error:
-            said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-            hint = (
-                "check the name, the split, the network and HF_TOKEN, or download the file and give its path"
-            )
-            raise GoldError(f"the dataset cannot be loaded: {said}", path=path, hint=hint) from error
-        if isinstance(dataset, dict):
-            names = ", ".join(dataset)
-            if len(dataset) > 1:
-                hint = f"name one, or all: hf:NAME:{next(iter(dataset))}"
-                raise GoldError(f"the dataset has the splits {names}", path=path, hint=hint)
-            dataset = dataset[names]
-        for number, row in enumerate(_with_names(dataset), 1):
-            yield Place(path, number, "columns"), row
+    broken = (OSError, ValueError, RuntimeError, ImportError, httpx.HTTPError, pyarrow.ArrowException)
+    try:
+        dataset = datasets.load_dataset(name, split=split or None)
+    except (*broken, datasets.exceptions.DatasetsError) as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        hint = "check the name, the split, the network and HF_TOKEN, or download the file and give its path"
+        raise GoldError(f"the dataset cannot be loaded: {said}", path=path, hint=hint) from error
+    if isinstance(dataset, dict):
+        names = ", ".join(dataset)
+        if len(dataset) > 1:
+            hint = f"name one, or all: hf:NAME:{next(iter(dataset))}"
+            raise GoldError(f"the dataset has the splits {names}", path=path, hint=hint)
+        dataset = dataset[names]
+    number = 0
+    for number, row in enumerate(_with_names(dataset), 1):
+        yield Place(path, number, "columns"), row
     if not number:
         raise GoldError("the dataset has no rows", path=path, hint="name another split: hf:org/name:split")
 
