@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 import pytest
@@ -83,7 +83,7 @@ def test_removed_numbers_that_are_named_are_not_given_again(store: Store) -> Non
     assert save(store).version == 3
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.sampled_from(["save", "keep", "tag", "latest"]), st.integers(0, 9)), max_size=8))
 def test_pointers_follow_a_simple_model(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
@@ -114,14 +114,14 @@ def test_pointers_follow_a_simple_model(
 def test_threads_never_overwrite(store: Store, locks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not locks:  # the rename still protects
         monkeypatch.setattr("jurist.keeping.artifacts._locked", lambda folder: nullcontext())
+
+    def saved(number: int) -> Any:
+        return store.save(POLITE, basic(POLITE), {"parent": number}, [], make_latest=True)
+
     with ThreadPoolExecutor(8) as pool:
-        saved = list(
-            pool.map(
-                lambda n: store.save(POLITE, basic(POLITE), {"parent": n}, [], make_latest=True), range(24)
-            )
-        )
-    assert sorted(artifact.version for artifact in saved) == list(range(1, 25))
-    assert all(store.load(artifact.ref).card["parent"] == artifact.card["parent"] for artifact in saved)
+        artifacts = list(pool.map(saved, range(24)))
+    assert sorted(artifact.version for artifact in artifacts) == list(range(1, 25))
+    assert all(store.load(artifact.ref).card["parent"] == artifact.card["parent"] for artifact in artifacts)
     assert not locks or store.load("polite").version == 24
     assert store.verify() == []
     assert not [entry for entry in (store.root / "polite").iterdir() if entry.name.startswith(".")]
@@ -196,19 +196,8 @@ def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
 # --- does it fit -------------------------------------------------------------------------------
 
 
-class Shorter(dspy.Signature):
-    """Say whether the reply is polite."""
-
-    reply: str = dspy.InputField()
-    polite: Literal["yes", "no"] = dspy.OutputField()
-
-
-class ThreeWay(dspy.Signature):
-    """Say whether the reply is polite."""
-
-    message: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    polite: Literal["yes", "no", "unclear"] = dspy.OutputField()
+SHORTER = dspy.Signature("reply -> polite: Literal['yes', 'no']")
+THREE = dspy.Signature("message, reply -> polite: Literal['yes', 'no', 'unclear']")
 
 
 class Reworded(Polite):
@@ -222,8 +211,8 @@ class Reworded(Polite):
     [
         (replace(POLITE, name="rude"), "judge"),
         (replace(POLITE, positive=frozenset({"yes"})), "positive"),
-        (Judge(name="polite", signature=Shorter, positive=frozenset({"no"})), "inputs"),
-        (Judge(name="polite", signature=ThreeWay, positive=frozenset({"no"})), "labels"),
+        (Judge(name="polite", signature=SHORTER, positive=frozenset({"no"})), "inputs"),
+        (Judge(name="polite", signature=THREE, positive=frozenset({"no"})), "labels"),
     ],
 )
 def test_another_judge_is_refused(store: Store, other: Judge, word: str) -> None:

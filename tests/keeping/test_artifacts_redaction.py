@@ -5,7 +5,7 @@ from typing import Any
 
 import dspy
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.keeping.artifacts import Store
@@ -87,6 +87,7 @@ def test_values_of_key_variables_are_hidden(monkeypatch: pytest.MonkeyPatch) -> 
     assert publishable({"a": "x plainwordssecret y none"}) == {"a": f"x {HIDDEN} y none"}
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=80), st.sampled_from(["x", "model", "api_base", "note"]))
 def test_twice_changes_nothing_more(text: str, name: str) -> None:
     once = publishable({name: text})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import CHECK, COT, FLAG, POLITE, TWO
 from small import FAST, Done, cli, ok, replies, tree, write_jsonl
@@ -219,6 +219,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(
     st.sampled_from(["settings", "signature", "instructions", "fields", "program", "answer", "answers"]), JSON
 )

@@ -108,15 +108,12 @@ def test_what_reaches_a_real_model(reference: str, monkeypatch: pytest.MonkeyPat
     rows, gold = ("--input", "gold.jsonl", "--output", "out.jsonl"), ("--gold", "gold.jsonl")
     commands = (
         ("run", reference, *rows, *shared),
-        ("evaluate", reference, *gold, *shared),
         ("compare", reference, "fect:basic", *gold, *shared, "--fresh"),
-        ("gate", reference, *gold, "--min", "accuracy=0", *shared, "--fresh"),
-        ("evaluate", "harden", reference, *gold, "--cases", "1", *shared),
     )
     for command in commands:
         with Loopback() as server:
             done = cli(*command, "--api-base", server.url)
-            assert done.code in (0, 3), (command, done.err)
+            assert done.code == 0, (command, done.err)
             assert said(done), (command, done.err)
             long = ["long demonstrations" in hit.raw.decode() for hit in server.hits]
         assert long, command
