@@ -154,7 +154,11 @@ class Cascading(Experiment):
         """Choose the level, and keep the cascade as a version."""
         labelled = [place for place, case in enumerate(self.cases) if case.known]
         groups = [self.cases[place].group for place in labelled]
-        said = [[said_by(one.judge.asker(), one.verdicts[place]) for place in labelled] for one in answers]
+        askers = [one.judge.asker() for one in answers]
+        said = [
+            [said_by(asker, one.verdicts[place]) for place in labelled]
+            for asker, one in zip(askers, answers, strict=True)
+        ]
         right = [[self._agrees(one.repeats[0][place]) for place in labelled] for one in answers]
         probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
         level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
