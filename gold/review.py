@@ -1,7 +1,6 @@
 """What people should look at next: the most informative units, uncertainty first.
 
 A label is worth the spread of the votes on its unit: one of each rater, and the judge's, divided as its samples are.
-It is the vote entropy of a committee with soft votes (Dagan and Engelson 1995), people and judge together.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judges import FLAG
 from small import cli, ok
 
 from jurist.errors import GoldError
@@ -81,11 +82,18 @@ def test_a_wrong_category_names_its_row(why: Any, said: str, tmp_path: Path) -> 
 
 
 RATERS = ["ann", "bob", "cem"]
+TEXT = st.sampled_from(["a", "b", " ", "é\u2028ü", "第一行\nline", '"a", [b]']) | st.text(
+    st.characters(codec="utf-8"), min_size=1, max_size=9
+)
+GROUP = st.sampled_from(["", "g", "ü"])
+TURN = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": TEXT})
 LABEL = st.sampled_from([*LABELS[:3], None])
 REASON = st.sampled_from([*CATEGORIES, None])
 FECT_ROW = st.fixed_dictionaries(
-    {"conversation": st.sampled_from("abc"), "claim": st.sampled_from("xyz")},
+    {"conversation": TEXT, "claim": TEXT},
     optional={
+        "group": GROUP,
+        "industry": TEXT,
         "factual": st.sampled_from([True, "non_factual", None]),
         "ratings": st.dictionaries(st.sampled_from(RATERS), st.sampled_from([True, False, "factual", None])),
         "ambiguity": REASON,
@@ -97,8 +105,12 @@ def response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     size = len(sentences)
     labels = st.lists(LABEL, min_size=size, max_size=size)
     return st.fixed_dictionaries(
-        {"reference": st.sampled_from("abc"), "sentences": st.just(sentences)},
+        {"reference": TEXT, "sentences": st.just(sentences)},
         optional={
+            "group": GROUP,
+            "question": TEXT | st.just(""),
+            "history": st.lists(TURN, max_size=2),
+            "dialogue": TEXT | st.none(),
             "labels": labels,
             "ratings": st.dictionaries(st.sampled_from(RATERS), labels),
             "ambiguity": REASON | st.lists(REASON, min_size=size, max_size=size),
@@ -107,16 +119,39 @@ def response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 RESPONSE = st.lists(st.sampled_from("stu"), min_size=1, max_size=3).flatmap(response)
-SETS = st.one_of(
-    st.tuples(
-        st.just(FECT),
-        st.lists(FECT_ROW, min_size=1, max_size=6, unique_by=lambda row: (row["conversation"], row["claim"])),
-    ),
-    st.tuples(
-        st.just(COGNIBENCH),
-        st.lists(RESPONSE, min_size=1, max_size=3, unique_by=lambda row: row["reference"]),
-    ),
+CHECK_ROW = st.fixed_dictionaries(
+    {"message": TEXT, "rude": st.sampled_from([True, "false", None])},
+    optional={"ratings": st.just({"ann": False})},
 )
+
+
+def sets(judge: Judge, row: st.SearchStrategy[dict[str, Any]], *names: str) -> st.SearchStrategy[Any]:
+    """Return a judge with rows of it that differ in these fields."""
+    unique = st.lists(row, min_size=1, max_size=5, unique_by=lambda row: tuple(row[name] for name in names))
+    return st.tuples(st.just(judge), unique)
+
+
+SETS = st.one_of(
+    sets(FECT, FECT_ROW, "conversation", "claim"),
+    sets(COGNIBENCH, RESPONSE, "reference"),
+    sets(FLAG, CHECK_ROW, "message"),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(SETS)
+def test_an_import_reads_back_the_same(tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]]) -> None:
+    judge, rows = made
+    first, second = tmp_path / "raw.jsonl", tmp_path / "canonical.jsonl"
+    write_jsonl(rows, first)
+    gold = import_gold(first, judge, second, labelled=False)
+    again = Gold.load(second, judge, labelled=False)
+    assert again.sha256 == gold.sha256 == Gold.load(first, judge, labelled=False).sha256
+    assert [(case.inputs, case.ratings) for case in again.cases] == [
+        (case.inputs, case.ratings) for case in gold.cases
+    ]
+    import_gold(second, judge, first, labelled=False)
+    assert first.read_bytes() == second.read_bytes()
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -214,3 +249,17 @@ def test_two_halves_of_one_raters_work_are_one() -> None:
         GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
     ):
         Gold.of(halves(["faithful", "invented"], [None, "misleading"]), COGNIBENCH, labelled=False)
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    for place in ("file/x.jsonl", "folder"):
+        with pytest.raises(GoldError, match="cannot write"):
+            write_jsonl([{"a": 1}], tmp_path / place)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_jsonl([{"a": "\ud800é"}], tmp_path / "x.jsonl")
+    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")) == {"a": "\ud800é"}
