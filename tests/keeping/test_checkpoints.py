@@ -30,21 +30,11 @@ def opened(root: Path, *, resume: bool = False, fresh: bool = False) -> Checkpoi
     return found
 
 
-@pytest.mark.parametrize(
-    ("change", "same"),
-    [
-        (dict(reversed(JOB.items())), True),
-        ({"seed": 2}, False),
-        ({"judge": "fect:3d"}, False),
-        ({"options": {"steps": "3"}}, False),
-    ],
-)
-def test_the_same_job_is_found_again_and_no_other(
-    tmp_path: Path, change: dict[str, object], same: bool
-) -> None:
+def test_the_same_job_is_found_again_and_no_other(tmp_path: Path) -> None:
     folder = opened(tmp_path).folder
     assert json.loads((folder / "job.json").read_text()) == JOB
-    assert (checkpoint_folder(tmp_path, {**JOB, **change}) == folder) == same
+    assert checkpoint_folder(tmp_path, dict(reversed(JOB.items()))) == folder
+    assert checkpoint_folder(tmp_path, {**JOB, "options": {"steps": "3"}}) != folder
 
 
 @pytest.mark.parametrize(

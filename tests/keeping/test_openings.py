@@ -67,14 +67,12 @@ EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "reply": row["policy"],
     },
     "inputs renamed": lambda row: {f"the_{name}": value for name, value in row.items()},
-    "inputs in another order": lambda row: dict(reversed(row.items())),
     "an input added": lambda row: {
         **row,
         "channel": "e-mail",
         "note": f"{len(row['reply'])} letters in all of it",
     },
     "an input removed": lambda row: {"question": row["question"], "reply": row["reply"]},
-    "a prefix": lambda row: {**row, "policy": f"Policy: {row['policy']}"},
     "a prefix of what is short": lambda row: {
         **row,
         "question": f"The question of the customer: {row['question']}",

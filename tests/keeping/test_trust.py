@@ -24,12 +24,9 @@ from jurist.programs.fect import FECT
 EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
 COMMANDS = (
     ("artifacts", "show", "may-go"),
-    ("export", "may-go", "--to", "messages"),
-    ("export", "may-go@1", "--to", "markdown"),
+    ("export", "may-go@1", "--to", "messages"),
     ("run", "may-go", "--input", "new.jsonl", "--output", "out.jsonl"),
-    ("run", "may-go:basic", "--input", "new.jsonl", "--output", "out.jsonl"),
-    ("compare", "may-go", "may-go:basic", "--gold", "new.jsonl"),
-    ("evaluate", "may-go", "--gold", "new.jsonl"),
+    ("evaluate", "may-go:basic", "--gold", "new.jsonl"),
     ("gold", "check", "may-go", "new.jsonl"),
 )
 
@@ -69,7 +66,7 @@ def test_a_file_that_is_not_trusted_is_not_executed(folder: Path, command: tuple
     assert not executed()
 
 
-@pytest.mark.parametrize("command", [COMMANDS[1], COMMANDS[3]], ids=" ".join)
+@pytest.mark.parametrize("command", [COMMANDS[1], COMMANDS[2]], ids=" ".join)
 def test_nor_with_trust_if_it_is_another_or_before_the_seal_holds(
     folder: Path, command: tuple[str, ...]
 ) -> None:
