@@ -121,16 +121,19 @@ def show(options: ShowOptions) -> Result:
     if options.diff:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
-    if not (body or options.json) and (found := _cascade(artifact)):
-        parts = flat(cascade_sections(found))
-        body += [f"{artifact.ref}: {found['words']}", *(one for one in parts if isinstance(one, Table | str))]
+    if not (body or options.json) and (chosen := _cascade(artifact)):
+        parts = flat(cascade_sections(chosen))
+        body += [
+            f"{artifact.ref}: {chosen['words']}",
+            *(part for part in parts if isinstance(part, Table | str)),
+        ]
     elif not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
-        body += [line for one in artifact.disagreements for line in disagreement_words(one)]
+        body += [line for measured in artifact.disagreements for line in disagreement_words(measured)]
         body += [
-            robustness_table(one, f"attacks and biases: {robustness_about(one)}")
-            for one in artifact.robustness
+            robustness_table(measured, f"attacks and biases: {robustness_about(measured)}")
+            for measured in artifact.robustness
         ]
     return Result(data=data, body=body)
 
@@ -144,18 +147,22 @@ def _cascade(artifact: Artifact) -> dict[str, Any]:
 def diff(options: DiffOptions) -> Result:
     """Return what differs from one judge to another."""
     store = store_named(options)
-    one, two = _sides(store, options.first, options.second)
-    changed, settings, scores = prompt_difference(one, two), setting_rows(one, two), score_rows(one, two)
+    first, second = _sides(store, options.first, options.second)
+    changed, settings, scores = (
+        prompt_difference(first, second),
+        setting_rows(first, second),
+        score_rows(first, second),
+    )
     data = {
-        "first": one.name,
-        "second": two.name,
+        "first": first.name,
+        "second": second.name,
         "diff": changed,
         "settings": {name: values for name, *values in settings},
-        "scores": {side.name: dict(side.scores) for side in (one, two)},
+        "scores": {side.name: dict(side.scores) for side in (first, second)},
     }
     body: list[Part] = [
-        Verbatim(changed) if changed else f"{one.name} and {two.name} have the same prompt",
-        *([table("settings that differ", ["", one.name, two.name], settings)] if settings else []),
+        Verbatim(changed) if changed else f"{first.name} and {second.name} have the same prompt",
+        *([table("settings that differ", ["", first.name, second.name], settings)] if settings else []),
         *([scores] if scores else []),
     ]
     return Result(data=data, body=body)
@@ -163,7 +170,7 @@ def diff(options: DiffOptions) -> Result:
 
 def _sides(store: Store, *references: str) -> list[Side]:
     """Return both; a basic prompt is the one that was asked beside the other, if the other is an artifact of it."""
-    artifacts = [None if one.endswith(":basic") else store.load(one) for one in references]
+    artifacts = [None if name.endswith(":basic") else store.load(name) for name in references]
     sides = []
     for reference, artifact, other in zip(references, artifacts, reversed(artifacts), strict=True):
         if artifact is not None:
@@ -200,7 +207,12 @@ def verify(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
     store, reference = store_named(options), options.artifact
     problems = store.verify(reference)
-    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
+    data = {
+        "problems": [
+            {"ref": problem.ref, "path": str(problem.path), "problem": problem.message}
+            for problem in problems
+        ]
+    }
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
     number = 1 if reference and "@" in reference else len(store.list(reference))
@@ -214,8 +226,8 @@ def report(options: ReportOptions) -> Result:
         return _written(saved_report(saved), options.output or f"{saved.stem}.html")
     store = store_of(options)
     artifact = store.load(options.subject)
-    if found := _cascade(artifact):
-        document = cascade_report(found, f"{str(artifact.card['created'])[:10]}")
+    if chosen := _cascade(artifact):
+        document = cascade_report(chosen, f"{str(artifact.card['created'])[:10]}")
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
@@ -227,8 +239,8 @@ def report(options: ReportOptions) -> Result:
 def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
     write_text(as_page(document), path)
     data = {"report": path, "subject": document.subject, "headline": document.headline}
-    said = ": ".join([document.headline, *document.lead[:1]])
-    return Result(data=data, body=[said, f"report: {path}"], notes=notes)
+    headline = ": ".join([document.headline, *document.lead[:1]])
+    return Result(data=data, body=[headline, f"report: {path}"], notes=notes)
 
 
 def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:

@@ -210,7 +210,7 @@ def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> 
     """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
 
     def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
-        return tuple(None if one is None else answer.scale.of_json(one) for one in data)
+        return tuple(None if value is None else answer.scale.of_json(value) for value in data)
 
     return [
         Row(

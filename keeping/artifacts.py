@@ -68,9 +68,9 @@ class Shelf:
             raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
         shelves = [cls(root, name) for name in names]
         return [
-            one
-            for one in shelves
-            if one.versions() or (one.path / LATEST).exists() or (one.path / _TAGS).exists()
+            shelf
+            for shelf in shelves
+            if shelf.versions() or (shelf.path / LATEST).exists() or (shelf.path / _TAGS).exists()
         ]
 
     @property
@@ -165,7 +165,7 @@ class Shelf:
             _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
             return
         meant = dict.fromkeys([version, self.names().get(LATEST, version), *self._noted()])
-        lines = (json.dumps({"name": LATEST, "version": one}) + "\n" for one in reversed(meant))
+        lines = (json.dumps({"name": LATEST, "version": number}) + "\n" for number in reversed(meant))
         _write(self.path / LATEST, f"{version}\n".encode())
         _write(self.path / _MOVES, "".join(lines).encode())
 
@@ -389,8 +389,8 @@ class Store:
 
     def list(self, judge: str | None = None) -> list[Artifact]:
         """Return all artifacts (of one judge), damaged ones too: the user's first, by judge and version."""
-        found = [self._read(shelf, version) for shelf, version in self._reachable(judge)]
-        return sorted(found, key=lambda one: (one.shipped, one.judge, one.version))
+        artifacts = [self._read(shelf, version) for shelf, version in self._reachable(judge)]
+        return sorted(artifacts, key=lambda artifact: (artifact.shipped, artifact.judge, artifact.version))
 
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return all that is wrong: with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``.
@@ -408,7 +408,9 @@ class Store:
         if name is not None and not shelves:
             raise self._missing(name, LATEST)
         problems = [
-            Problem(ref=one.judge, path=one.path, message=text) for one in shelves for text in one.faults()
+            Problem(ref=shelf.judge, path=shelf.path, message=text)
+            for shelf in shelves
+            for text in shelf.faults()
         ]
         for shelf, version in self._reachable(name):
             problems += _problems_of(self._read(shelf, version))
@@ -448,11 +450,11 @@ class Store:
 
     def _reachable(self, judge: str | None = None) -> Sequence[tuple[Shelf, int]]:
         """Return all that can be named, the user's first: a version of one's own hides a shipped one of its number."""
-        found: dict[tuple[str, int], Shelf] = {}
+        shelves: dict[tuple[str, int], Shelf] = {}
         for shelf in self._shelves(judge):
             for version in shelf.versions():
-                found.setdefault((shelf.judge, version), shelf)
-        return [(shelf, version) for (_, version), shelf in found.items()]
+                shelves.setdefault((shelf.judge, version), shelf)
+        return [(shelf, version) for (_, version), shelf in shelves.items()]
 
     def _find(self, ref: str) -> tuple[Shelf, int]:
         judge, selector = parse_ref(ref)

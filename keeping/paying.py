@@ -77,7 +77,7 @@ class Checkpoint:
                     f"another process is working on this job in {self.folder}",
                     hint="wait until it has ended, or end it first",
                 )
-            for entry in [one for one in self.folder.iterdir() if fresh and one.name != _LOCK]:
+            for entry in [path for path in self.folder.iterdir() if fresh and path.name != _LOCK]:
                 if entry.is_dir():
                     shutil.rmtree(entry)
                 else:
@@ -147,19 +147,19 @@ class PaidJob:
             )
             for number, role in enumerate(work.roles)
         }
-        self.paid = {role: len(one.journal) for role, one in self.contexts.items()}
+        self.paid = {role: len(context.journal) for role, context in self.contexts.items()}
         self.unfinished = False
         self.on_stop: Callable[[], str] = lambda: ""
 
     @property
     def ledger(self) -> Ledger:
         """What this start has spent, over all roles."""
-        return Ledger.merged([one.ledger for one in self.contexts.values()])
+        return Ledger.merged([context.ledger for context in self.contexts.values()])
 
     @property
     def kept(self) -> int:
         """How many answers are in the journals."""
-        return sum(len(one.journal) for one in self.contexts.values())
+        return sum(len(context.journal) for context in self.contexts.values())
 
     def spend(self) -> dict[str, Any]:
         """Return what all starts have spent, as JSON values; ``lost`` are calls that this one had no use for."""
@@ -174,7 +174,7 @@ class PaidJob:
     @property
     def silence(self) -> str:
         """What the last call failed of, where a limit came before any answer; else empty."""
-        last = next((one.breaker.last for one in self.contexts.values() if one.breaker.last), "")
+        last = next((context.breaker.last for context in self.contexts.values() if context.breaker.last), "")
         return f"no call was answered: {last}" if last and not (self.kept or self.meter.signal) else ""
 
     def _stopped(self, why: str, signal: int | None = None) -> StoppedError:
@@ -193,12 +193,12 @@ class PaidJob:
 
     @property
     def _begun(self) -> bool:
-        return any(one.journal.begun for one in self.contexts.values())
+        return any(context.journal.begun for context in self.contexts.values())
 
     def _close(self, *, ended: bool, stopped: bool) -> None:
-        for one in self.contexts.values():
-            one.journal.close()
-            _remember({place: terms.learnt for place, terms in one.terms.items() if terms.learnt})
+        for context in self.contexts.values():
+            context.journal.close()
+            _remember({place: terms.learnt for place, terms in context.terms.items() if terms.learnt})
         # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has
         # sent what may be paid for.
         if self.checkpoint and (ended or not (self.kept or (stopped and self._begun))):

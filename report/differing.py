@@ -58,11 +58,11 @@ class Side:
         return cls(name=artifact.ref, state=artifact.state, card=artifact.card, scores=own)
 
 
-def prompt_difference(one: Side, two: Side) -> str:
+def prompt_difference(first: Side, second: Side) -> str:
     """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
     the demonstrations that went (``-``) and came (``+``); empty if nothing did.
     """
-    before, after = one.state.predictors, two.state.predictors
+    before, after = first.state.predictors, second.state.predictors
     lines: list[str] = []
     for name in sorted({*before, *after}):
         if name not in after:
@@ -78,29 +78,29 @@ def prompt_difference(one: Side, two: Side) -> str:
             lines.append(f"## {name}: demonstrations")
         for mark, changed in (("-", had - demos), ("+", demos - had)):
             lines += [f"{mark} {text}".replace("\n", "\n  ") for text in changed.elements()]
-    return "\n".join([f"--- {one.name}", f"+++ {two.name}", *lines]) if lines else ""
+    return "\n".join([f"--- {first.name}", f"+++ {second.name}", *lines]) if lines else ""
 
 
-def setting_rows(one: Side, two: Side) -> list[list[str]]:
-    """Return the settings that differ: name, first, second; none where one of the two has no card."""
-    if not (one.card and two.card):
+def setting_rows(first: Side, second: Side) -> list[list[str]]:
+    """Return the settings that differ: name, first, second; none where one of them has no card."""
+    if not (first.card and second.card):
         return []
     rows = []
     for setting, path in _SETTINGS.items():
-        values: list[Any] = [one.card, two.card]
+        values: list[Any] = [first.card, second.card]
         for name in path:
             values = [(value or {}).get(name) for value in values]
         rows.append([setting, *map(str, values)])
     return [row for row in rows if row[1] != row[2]]
 
 
-def score_rows(one: Side, two: Side) -> Table | None:
+def score_rows(first: Side, second: Side) -> Table | None:
     """Return the scores of both, each on its own sealed test; ``None`` if neither was proven."""
-    names = list(dict.fromkeys((*one.scores, *two.scores)))
+    names = list(dict.fromkeys((*first.scores, *second.scores)))
     if not names:
         return None
-    rows = [[name, *(metric_cell(side.scores.get(name)) for side in (one, two))] for name in names]
-    return table("each on its own sealed test", ["metric [95 % interval]", one.name, two.name], rows)
+    rows = [[name, *(metric_cell(side.scores.get(name)) for side in (first, second))] for name in names]
+    return table("each on its own sealed test", ["metric [95 % interval]", first.name, second.name], rows)
 
 
 _QUOTED = 12
@@ -144,31 +144,31 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
 def change_words(before: PromptState, after: PromptState) -> str:
     """Return what changed in a prompt in one line: how many words, how many demonstrations, and the first new words."""
     changes = prompt_changes(before, after)
-    words = [word for one in changes for word in one.words]
+    words = [word for change in changes for word in change.words]
     added, removed = (
-        [found for word in words if word.change == change and (found := word.text.split())]
+        [run for word in words if word.change == change and (run := word.text.split())]
         for change in ("added", "removed")
     )
-    said = [
+    parts = [
         f"{sum(map(len, runs))} words {name}"
         for name, runs in (("added", added), ("removed", removed))
         if runs
     ]
-    if demos := sum(len(one.examples) for one in changes):
-        said.append(f"{demos} demonstration{'s' if demos > 1 else ''}")
-    if not said:
+    if demos := sum(len(change.examples) for change in changes):
+        parts.append(f"{demos} demonstration{'s' if demos > 1 else ''}")
+    if not parts:
         return "the basic one, unchanged"
     longest = max(added, key=len, default=[])
     quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
-    return ", ".join(said) + (f"; new: {quoted}" if longest else "")
+    return ", ".join(parts) + (f"; new: {quoted}" if longest else "")
 
 
 def shown_words(state: PromptState, field: str, unit: str) -> list[str]:
     """Return one line for each value of a field that demonstrations show: how many do, and what the first judges."""
     shown = dict[str, list[str]]()
-    for one in (one for prompt in state.predictors.values() for one in prompt.demos):
-        if isinstance(one.get(field), str | bool | int | float):
-            shown.setdefault(str(one[field]), []).append(str(one.get(unit, "")))
+    for demo in (demo for prompt in state.predictors.values() for demo in prompt.demos):
+        if isinstance(demo.get(field), str | bool | int | float):
+            shown.setdefault(str(demo[field]), []).append(str(demo.get(unit, "")))
     most = sorted(shown.items(), key=lambda item: -len(item[1]))[:_LABELS]
     return [f'{len(texts)} shown as {value}, such as "{shorten(texts[0], 100)}"' for value, texts in most]
 
@@ -208,7 +208,7 @@ def against_before(artifact: Artifact, judge: Judge, store: Store) -> Succession
 
     Nothing is asked: both proofs are read again, with the labels of the newer one.
     """
-    numbers = [one.version for one in store.list(artifact.judge) if not one.shipped and not one.problem]
+    numbers = [kept.version for kept in store.list(artifact.judge) if not kept.shipped and not kept.problem]
     earlier = [number for number in numbers if number < artifact.version]
     parent = artifact.card.get("parent")
     if not earlier or not artifact.proof():
@@ -223,8 +223,11 @@ def against_before(artifact: Artifact, judge: Judge, store: Store) -> Succession
     if not any(value is not None for row in shared for value in row["gold"]):
         return Succession(before=old.ref, cases=0, test=None)
     new = rows_of(judge.answer, shared, "compiled")
-    said = rows_of(judge.answer, [lines[row["case"]] for row in shared], "compiled")
-    same = [replace(one, gold=two.gold, group=two.group) for one, two in zip(said, new, strict=True)]
+    old_rows = rows_of(judge.answer, [lines[row["case"]] for row in shared], "compiled")
+    same = [
+        replace(before, gold=after.gold, group=after.group)
+        for before, after in zip(old_rows, new, strict=True)
+    ]
     decision = artifact.card["decision"]
     test = contrast(
         (artifact.ref, [new]),
