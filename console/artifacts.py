@@ -121,10 +121,10 @@ def show(options: ShowOptions) -> Result:
     if options.diff:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
-    if not (body or options.json) and (chosen := _cascade(artifact)):
-        parts = flat(cascade_sections(chosen))
+    if not (body or options.json) and (cascade := _cascade(artifact)):
+        parts = flat(cascade_sections(cascade))
         body += [
-            f"{artifact.ref}: {chosen['words']}",
+            f"{artifact.ref}: {cascade['words']}",
             *(part for part in parts if isinstance(part, Table | str)),
         ]
     elif not (body or options.json):
