@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,13 @@ def _imported(content: bytes) -> Iterator[str]:
 def _is_own(name: str) -> bool:
     """Whether a module belongs neither to Python nor to an installed package."""
     known = {"jurist", "dspy", "pydantic", "typing", *sys.stdlib_module_names}
-    return name not in known and name not in packages_distributions()
+    return name not in known and name not in _installed()
+
+
+@cache
+def _installed() -> frozenset[str]:
+    """Return the modules of all installed packages; kept, as the files of every package are listed for it."""
+    return frozenset(packages_distributions())
 
 
 def _files(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
