@@ -9,9 +9,7 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 """
 
 import argparse
-import atexit
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -44,12 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def program() -> NoReturn:
-    """Run the command line and end the process: with a command's code, or with 130 at Ctrl-C while it ends."""
-    # Handlers are gone while the interpreter takes itself apart, and Ctrl-C would kill it with another code.
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    code = main()
-    signal.signal(signal.SIGINT, lambda number, frame: os._exit(_INTERRUPTED))
-    sys.exit(code)
+    """Run the command line and end the process with its code."""
+    sys.exit(main())
 
 
 def _main(argv: Sequence[str] | None) -> int:

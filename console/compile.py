@@ -133,8 +133,7 @@ class _Compiling(Terminal):
                 limit = plan.budget.calls
                 # else nothing will be sent: the compilation says what the budget lacks
                 if limit is None or limit >= self.estimate.needed:
-                    bounded = self._compiling.calls is not None
-                    agree(self.estimate, paid, yes=self._compiling.yes, bounded=bounded)
+                    agree(self.estimate, paid, yes=self._compiling.yes)
                 drawn.enter_context(watch)
 
             yield watch.event, opened

@@ -232,7 +232,7 @@ def foreseen(
     if all(map(free, loaded.models)) or plan.to_ask == 0:
         return None
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
-        approve(budget.calls, budget.cost, yes=yes, capped=budget.cost is not None, about="up to")
+        approve(budget.calls, budget.cost, budget, yes=yes)
         return None
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 
 from ..arguments.groups import Limits, PaidOptions, Resume, RowOptions, StoreOptions
+from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..gold.goldset import Gold
@@ -189,49 +190,37 @@ class NotApprovedError(JuristError):
     """A person said no: nothing was sent."""
 
 
-def worry(
-    calls: int | None,
-    cost: float | None,
-    *,
-    unpriced: Sequence[str] = (),
-    bounded: bool = False,
-    capped: bool = False,
-    about: str = "about",
-) -> str:
-    """Return why a person should be asked, as ``this ...``; empty if there is no reason.
-
-    ``calls`` and US dollars are those of real models at most, ``None`` if not known; ``unpriced`` are models of a
-    provider's own address whose price is not known. A limit on cost (``capped``) within :data:`ASK_COST` answers the
-    question, and so does one on calls (``bounded``) within :data:`ASK_CALLS` where no price is known.
-    """
-    if calls == 0 or (capped and cost is not None and cost <= ASK_COST):
-        return ""
-    number = "an unlimited number of" if calls is None else f"{about} {calls}"
-    if calls is None or calls > ASK_CALLS or (cost or 0) > ASK_COST:
-        price = f" and may cost {cost:.2f} USD" if cost is not None else ""
-        return f"this makes {number} calls to a real model{price}"
-    if unpriced and not bounded:
-        return f"this makes {number} calls to {', '.join(unpriced)}, whose price is not known"
-    return ""
-
-
 def approve(
     calls: int | None,
     cost: float | None,
+    budget: Budget,
     *,
     yes: bool,
-    capped: bool,
-    unknown: Sequence[str] = (),
-    **about: Any,
+    unpriced: Sequence[str] = (),
+    hosted: Sequence[str] = (),
 ) -> None:
-    """Ask a person before much is paid, see :func:`worry`; where nobody can answer, refuse."""
-    if capped and unknown and calls != 0:  # the meter would refuse as well, but after a call was paid
+    """Ask a person before much is paid; where nobody can answer, refuse.
+
+    ``calls`` and US dollars are those of real models at most, ``None`` if not known; of the models whose price is not
+    known (``unpriced``) some are asked at their provider's own address (``hosted``). A limit on cost within
+    :data:`ASK_COST` answers the question, and so does one on calls within :data:`ASK_CALLS` where no price is known.
+    """
+    if (
+        budget.cost is not None and unpriced and calls != 0
+    ):  # the meter would refuse, but after a call was paid
         raise UsageError(
-            f"--max-cost cannot be kept: the price of {', '.join(unknown)} is not known",
+            f"--max-cost cannot be kept: the price of {', '.join(unpriced)} is not known",
             hint="limit the calls with --max-calls instead",
         )
-    why = "" if yes else worry(calls, cost, capped=capped, **about)
-    if not why:
+    if yes or calls == 0 or (budget.cost is not None and cost is not None and cost <= ASK_COST):
+        return
+    number = "an unlimited number of" if calls is None else f"up to {calls}"
+    if calls is None or calls > ASK_CALLS or (cost or 0) > ASK_COST:
+        price = "" if cost is None else f" and may cost {cost:.2f} USD"
+        why = f"this makes {number} calls to a real model{price}"
+    elif hosted and (budget.calls is None or budget.calls > ASK_CALLS):
+        why = f"this makes {number} calls to {', '.join(hosted)}, whose price is not known"
+    else:
         return
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(why, hint="add --yes to go on")
@@ -242,13 +231,7 @@ def approve(
 
 
 def agree(
-    estimate: Estimate,
-    paid: Mapping[str, int],
-    *,
-    yes: bool,
-    spent: int = 0,
-    bounded: bool | None = None,
-    notes: Sequence[str] = (),
+    estimate: Estimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     answers, limit = sum(paid.values()), estimate.budget.calls
@@ -258,14 +241,5 @@ def agree(
         may = "will" if limit - spent < whole.least else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     remark(*notes)
-    calls, cost = estimate.left(paid, spent)
-    approve(
-        calls,
-        cost,
-        yes=yes,
-        unpriced=estimate.unpriced(hosted=True),
-        unknown=estimate.unpriced(),
-        bounded=limit is not None if bounded is None else bounded,
-        capped=estimate.budget.cost is not None,
-        about="about" if estimate.billed.least == estimate.billed.most else "up to",
-    )
+    unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
+    approve(*estimate.left(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)

@@ -103,15 +103,3 @@ def test_every_line_ends_as_it_should_and_says_so(desk: Path) -> None:
     assert [(row["id"], row["channel"]) for row in rows] == [
         (f"row-{number}", "mail") for number in range(80)
     ]
-
-
-def test_what_was_read_under_other_names_is_read_so_again(desk: Path) -> None:
-    names = "--column answer=reply --map ok=send --rejects bad.jsonl"
-    done = _typed(f"jurist compile may_send.py --gold raw.csv {names} {FAST} --json")
-    assert done.code == 0, done.err
-    assert done.json["gold"]["mapping"] == {"columns": {"answer": "reply"}, "labels": {"ok": "send"}}
-    reported = _typed("jurist report may-send@1 -o report.html")
-    assert (reported.code, "are not in it" in reported.err) == (0, False)
-    chosen = _typed("jurist artifacts choose may-send@1 basic --json")
-    assert (chosen.code, chosen.json["test_openings"]) == (0, 1), chosen.err  # it was tried there already
-    assert "in correct answers" in chosen.err

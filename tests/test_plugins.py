@@ -108,17 +108,6 @@ def test_a_judge_and_an_optimizer_are_compiled_and_exported(installed: Path, tmp
     assert set(exported["input"]) == {"message", "reply"}
 
 
-def test_a_generator_writes_items(installed: Path, tmp_path: Path) -> None:
-    write_jsonl(
-        tmp_path / "docs.jsonl", [{"id": name, "text": f"{name} opens at nine."} for name in ("A", "B")]
-    )
-    ((code, out, err),) = jurist(installed, tmp_path, "run acme-faq:basic --input docs.jsonl --output -")
-    assert code == 0, err
-    lines = [json.loads(line) for line in out.splitlines()]
-    assert [line["group"] for line in lines] == ["A", "B"]
-    assert all(set(line["units"][0]["items"][0]["checks"]) == {"asks", "short"} for line in lines)
-
-
 def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path, tmp_path: Path) -> None:
     (code, out, err), *refused = jurist(
         installed,
@@ -138,44 +127,6 @@ def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path
         assert (code, out, len(err.splitlines())) == (1, "", 1)
         assert err.startswith("error: the ")
         assert "'acme-gone' of jurist-acme" in err
-
-
-def test_help_and_a_command_that_names_none_load_none(installed: Path, tmp_path: Path) -> None:
-    look = "import sys; print([name for name in sys.modules if name.startswith('jurist_acme')])"
-    run = f"from jurist.cli import main; main(['export', 'fect:basic', '--to', 'markdown', '--output', 'x']); {look}"
-    done = python(installed, tmp_path, "-c", run)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_an_export_target_is_about_thirty_lines() -> None:
-    assert len(FILES["jurist_acme/prompt.py"].splitlines()) <= 35
-
-
-def test_the_command_of_the_page_works_as_it_stands(tmp_path: Path) -> None:
-    """Its two files in a copy of nothing: the modules are made where the page says, inside the package."""
-    code = "\n".join(
-        [
-            "import sys, types, jurist.arguments, jurist.console",
-            "from pathlib import Path",
-            "for name in ('arguments', 'console'):",
-            "    module = types.ModuleType(f'jurist.{name}.labels')",
-            "    module.__package__ = f'jurist.{name}'",
-            "    sys.modules[module.__name__] = module",
-            "    exec(compile(Path(f'{name}.py').read_text(), name, 'exec'), module.__dict__)",
-            "from jurist.arguments.command import Parser, add_commands, load",
-            "parser = Parser(prog='jurist')",
-            "add_commands(parser, [sys.modules['jurist.arguments.labels'].LabelsOptions], {})",
-            "arguments = parser.parse_args(['labels', 'fect'])",
-            "sys.exit(load(arguments.command)(arguments))",
-        ]
-    )
-    for name in ("arguments", "console"):
-        (tmp_path / f"{name}.py").write_text(FILES[f"{name}/labels.py"], encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "Labels\nlabel        remark\nfactual\nnon_factual  positive\n\n"
 
 
 def test_a_registry_without_plug_ins_has_its_own() -> None:

@@ -72,16 +72,3 @@ def test_the_bundled_sets(judge: str, units: int, kappa: float, ambiguous: int) 
     found = ok("gold", "agreement", judge, f"{judge}-mini", "--json").json
     assert (found["units"], found["rules"]["unanimous"]["ambiguous"]) == (units, ambiguous)
     assert found["pairs"][0]["kappa"]["value"] == pytest.approx(kappa, abs=1e-4)
-
-
-def test_many_raters_make_short_tables_and_json_has_them_all() -> None:
-    names = [f"p{number}" for number in range(30)]
-    lines = ["conversation,claim,factual," + ",".join(f"rater:{name}" for name in names)]
-    for row in range(8):
-        said = [str((number * row) % 3 > 0).lower() for number in range(len(names))]
-        lines.append(",".join([f"c{row}", "x", "true" if row % 2 else "false", *said]))
-    Path("gold.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shown = ok("gold", "agreement", "fect", "gold.csv").out
-    assert "the 10 of 435 that agree least" in shown
-    assert max(map(len, shown.splitlines())) < 140
-    assert len(report("gold.csv")["pairs"]) == 435

@@ -16,7 +16,7 @@ from small import claims, cli, write_jsonl
 import jurist
 from jurist.arguments.command import Parser, add_commands
 from jurist.arguments.commands import COMMANDS
-from jurist.arguments.options import Options, flag, option, positional, repeated
+from jurist.arguments.options import Options, flag, option
 from jurist.cli import build_parser
 from jurist.jobs.plan import CALLS
 
@@ -27,30 +27,6 @@ class Shared(Options):
     seed: int = option("N", "of everything", 0)
     slow: bool = flag("slowly", exclusive="pace")
     fast: bool = flag("fast", exclusive="pace")
-
-
-class Toy(Shared, command="toy", helps={"seed": "of the toy"}):
-    """Of a toy command."""
-
-    names: tuple[str, ...] = positional("NAME", nargs="+")
-    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting")
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(exit_on_error=False)
-    Toy.add(made)
-    return made
-
-
-def test_options_are_read_back_as_they_were_declared() -> None:
-    given = parser().parse_args(["a", "b", "--set", "x=1", "--set", "y=2", "--fast"])
-    assert Toy.of(given) == Toy(names=("a", "b"), settings=("x=1", "y=2"), fast=True)
-    assert Toy.of(parser().parse_args(["a"])) == Toy(names=("a",))
-
-
-def test_a_command_may_say_what_an_option_of_a_group_is_of() -> None:
-    assert "of the toy" in parser().format_help()
-    assert "of everything" not in parser().format_help()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=[command.command for command in COMMANDS])

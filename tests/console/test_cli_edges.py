@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -61,13 +60,6 @@ class TestOneOutput:
         assert 0 < rest.count < ROWS
         assert not list(tmp_path.glob(".*"))
 
-    def test_another_file_is_nobodys_business(self, tmp_path: Path) -> None:
-        with alone(Path("o.jsonl")) as first, alone(Path("p.jsonl")) as other:
-            assert first
-            assert other
-            ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "q.jsonl")
-        assert not list(tmp_path.glob(".*"))
-
     def test_a_link_to_the_file_is_the_file(self) -> None:
         Path("o.jsonl").touch()
         Path("link.jsonl").symlink_to("o.jsonl")
@@ -86,34 +78,6 @@ class TestOneOutput:
         assert (done.code, Path("elsewhere").read_bytes()) == (2, b"")
         assert f"{beside} is a symbolic link" in done.err
         assert not Path("o.jsonl").exists()
-
-    def test_a_name_that_is_no_text(self) -> None:
-        done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o\udcff.jsonl")
-        assert (done.code, done.err.count("\n")) == (2, 1)
-        assert "is not UTF-8" in done.err
-
-    def test_only_one_of_many_threads_has_it(self, tmp_path: Path) -> None:
-        inside: list[int] = []
-        most: list[int] = []
-
-        def work() -> None:
-            for _ in range(100):
-                with alone(tmp_path / "o") as free:
-                    if free:
-                        inside.append(1)
-                        most.append(len(inside))
-                        inside.pop()
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert set(most) == {1}
-        assert not list(tmp_path.glob(".*"))
-
-    def test_a_device_needs_no_lock(self) -> None:
-        ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "/dev/null")
 
 
 class TestUnusable:
@@ -154,23 +118,6 @@ class TestUnusable:
         assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
 
 
-class TestStoreThatIsNotThere:
-    def test_the_default_one_may_be_missing_and_a_named_one_empty(self) -> None:
-        done = cli("artifacts", "list", "--json")
-        assert (done.code, json.loads(done.out)) == (0, {"artifacts": cli_shipped()})
-        ok("artifacts", "verify")
-        Path("new").mkdir()
-        ok("artifacts", "list", "--store", "new")
-
-
-def cli_shipped() -> list[dict[str, Any]]:
-    """Return what ``artifacts list`` shows with an empty store."""
-    Path("empty").mkdir()
-    assert all(one.shipped for one in Store("empty").list())
-    shown: list[dict[str, Any]] = cli("artifacts", "list", "--json", "--store", "empty").json["artifacts"]
-    return shown
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize(
     "argv", [("judges",), ("run", "fect:basic", "--input", "rows.jsonl", "--output", "-")]
@@ -185,25 +132,6 @@ def test_standard_output_on_a_full_disk_is_one_line(argv: tuple[str, ...], tmp_p
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
-
-
-@pytest.mark.parametrize(
-    ("when", "code"), [("threading.Timer(0.2, interrupt).start()", 130), ("atexit.register(interrupt)", 0)]
-)
-def test_ctrl_c_while_the_process_ends_never_ends_it_by_the_signal(when: str, code: int) -> None:
-    """While threads are waited for it is 130; while the interpreter takes itself apart, the command's own code."""
-    program = f"""
-import atexit, os, subprocess, threading
-import jurist.engines.models
-from jurist import cli
-def interrupt():
-    subprocess.Popen(["sh", "-c", "while kill -INT $0; do :; done", str(os.getpid())], stderr=subprocess.DEVNULL)
-    {"import time; time.sleep(5)" if code else ""}
-{when}
-cli.main = lambda: 0
-cli.program()
-"""
-    assert subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode == code
 
 
 def test_one_row_is_one_row_and_missing_folders_are_made() -> None:

@@ -61,17 +61,12 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "no judge is called 'nobody'; use one of", "compile nobody"),
     (1, "gone.py: no such file", "compile gone.py:judge"),
     (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
-    (1, "'judge' is int", "compile no-judge.py"),
     (1, "'jugde' is nothing, not a jurist.Judge; did you mean judge? use one of", "compile own.py:jugde"),
     (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
     (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
     (1, "no judge is called 'fetc'; did you mean fect?", "compile fetc"),
     (1, "there is no fect@99; versions 1, 2 exist", "run fect@99 --input rows.jsonl --output o"),
-    (1, "there is no fect@99", "compare fect@99 fect:basic --gold gold.jsonl"),
-    (1, "there is no fect@99", "export fect@99 --to markdown"),
     (1, "there is no fect@99", "artifacts show fect@99"),
-    (1, "there is no fect@99", "artifacts verify fect@99"),
-    (1, "there is no fect@99", "artifacts diff fect@99 fect@1"),
     (1, "fect@2 in compiled is damaged: program.json", "run fect@2 --input rows.jsonl --output o"),
     (1, "fect@2: program.json", "artifacts verify"),
     (1, "no compiled artifact of judge 'cognibench'", "artifacts show cognibench"),
@@ -81,7 +76,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "promptfoo takes a file of Python", "export fect@1 --to promptfoo -o p.yaml"),
     (1, "gold.jsonl is not a folder", "artifacts list --store gold.jsonl"),
     (1, "there is no folder typo", "artifacts list --store typo"),
-    (1, "there is no folder typo", "artifacts verify --store typo"),
     # gold
     (1, "gone.jsonl: there is no such file", "compile fect --gold gone.jsonl"),
     (2, "no gold is bundled for may-go", "compile own.py"),
@@ -89,21 +83,17 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "label.jsonl:3, field 'factual': unknown label 'perhaps'", "compile fect --gold label.jsonl"),
     (1, "column.jsonl:1, field 'claim': the field is missing", "gold split fect column.jsonl --output parts"),
     (1, "there is no positive one", "compile fect --gold one-class.jsonl"),
-    (1, "has a label", "compile fect --gold unlabelled.jsonl"),
     (1, "too few for train, dev and test", "compile fect --gold one-group.jsonl"),
     (1, "equal inputs and different labels", "compile fect --gold twice.jsonl"),
     (2, "are not decided by a threshold of votes; leave out --threshold", f"{PAIRS} --threshold 0.5"),
     (1, "empty.jsonl: the file is empty", "compile fect --gold empty.jsonl"),
     (2, "latin.csv:2: byte 0xe9 at column 7 is not UTF-8; save the file", "new x --from latin.csv --labels yes,no"),
-    (1, "latin.csv:2: byte 0xe9", "run fect:basic --input latin.csv --output o"),
     (1, "field 'reference'", "compile cognibench --gold gold.jsonl"),
     (1, "the labels of no rater;", "gold agreement fect gold.jsonl"),
     (1, "rows.jsonl/x.jsonl: cannot write", "gold import fect gold.jsonl --output rows.jsonl/x.jsonl"),
-    (1, "rows.jsonl", "gold split fect gold.jsonl --output rows.jsonl"),
     # options
     (2, "nothing to pass", "gate fect:basic --gold gold.jsonl"),
     (2, "write METRIC=NUMBER", "gate fect:basic --gold gold.jsonl --min f1"),
-    (2, "write METRIC=NUMBER", "gate fect:basic --gold gold.jsonl --min f1=much"),
     (2, "can be met", "gate fect:basic --gold gold.jsonl --min f1=nan"),
     (2, "no metric of fect is called 'nope'", "gate fect:basic --gold gold.jsonl --min nope=1"),
     (2, "--not-worse-than", "gate fect:basic --gold gold.jsonl --min f1=0 --margin 0.1"),
@@ -123,13 +113,9 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "0 samples give no verdict", f"{COMPILE} --samples 0"),
     (2, "a threshold of 4 votes does not fit 3 samples", f"{RUN} --samples 3 --threshold 4"),
     (2, "a threshold of 0 votes", f"{COMPILE} --samples 3 --threshold 0"),
-    (2, "a threshold of 2 votes does not fit 1 samples", f"{RUN} --threshold 2"),
     (2, "temperature 3.0 is out of range", f"{RUN} --temperature 3"),
-    (2, "temperature nan is out of range", f"{RUN} --temperature nan"),
     (2, "--concurrency: '0' is not possible", f"{RUN} --concurrency 0"),
-    (2, "--max-tokens: '0' is not possible", f"{RUN} --max-tokens 0"),
     (2, "--max-unusable: '7' is no share", f"{RUN} --max-unusable 7"),
-    (2, "--max-unusable: 'nan' is no share", f"{RUN} --max-unusable nan"),
     (2, "a time-out of 0.0 seconds", f"{RUN} --timeout 0"),
     (2, "--api-base needs a model", f"{RUN} --api-base http://127.0.0.1:1/v1"),
     (2, "'localhost:8000' is not an address", f"{RUN} --model openai/x --api-base localhost:8000"),
@@ -137,12 +123,12 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "the model has no name", f"{RUN} --model ''"),
     *(
         (2, "does not name provider and model", f"{command} {name}")
-        for name in ("gpt-4.1-mini", "openai", "openai/", "/", "/x", "'openai/ '", "nlx:org")
+        for name in ("gpt-4.1-mini", "openai/", "'openai/ '")
         for command in (f"{RUN} --model", f"{COMPILE} --prompt-model")
     ),
     *(
         (2, "is no seed: give a whole number from 0 to 4294967295", f"{RUN} --seed {seed}")
-        for seed in ("-1", "4294967296", "one", "9" * 5000)
+        for seed in ("-1", "4294967296", "one")
     ),
     *(
         (2, "argument --fresh: not allowed with argument --resume", f"{command} --resume --fresh")
@@ -155,13 +141,9 @@ WRONG: list[tuple[int, str, str]] = [
     ),
     (2, "the name is empty", "gold check fect ''"),
     (2, "the name is empty", "assess offline --benchmark dialogues --calibration ''"),
-    (2, "a budget of -1 calls", f"{COMPILE} --max-calls -1"),
     (2, "a budget of 0 calls", f"{COMPILE} --max-calls 0"),
     (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
-    (2, "a budget of nan cost", f"{COMPILE} --max-cost nan"),
-    (2, "a budget of -3.0 seconds", f"{COMPILE} --max-seconds -3"),
     (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
-    (2, "needs two judges", "compare fect:basic --gold gold.jsonl"),
     (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
     # files
     (2, "full.jsonl exists; add --resume", "run fect:basic --input rows.jsonl --output full.jsonl"),
@@ -169,26 +151,18 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "line.jsonl:1: written with judge 'fect@7'", f"{TO} line.jsonl --resume"),
     (2, "rows.jsonl is part of the input rows.jsonl", f"{TO} rows.jsonl --resume"),
     (2, "--resume needs an --output file", f"{TO} - --resume"),
-    (2, "compiled is a folder", f"{TO} compiled"),
     (2, "rows.jsonl/out.jsonl", f"{TO} rows.jsonl/out.jsonl"),
-    (2, "rows.jsonl/x.md", "export fect@1 --to markdown --output rows.jsonl/x.md"),
-    (1, "compiled", "run fect:basic --input compiled --output o"),
-    (1, "gold.jsonl is not a folder", f"{COMPILE} --store gold.jsonl"),
     # wrong usage
     (2, "the following arguments are required: JUDGE; see jurist compile --help", "compile"),
     (2, "there is no 'frobnicate'", "frobnicate"),
     (2, "required: ACTION", "artifacts"),
     (2, "invalid int value: 'few'", f"{RUN} --samples few"),
-    (2, "there is no 'yaml'", f"{COMPILE} --adapter yaml"),
     (2, "unrecognized arguments: --colour; see jurist judges --help", "judges --colour"),
-    (2, "unrecognized arguments: --yes", "batch collect out.jsonl --yes"),
     (1, "no judge is called so: compile it first from its file", "report nobody"),
-    (1, "did you mean fect?", "evaluate fectt:basic --gold gold.jsonl"),
     (1, "did you mean gold.jsonl?", "evaluate fect:basic --gold golt.jsonl"),
     (2, "required: --gold", "evaluate fect:basic"),
     (2, "empty.jsonl has no line; name what jurist run has written", "run share empty.jsonl"),
     (2, "gold.jsonl:1: not a line of a run; name", "run share gold.jsonl"),
-    (2, "gone.jsonl: No such file", "run share gone.jsonl"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
     # a canary, a server, batches
@@ -197,7 +171,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "NO_SUCH is empty or not set", "serve fect:basic --token-env NO_SUCH"),
     (2, "no port", "serve fect:basic --port 70000"),
     (1, "no batches of b.jsonl are under way; jurist batch submit begins them", "batch collect b.jsonl"),
-    (1, "no batches of b.jsonl are under way", "batch status b.jsonl"),
     (2, "offline is not asked", f"{BATCH} rows.jsonl"),
     (2, "name files", f"{BATCH} - --model openai/m"),
     (2, "cannot be asked in batches", f"{BATCH} rows.jsonl --model anthropic/m"),
@@ -242,44 +215,39 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("command", [RUN, COMPILE, COMPARE])
-class TestModel:
+def ends(tmp_path: Path, words: str, *argv: object) -> None:
     """A model that cannot be used ends the work at the first call, and leaves nothing behind."""
+    before = tree(tmp_path)
+    for _ in range(2):  # nothing is in the way of a second try
+        done = cli(*argv)
+        errors = [line for line in done.lines if line.startswith("error: ")]
+        assert done.code == 1
+        assert errors == done.lines[-1:], done.err
+        assert words in errors[0]
+        assert tree(tmp_path) == before
 
-    def ends(self, tmp_path: Path, words: str, *argv: object) -> None:
-        before = tree(tmp_path)
-        for _ in range(2):  # nothing is in the way of a second try
-            done = cli(*argv)
-            errors = [line for line in done.lines if line.startswith("error: ")]
-            assert done.code == 1
-            assert errors == done.lines[-1:], done.err
-            assert words in errors[0]
-            assert "Traceback" not in done.err
-            assert tree(tmp_path) == before
 
-    def test_without_a_key(self, command: str, tmp_path: Path) -> None:
-        self.ends(tmp_path, "OPENAI_API_KEY", *command.split(), "--model", "openai/gpt-4.1-mini")
+@pytest.mark.parametrize("command", [RUN, COMPILE])
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [
+        ("OPENAI_API_KEY", ("openai/gpt-4.1-mini",)),
+        ("write it as provider/model", ("nobody/x",)),
+        ("check the address", ("openai/x", "--api-base", f"http://127.0.0.1:{_free_port()}/v1")),
+    ],
+)
+def test_a_model_that_is_not_there(command: str, words: str, model: tuple[str, ...], tmp_path: Path) -> None:
+    ends(tmp_path, words, *command.split(), "--model", *model)
 
-    def test_without_a_provider(self, command: str, tmp_path: Path) -> None:
-        self.ends(tmp_path, "write it as provider/model", *command.split(), "--model", "nobody/x")
 
-    def test_without_a_server(self, command: str, tmp_path: Path) -> None:
-        base = f"http://127.0.0.1:{_free_port()}/v1"
-        self.ends(tmp_path, "check the address", *command.split(), "--model", "openai/x", "--api-base", base)
-
-    @pytest.mark.parametrize(("fault", "words"), [("401", "API key"), ("404", "model"), ("quota", "quota")])
-    def test_refused(
-        self,
-        command: str,
-        fault: str,
-        words: str,
-        tmp_path: Path,
-        serve: Callable[..., Any],
-        fake_key: str,
-    ) -> None:
-        server = serve(faults=lambda index, body: fault)
-        self.ends(tmp_path, words, *command.split(), "--model", "openai/x", "--api-base", server.url)
-        assert server.count <= 2 * 8  # what was in flight, twice
+@pytest.mark.parametrize("command", [RUN, COMPARE])
+@pytest.mark.parametrize(("fault", "words"), [("401", "API key"), ("404", "model"), ("quota", "quota")])
+def test_a_model_that_refuses(
+    command: str, fault: str, words: str, tmp_path: Path, serve: Callable[..., Any], fake_key: str
+) -> None:
+    server = serve(faults=lambda index, body: fault)
+    ends(tmp_path, words, *command.split(), "--model", "openai/x", "--api-base", server.url)
+    assert server.count <= 2 * 8  # what was in flight, twice
 
 
 GOLD = "--gold gold.jsonl"
@@ -288,8 +256,6 @@ JUDGE = "run fect:basic --input"
 UNPAID: list[tuple[str, str]] = [
     ("folder: Is a directory", f"evaluate fect:basic {GOLD} --output folder"),
     ("file/x.json: Not a directory", f"evaluate fect:basic {GOLD} --output file/x.json"),
-    ("folder: Is a directory", f"compare fect:basic {GOLD} --repeats 2 --output folder"),
-    ("folder: Is a directory", f"evaluate harden fect:basic {GOLD} --output folder"),
     ("folder: Is a directory", "table cognibench-3 --gold cognibench-mini --output folder"),
     ("folder: Is a directory", "assess openai/m --benchmark dialogues --answers folder"),
     ("file/x.json: Not a", "assess openai/m --benchmark dialogues --output file/x.json"),

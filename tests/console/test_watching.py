@@ -2,13 +2,7 @@
 
 import functools
 import io
-import os
 import re
-import select
-import signal
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,28 +114,6 @@ def test_the_time_left_is_that_of_the_scarcest_amount() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "wave", "takes"),
-    [(0, 8, 3.0), (500, 8, 3.0), (0, 64, 20.0), (5000, 4, 0.5)],
-    ids=["waves", "many known before", "slow", "quick after many known before"],
-)
-def test_the_time_left_is_not_too_little_as_soon_as_it_is_said(known: int, wave: int, takes: float) -> None:
-    pace, waves, half = Pace(), 30, 0.5
-    for look in range(int(waves * takes / half)):
-        now = look * half
-        pace.see(now, min(known, 1000 * look) + wave * int(now / takes))
-        left = pace.left([wave * (waves - int(now / takes))])
-        if left is not None and now > 12:  # what was known has come, and is in the earlier half
-            assert 0.6 * (waves * takes - now) <= left <= 2.2 * (waves * takes - now) + takes, now
-
-
-def test_the_time_left_is_told_by_what_calls_take_now() -> None:
-    pace = Pace()
-    for second, calls in enumerate([0, 20, 40, 42, 44, 46]):  # ten times slower after two steps
-        pace.see(2.0 * second, calls)
-    assert pace.left([54]) == pytest.approx(54)  # a call a second over the later half
-
-
-@pytest.mark.parametrize(
     ("budget", "expected", "said"),
     [
         (Budget(calls=100), None, "left about 0:00:40 if the whole budget is used"),
@@ -210,52 +182,3 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
     assert done.json["decision"]
     if terminal or where.endswith("see"):
         assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
-
-
-def _terminal(argv: list[str], until: Callable[[], bool]) -> tuple[int, str]:
-    """Run a command in a pseudo-terminal; press Ctrl-C when ``until`` says so."""
-    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    pid, fd = pty.fork()
-    if not pid:
-        os.execv(sys.executable, [sys.executable, "-m", "jurist", *argv])
-    heard, pressed, deadline = b"", False, time.monotonic() + 90
-    while time.monotonic() < deadline:
-        if select.select([fd], [], [], 0.01)[0]:
-            try:
-                data = os.read(fd, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            heard += data
-        if not pressed and until():
-            pressed = os.write(fd, b"\x03") == 1
-    else:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(fd)
-    return os.waitstatus_to_exitcode(status), heard.decode(errors="replace")
-
-
-def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> None:
-    server = serve(delay=0.02)
-    argv = [*OPRO, "--model", "openai/x", "--api-base", server.url, "--yes"]
-    code, shown = _terminal(argv, lambda: server.count >= 40)
-    assert code == 130, shown
-    assert "Traceback" not in shown
-    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown again"
-    said = " ".join(shown.split())
-    assert "optimizing" in said
-    assert "the display stopped" not in said
-    assert "stopped by Ctrl-C; best so far: " in said
-    assert " paid answers are kept in " in said
-    ok(*argv, "--resume")
-
-
-def test_nobody_who_reads_the_display_is_no_reason_to_end_the_work() -> None:
-    class Gone(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError(32, "Broken pipe")
-
-    with Watch(Console(file=Gone(), force_terminal=False), "x") as watch:
-        watch.event(Event(kind="note", text="said"))

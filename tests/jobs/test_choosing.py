@@ -9,14 +9,12 @@ from judges import save
 from small import FAST, Done, claims, cli, ok, tree, write_jsonl
 
 from jurist.console.history import pareto_parts
-from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.optimizers.candidate import spent
 from jurist.optimizers.pareto import bounded
 from jurist.programs.state import PromptState
 from jurist.report.table import Table
@@ -134,17 +132,6 @@ def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> 
     ok("artifacts", "verify", "--store", store)
 
 
-def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path, store: Path) -> None:
-    first = of(store)
-    best = first.card["optimizer"]["candidate"]
-    done = choose(store, best[:7])
-    assert done.json["scores"] == first.card["scores"]
-    assert done.json["optimizer"]["chosen_from"] == "fect@1"
-    ok("artifacts", "show", "fect@2", "--store", store)
-    ok("artifacts", "show", "fect@2", "--history", "--store", store)
-    ok("artifacts", "diff", "fect@1", "fect@2", "--store", store)
-
-
 @pytest.mark.parametrize(
     ("candidate", "gold", "words"),
     [
@@ -189,10 +176,3 @@ def test_a_matrix_too_large_keeps_whole_candidates() -> None:
     assert ([row["candidate"] for row in kept], left_out) == (["a"] * 3 + ["b"] * 9, 5)
     kept, left_out = bounded(rows, ("c",), 10)
     assert ({row["candidate"] for row in kept}, left_out) == ({"c", "a"}, 9)
-
-
-def test_a_replayed_answer_counts_like_a_paid_one() -> None:
-    paid = [Spend(calls=3, retries=1, failures=1, input_tokens=10, output_tokens=2, cost=0.5)]
-    again = [Spend(replayed=1, input_tokens=10, output_tokens=2, cost=0.5)]
-    assert spent(paid) == spent(again)
-    assert spent([*paid, Spend(unpriced=1)]).cost is None

@@ -50,25 +50,6 @@ def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Call
     assert not Path("compiled").exists()  # nothing is left behind
 
 
-def test_a_temperature_of_zero_is_kept_for_repeats_and_said(serve: Callable[..., Any]) -> None:
-    server = serve()
-    done = ok(*argv(server, "--temperature", 0))
-    assert {hit.body["temperature"] for hit in server.hits} == {0.0}
-    assert "at temperature 0, repeats differ only by" in done.err
-
-
-def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..., Any]) -> None:
-    server = serve()
-    place = ("--checkpoint", "elsewhere")
-    assert cli(*argv(server, "--max-calls", 9, *place)).code == 1
-    assert [path.name for path in Path("elsewhere").glob("*/journal-*.sqlite")]
-    assert not Path("compiled").exists()
-    assert cli(*argv(server, *place)).code == 1
-    done = ok(*argv(server, "--fresh", "--json", *place))
-    assert sum(judge["spend"]["replayed"] for judge in done.json["judges"]) == 0
-    assert not Path("elsewhere").exists()
-
-
 def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,13 +76,6 @@ def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Ca
     assert not Path("compiled/.checkpoints").exists()
 
 
-def test_where_every_new_prompt_leaks_the_basic_one_stays(serve: Callable[..., Any]) -> None:
-    done = ok(*argv(serve(leaking(1)), "--json"))
-    assert "left out of the choice: 4 candidates" in done.err
-    history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
-    assert done.json["optimizer"]["candidate"] == history[0]["candidate"]
-
-
 def test_other_labels_on_the_same_rows_are_refused() -> None:
     done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json")
     candidate = done.json["pareto"][0]["candidate"]
@@ -108,18 +101,6 @@ def test_every_prompt_that_is_proven_on_the_same_rows_is_an_opening_and_a_repeat
     again = ok(*argv(serve(leaking(99)), "--json"))  # the rules of the first search
     assert again.json["test_openings"] == 1
     assert ok(*argv(server, "--json")).json["test_openings"] == 4
-
-
-def test_openings_are_counted_by_rows_whatever_else_is_another(serve: Callable[..., Any]) -> None:
-    """Another store, seed and shares, spaces and punctuation, a dropped row: the test is the one that was opened."""
-    rows, server = read_jsonl(Path("gold.jsonl")), serve(leaking(99))
-    ok(*argv(server))
-    spaced = [{**row, "claim": row["claim"].replace(" ", "  ").replace(".", " !")} for row in rows[1:]]
-    write_jsonl(Path("shifted.jsonl"), spaced)
-    for number, more in enumerate(
-        (("--store", "other"), ("--seed", 3), ("--split", "30/20/50"), ("--gold", "shifted.jsonl")), 2
-    ):
-        assert ok(*argv(server, *more, "--json")).json["decision"]["openings"] == number
 
 
 def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> None:

@@ -75,19 +75,6 @@ def test_a_dataset_counts_what_falls_below(strictness: str, asked: tuple[str, ..
     assert again["dynamics"] == moving
 
 
-def test_an_artifact_brings_its_own_strictness(asked: tuple[str, ...]) -> None:
-    proven_for("irrefutable")
-    named = ("--model", "openai/x", *asked)
-    own = cli(*DATASET, *named, "--output", "own", "--json").json["statistics"]
-    assert own["made"]["strictness"] == "irrefutable"
-    other = cli(*DATASET, *named, "--output", "other", "--strictness", "rational", "--json").json[
-        "statistics"
-    ]
-    assert other["made"]["strictness"] == "rational"
-    again = cli(*DATASET, *named, "--output", "own", "--resume", "--strictness", "rational")
-    assert again.code == 1  # another job
-
-
 def hallucinated(found: dict[str, Any]) -> float:
     return float(found["models"][0]["measures"]["hallucinated"]["raw"]["value"])
 

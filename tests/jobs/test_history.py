@@ -1,6 +1,5 @@
 """What `jurist artifacts show` says of a search: table, chart, plot, and the prompt from basic to compiled."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -96,13 +95,6 @@ def test_the_curve_is_the_best_so_far_against_calls() -> None:
     )
 
 
-def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
-    saved(row("a", 0, 10, -2.0), row("b", 20, 30, -0.5), row("c", 40, 50, -1.0), metric="mae")
-    found = curve(Store("compiled").load("fect@1"))
-    assert (found.basic, found.best) == (2.0, ((10.0, 2.0), (30.0, 0.5), (50.0, 0.5)))
-    assert "0.500 on 10" in show("fect@1", "--history").out
-
-
 def test_what_was_estimated_comes_before_what_was_counted() -> None:
     """A race scores few candidates on the whole of dev; all of them stand somewhere."""
     stood = {"a": 0.5, "b": 0.45, "c": 0.7, "d": 0.6, "e": 0.65}
@@ -138,11 +130,3 @@ def test_without_a_history_the_diff_is_from_the_basic_prompt_of_today() -> None:
     text = show("fect", "--diff").out
     assert "[-Decide whether a claim about a contact-centre conversation is factual" in text
     assert cli("artifacts", "diff", "fect:basic", "fect").out.startswith(text)
-
-
-def test_what_compiling_left_alone_is_said() -> None:
-    rows = [{**ROWS[0], "prompt": {"self": {"instructions": "New words.\nKept.", "demos": []}}}]
-    saved(*rows, chosen="a")
-    done = show("fect", "--diff")
-    assert (done.results, done.err) == (["fect@1 has the basic prompt"], "")
-    assert json.loads(show("fect", "--diff", "--json").out)["diff"] == ""

@@ -2,15 +2,17 @@
 
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small import FAST, claims, cli, ok, write_jsonl
 
-from jurist.console.terminal import worry
+from jurist.console.terminal import approve
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
+from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span
@@ -46,17 +48,6 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     assert seen["calls"][0] <= seen["needed"] <= seen["calls"][1]
     assert f"before: {seen['what']}: " in done.err
     assert f"set --max-calls to at least {seen['needed']})" in done.err
-
-
-def test_a_few_long_cases_among_short_ones_are_in_the_estimate() -> None:
-    rows = claims()
-    for row in rows[1:3]:
-        row["conversation"] = row["conversation"] * 200
-    write_jsonl(Path("gold.jsonl"), rows)
-    done = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json")
-    assert done.json["forecast"]["tokens"][0] == pytest.approx(
-        done.json["spend"]["input_tokens"] + done.json["spend"]["output_tokens"], rel=0.05
-    )
 
 
 def test_a_run_is_estimated_by_rows_from_all_of_its_input(serve: Callable[..., Any]) -> None:
@@ -112,33 +103,38 @@ def test_demonstrations_make_the_upper_end_longer() -> None:
     assert (shown.most or 0) > 2 * (words.most or 0)
 
 
-def test_an_unknown_price_is_named() -> None:
-    seen = foresee_compilation(plan(model=Model(name="openai/x", temperature=0.0), prompt_model=PRICED))
-    assert (seen.cost, seen.unpriced()) == (None, ("openai/x",))
-    assert seen.words.endswith("the price of openai/x is not known")
-
-
-WORRIES: list[tuple[int | None, float | None, dict[str, Any], str]] = [
-    (1000, None, {}, ""),
-    (1001, None, {}, "this makes about 1001 calls to a real model"),
-    (None, None, {}, "this makes an unlimited number of calls to a real model"),
-    (0, None, {"unpriced": ("x",)}, ""),
-    (10, 1.01, {"about": "up to"}, "this makes up to 10 calls to a real model and may cost 1.01 USD"),
-    (10, 1.0, {}, ""),
-    (5000, 0.9, {}, "this makes about 5000 calls to a real model and may cost 0.90 USD"),
-    (5000, 0.9, {"capped": True}, ""),
-    (5000, 2.0, {"capped": True}, "this makes about 5000 calls to a real model and may cost 2.00 USD"),
-    (5000, None, {"capped": True}, "this makes about 5000 calls to a real model"),
-    (10, None, {"unpriced": ("p/m",)}, "this makes about 10 calls to p/m, whose price is not known"),
-    (10, None, {"unpriced": ("p/m",), "bounded": True}, ""),
+WORRIES: list[tuple[int | None, float | None, Budget, str]] = [
+    (1000, None, Budget(), ""),
+    (1001, None, Budget(), "this makes up to 1001 calls to a real model"),
+    (None, None, Budget(), "this makes an unlimited number of calls to a real model"),
+    (10, 1.01, Budget(), "this makes up to 10 calls to a real model and may cost 1.01 USD"),
+    (10, 1.0, Budget(), ""),
+    (5000, 0.9, Budget(), "this makes up to 5000 calls to a real model and may cost 0.90 USD"),
+    (5000, 0.9, Budget(cost=1.0), ""),
+    (5000, 2.0, Budget(cost=2.0), "this makes up to 5000 calls to a real model and may cost 2.00 USD"),
 ]
 
 
-@pytest.mark.parametrize(("calls", "cost", "about", "said"), WORRIES)
+@pytest.mark.parametrize(("calls", "cost", "budget", "said"), WORRIES)
 def test_when_a_person_is_asked(
-    calls: int | None, cost: float | None, about: dict[str, Any], said: str
+    calls: int | None, cost: float | None, budget: Budget, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert worry(calls, cost, **about) == said
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(UsageError, match=f"^{said}; add --yes") if said else nullcontext():
+        approve(calls, cost, budget, yes=False)
+
+
+def test_an_unknown_price_of_a_provider_is_asked_about_unless_calls_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    named = {"unpriced": ("p/m",), "hosted": ("p/m",)}
+    approve(0, None, Budget(), yes=False, **named)
+    approve(10, None, Budget(calls=10), yes=False, **named)
+    with pytest.raises(UsageError, match="up to 10 calls to p/m, whose price is not known"):
+        approve(10, None, Budget(), yes=False, **named)
+    with pytest.raises(UsageError, match="--max-cost cannot be kept: the price of p/m"):
+        approve(10, None, Budget(cost=1.0), yes=True, **named)
 
 
 class _Terminal(io.StringIO):

@@ -23,9 +23,7 @@ SEARCH = (
 )
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
     "compile": (improving, ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", *SEARCH)),
-    "evaluate": (answer, ("evaluate", "fect:basic", *GOLD)),
     "compare": (answer, ("compare", "fect:basic", *GOLD, "--model", "openai/y", "--repeats", 2)),
-    "gate": (answer, ("gate", "fect:basic", *GOLD, "--min", "f1=0", "--max-unusable", 1)),
     "harden": (answer, ("evaluate", "harden", "fect:basic", *GOLD, "--only", "role")),
     "generate": (
         quizzing,

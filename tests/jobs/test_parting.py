@@ -62,11 +62,3 @@ def test_a_holdout_is_the_test_and_is_read_again() -> None:
     ok("report", "fect@1", "-o", "report.html")
     write_jsonl(Path("own.jsonl"), rows[63:])
     assert "does not give the sealed test" in cli("artifacts", "choose", "fect@1", chosen).err
-
-
-def test_python_takes_a_holdout_in_every_form_that_gold_has() -> None:
-    rows = claims(30)
-    made = jurist.compile(
-        "fect", rows[:45], holdout=rows[45:], optimizer="fewshot", options={"sizes": "2", "sets": 2}
-    )
-    assert made.artifact.card["gold"]["test"] == 45

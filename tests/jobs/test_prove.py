@@ -145,16 +145,6 @@ def test_the_plan_is_fixed_and_another_one_counts() -> None:
     assert forgotten["opening"] == 3
 
 
-def test_another_version_of_the_same_rows_counts_only_where_they_are_labelled() -> None:
-    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE, trust=True)
-    judge = jurist.judge("may_send.py:judge")
-    planned = plan.gold(judge).cases
-    ids = {case.id for case in planned}
-    rest = [case for case in jurist.Gold.load("new.jsonl", judge, labelled=False).cases if case.id not in ids]
-    assert {one.before for one in Openings().of(planned)} == {1}
-    assert {one.before for one in Openings().of(rest)} == {0}
-
-
 @given(st.lists(st.integers(0, 8), max_size=40), st.integers(1, 12), st.integers(0, 9), st.data())
 def test_units_are_drawn_at_random_one_a_group(
     groups: list[int], labels: int, seed: int, data: st.DataObject
@@ -193,18 +183,6 @@ def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]
         plan, units=tuple(replace(unit, basic=unit.compiled, compiled=unit.basic) for unit in plan.units)
     )
     assert seen(plan, "one.csv") == seen(turned, "two.csv")
-
-
-def test_labels_in_the_rows_are_not_read(rows: list[dict[str, Any]]) -> None:
-    label = labeller(rows)
-    plain = read_jsonl(Path("new.jsonl"))
-    hidden = jurist.prove(VERSION, plain, labels=9, store=STORE, trust=True)
-    shutil.rmtree(STORE / ".checkpoints")
-    shown = jurist.prove(
-        VERSION, [{**row, "verdict": label(row)} for row in plain], labels=9, store=STORE, trust=True
-    )
-    assert shown.units == hidden.units
-    assert all(row.get("verdict") is None for row in shown.content)
 
 
 # -- wrong input --------------------------------------------------------------------------------

@@ -87,13 +87,6 @@ def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_m
     assert "try --adapter xml" in done.err
 
 
-def test_a_header_that_misses_by_spaces_is_read(serve: Callable[..., Any]) -> None:
-    server = serve(lambda messages: improving(messages).replace("## factual ##", "## factual##"))
-    done = compiled(server, "--json")
-    assert done.code == 0, done.err
-    assert (done.json["adapter"], "cannot be read" in done.err) == ("chat", False)
-
-
 def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_form_is_given(
     serve: Callable[..., Any],
 ) -> None:

@@ -89,7 +89,7 @@ def test_much_is_asked_about_before(serve: Callable[..., Any], monkeypatch: pyte
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     refused = run(server)
     assert (refused.code, server.count) == (2, 0)
-    assert refused.lines[-1] == f"error: this makes about {ROWS} calls to a real model; add --yes to go on"
+    assert refused.lines[-1] == f"error: this makes up to {ROWS} calls to a real model; add --yes to go on"
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert (run(server).code, server.count, Path("o.jsonl").exists()) == (1, 0, False)
     assert run(server, "--max-calls", 3).code == 1  # so few need no question
