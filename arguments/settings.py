@@ -1,4 +1,4 @@
-"""How models are reached, kept in ``jurist.toml`` or ``[tool.jurist]`` of ``pyproject.toml``, for every command.
+"""How models are reached, kept in ``jurist.toml``, for every command.
 
 The file is that of the current folder. What it says of an endpoint holds for the model that it names, and for no other:
 another ``--model`` is asked at its own address, with its own key.
@@ -14,7 +14,7 @@ from ..errors import UsageError, choices, why
 from .groups import ModelOptions, ModelsOptions
 from .options import Options
 
-_FILES = ("jurist.toml", "pyproject.toml")
+_FILE = Path("jurist.toml")
 _OF_MODEL = ("api-base", "api-key-env", "rpm", "tpm", "temperature", "max-tokens", "structure", "patience")
 _KEYS = (
     *("model", *_OF_MODEL, "timeout", "concurrency", "adapter"),
@@ -24,23 +24,16 @@ _KEYS = (
 
 def settings() -> Mapping[str, Any]:
     """Return what the file of the current folder says, by option without its dashes; nothing without a file."""
-    for name in _FILES:
-        path = Path(name)
-        try:
-            found = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        except (OSError, ValueError) as error:
-            if name == "pyproject.toml":  # of others: it says nothing to us
-                continue
-            raise UsageError(f"{name} cannot be read: {why(error)}", hint="write it as TOML") from error
-        kept = found if name == "jurist.toml" else found.get("tool", {}).get("jurist", {})
-        for key in kept:
-            if key not in _KEYS:
-                raise UsageError(f"{name} has no option {key!r}", hint=choices(key, _KEYS))
-        if kept and "model" not in kept:
-            raise UsageError(f"{name} names no model", hint='add model = "provider/model"')
-        if kept:
-            return kept
-    return {}
+    try:
+        kept = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{_FILE} cannot be read: {why(error)}", hint="write it as TOML") from error
+    for key in kept:
+        if key not in _KEYS:
+            raise UsageError(f"{_FILE} has no option {key!r}", hint=choices(key, _KEYS))
+    if kept and "model" not in kept:
+        raise UsageError(f"{_FILE} names no model", hint='add model = "provider/model"')
+    return kept
 
 
 def in_front(

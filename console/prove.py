@@ -11,8 +11,7 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sheets import write_sheet
-from ..jobs.label_decision import decide, settle
-from ..jobs.label_plan import LabelPlan, Labels, labels_in
+from ..jobs.label_plan import LabelPlan, Labels, decide, labels_in, settle
 from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -107,7 +106,7 @@ def _reviewed(
 
 
 def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labels: Labels) -> Result:
-    decision = decide(plan, artifact, judge, labels)
+    decision = decide(plan, judge, labels)
     latest, words = settle(store, artifact, plan, decision)
     found = _shown(plan, decision, words)
     return replace(found, data={**found.data, "latest": latest})

@@ -19,8 +19,7 @@ from ..programs.judge import Judge
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
-from .label_decision import decide, settle
-from .label_plan import LabelPlan, labels_by, labels_in
+from .label_plan import LabelPlan, decide, labels_by, labels_in, settle
 from .sharing import RunShares, shares_in
 from .surface import (
     GoldLike,
@@ -193,7 +192,7 @@ def prove(
         told = labels_by(plan, version.judge, label)
     else:
         return plan
-    decision = decide(plan, artifact, version.judge, told)
+    decision = decide(plan, version.judge, told)
     settle(place, artifact, plan, decision)
     return replace(plan, decision=decision)
 

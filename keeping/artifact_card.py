@@ -120,7 +120,7 @@ class Artifact:
 
     @property
     def disagreements(self) -> tuple[Mapping[str, Any], ...]:
-        """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_decision.decide`."""
+        """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
     def matrix(self) -> tuple[dict[str, Any], ...]:

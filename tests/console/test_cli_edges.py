@@ -100,12 +100,6 @@ class TestUnusable:
         assert server.count == sent
         ok(*argv(server, "--resume", "--max-unusable", 1))
 
-    def test_good_rows_of_before_count_as_well(self, serve: Callable[..., Any]) -> None:
-        assert cli(*argv(serve(), "--max-calls", ROWS - 1, "--concurrency", 1)).code == 1
-        bad = serve(faults=lambda index, body: "500")
-        rest = cli(*argv(bad, "--resume"))
-        assert (rest.code, bad.count > 0) == (0, True)  # 1 of 24 is below 5 %
-
     def test_failed_rows_can_be_asked_again(self, serve: Callable[..., Any]) -> None:
         def fault(index: int, body: dict[str, Any]) -> str | None:
             return "500" if truth_of(field_of(body["messages"][-1]["content"], "claim")) else None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from judges import changed
 from loopback import field_of
-from small import FAST, OWN, Done, claims, cli, ok, write_jsonl
+from small import FAST, Done, claims, cli, ok, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
@@ -118,33 +118,6 @@ def test_one_repeat_says_how_many_units_only_one_has_right(serve: Callable[..., 
         assert test["p_holm"] == pytest.approx(3 * test["p"])
     assert (tests[2]["verdict"], tests[2]["p_holm"]) == ("not shown to differ", 1.0)
     assert {hit.body["temperature"] for hit in server.hits} == {0.0}
-
-
-@pytest.mark.parametrize(
-    ("judges", "words"),
-    [
-        (("fect:basic", "own.py:basic"), "error: these judges have different labels"),
-        (("own.py:judge:basic", "own.py:alike:basic"), "error: these judges have different input fields"),
-        (("cognibench:basic", "fect:basic"), "error: "),
-    ],
-)
-def test_judges_that_cannot_be_compared(judges: tuple[str, str], words: str) -> None:
-    alike = OWN.replace("reply: str", "answer: str") + "\nalike = judge\n"
-    Path("own.py").write_text(OWN + "\nimport other_file\nalike = other_file.judge\n")
-    Path("other_file.py").write_text(alike)
-    rows = [
-        {**row, "policy": row["conversation"], "reply": row["claim"], "answer": row["claim"]}
-        for row in claims()
-    ]
-    write_jsonl(
-        Path("gold.jsonl"), [{**row, "verdict": "send" if row["factual"] else "hold"} for row in rows]
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(".")
-        done = cli("compare", *judges, "--gold", "gold.jsonl")
-    assert done.code in (1, 2)
-    assert len(done.lines) == 1
-    assert done.lines[0].startswith(words)
 
 
 def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from small import claims, cli, ok, write_jsonl
+from small import claims, ok, write_jsonl
 
 from jurist.console.watching import Best, Pace, Watch
 from jurist.engines.channel import CallContext
@@ -19,7 +19,6 @@ from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
 from jurist.programs.fect import FECT
 
-ROOT = Path(__file__).resolve().parents[2]
 OPRO = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=3")
 
 
@@ -94,10 +93,6 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     assert re.fullmatch(r"step 3: opro-\d+, not 0123456789ab(, an instruction written from .*)?", event.text)
     event = view.named(Event(kind="candidate", text=f"step 3: {last.id}"))
     assert event.text.endswith(", an instruction written from the scored ones and their errors")
-    judge, few = ROOT / "docs" / "may_send.py", ("--max-calls", 700, "--set", "steps=3")
-    done = cli("compile", f"{judge}:judge", "--gold", "house-rule", "--optimizer", "fewshot", *few)
-    assert re.search(r"best fewshot-\d+ ", done.err)
-    assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
 
 
 def test_the_time_left_is_that_of_the_scarcest_amount() -> None:

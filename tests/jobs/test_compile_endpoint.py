@@ -4,16 +4,13 @@ import json
 import os
 import re
 import signal
-import threading
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from loopback import answer, field_of
-from small import Done, claims, cli, ended, ok, read_jsonl, write_jsonl
+from small import claims, cli, ended, ok, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
@@ -90,54 +87,6 @@ def test_ctrl_c_keeps_the_best_and_resume_finishes(
     ok(*argv(server, "--resume"))
     assert server.count == requests  # what was in flight has arrived
     assert Path("compiled/fect/1/program.json").read_bytes() == program
-
-
-def _wavering() -> Callable[[list[dict[str, Any]]], str]:
-    """Answer False to one of three draws of a claim that is wrong, and True to all others."""
-    lock, asked = threading.Lock(), Counter[str]()
-
-    def answers(messages: list[dict[str, Any]]) -> str:
-        claim = field_of(str(messages[-1]["content"]), "claim")
-        if not claim:
-            return answer(messages)
-        with lock:
-            asked[claim] += 1
-            number = asked[claim]
-        wrong = "cancel the whole contract" in claim or "refuses" in claim
-        return f"[[ ## factual ## ]]\n{not (wrong and number % 3 == 1)}\n\n[[ ## completed ## ]]"
-
-    return answers
-
-
-def test_a_threshold_is_fitted_kept_and_used(serve: Callable[..., Any]) -> None:
-    server = serve(_wavering())
-    done: Done = cli(*argv(server, "--samples", "3", "--json", "--force"))
-    assert done.code == 0, done.err
-    assert done.json["thresholds"] == {"samples": 3, "threshold": 1}
-    assert done.json["scores"]["compiled"]["f1"]["value"] == 1.0
-    assert done.json["scores"]["basic"]["recall"]["value"] == 0.0
-    assert done.json["model"]["temperature"] == 0.7
-    assert {hit.body["temperature"] for hit in server.hits if "`factual`" in str(hit.body)} == {0.7}
-    model = ("--model", "openai/x", "--api-base", server.url)
-    ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl", *model)
-    for line, row in zip(
-        sorted(read_jsonl(Path("o.jsonl")), key=lambda line: int(line["source"].split(":")[1])),
-        claims(),
-        strict=True,
-    ):
-        assert line["label"] == ("factual" if row["factual"] else "non_factual")
-        votes = line["units"][0]["votes"]
-        if row["factual"]:
-            assert votes == {"factual": 3}
-        else:  # one vote is enough, and no sample is drawn after it
-            assert votes["non_factual"] == 1
-            assert line["saved"] == 2 - votes.get("factual", 0)
-    given = cli(
-        "run", "fect", "--input", "gold.jsonl", "--output", "p.jsonl", "--threshold", "2", "--json", *model
-    )
-    assert given.json["positive"] == 0
-    stays = cli(*argv(serve(_wavering()), "--samples", "3", "--threshold", "2", "--json", "--anyway"))
-    assert stays.json["thresholds"] == {"samples": 3, "threshold": 2}
 
 
 def test_judge_and_proposer_at_two_addresses_with_two_keys(

@@ -7,19 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dspy.lm15 import Request
-from fakes import Scripted, lm_of, reply, user_of
 from loopback import field_of
 from scripted_runs import hashed
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
-from jurist.engines.channel import CallContext
-from jurist.engines.models import Model
-from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import compile_judge
-from jurist.jobs.plan import Plan
-from jurist.keeping.artifacts import Store
 from jurist.keeping.trust import data_file
 from jurist.programs.fect import FECT
 
@@ -133,28 +125,3 @@ def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> 
     assert again.json["test_openings"] == 3
     assert "1 of the lines" in again.err
     assert "claim" not in ledger.read_text(encoding="utf-8")
-
-
-def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One vote of three finds what is wrong: under the majority every score is 0, under its threshold 1."""
-
-    def answer(request: Request) -> str:
-        claim = field_of(user_of(request), "claim")
-        return reply("chat", factual="cancel" not in claim or request.config.seed != 0)
-
-    def connect(model: Model, context: CallContext, purpose: str = "judge") -> Any:
-        return lm_of(Scripted(answer), context, purpose, temperature=model.temperature)
-
-    monkeypatch.setattr("jurist.jobs.plan.connect", connect)
-    plan = Plan(
-        judge=FECT,
-        gold=Gold.load("gold.jsonl", FECT),
-        optimizer="fewshot",
-        options={"sizes": (2,), "sets": 2, "block": 4, "sample": 6},
-        sampling=Sampling(samples=3),
-    )
-    card = compile_judge(plan, store=Store(tmp_path / "store", shipped=tmp_path / "none")).artifact.card
-    assert card["thresholds"]["threshold"] == 1
-    assert [(point["score"], point["threshold"]) for point in card["pareto"]] == [(1.0, 1)]

@@ -1,6 +1,5 @@
 """Before dialogues, datasets and assessments are paid for: the estimate, the question, and what a kill leaves."""
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +17,7 @@ from jurist.papers.cognibench.dialogues import DialogueSpec, dialogue_job, sampl
 from jurist.programs.dialogue import Range
 
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
-DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", "2")
 ASSESS = ("assess", "offline", "--benchmark", "prompts.jsonl", "--calibration", "gold.jsonl")
-SHORT = ("--words", "5-60")
 
 
 @pytest.fixture(autouse=True)
@@ -83,17 +80,6 @@ def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
 
 
 # the question
-
-
-def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str, monkeypatch: Any) -> None:
-    server = serve(conversing)
-    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 5)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    real = (*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
-    assert cli(*real).code == 2
-    ok(*real, "--yes")
-    offline = cli(*DATASET, "--samples", "1", "--json")
-    assert (offline.code, offline.json["forecast"], "before: " in offline.err) == (0, None, False)
 
 
 def test_what_failed_is_counted_and_asked_again(serve: Callable[..., Any], fake_key: str) -> None:

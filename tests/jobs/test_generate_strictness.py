@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 from fakes import reply
-from judges import changed
 from small import cli, ok, read_jsonl, write_jsonl
 from talks import GOOD, SECOND, docs, turn
 
-from jurist.keeping.artifacts import Store
-from jurist.programs.cognibench import BELOW, COGNIBENCH, with_strictness
+from jurist.programs.cognibench import BELOW
 
 DATASET = shlex.split("generate cognibench-l --input docs.jsonl --samples 1 --words 10-60 --turns 2")
-ASSESS = shlex.split("assess openai/x --benchmark dialogues --limit 6 --samples 1 --yes --json")
 MUSING = (
     "Overall the old wheels probably inspired a quiet pride that shaped everybody in the valley.",
     "The mill was sold to a circus in 1777 for nine golden herrings.",
@@ -43,18 +40,12 @@ def asked(serve: Callable[..., Any]) -> tuple[str, ...]:
     return ("--api-base", serve(musing).url)
 
 
-def proven_for(strictness: str) -> None:
-    """Keep a compiled judge that was proven for a strictness."""
-    judge, card = with_strictness(COGNIBENCH, strictness), {"gold": {"name": "g", "seen": []}}
-    Store("compiled").save(judge, changed(judge), card, [], make_latest=True)
-
-
 def share_of(folder: str, strictness: str) -> float:
     labels = [x for row in read_jsonl(Path(folder, "responses.jsonl")) for x in row["labels"] if x]
     return sum(label in BELOW[strictness] for label in labels) / len(labels)
 
 
-@pytest.mark.parametrize("strictness", ["rational", "grounded", "irrefutable"])
+@pytest.mark.parametrize("strictness", ["rational", "irrefutable"])
 def test_a_dataset_counts_what_falls_below(strictness: str, asked: tuple[str, ...]) -> None:
     named = ("--model", "openai/x", *asked, "--judge", "cognibench:basic", "--strictness", strictness)
     done = ok(*DATASET, "--output", "d", *named, "--json")
@@ -73,23 +64,3 @@ def test_a_dataset_counts_what_falls_below(strictness: str, asked: tuple[str, ..
     again = cli("gold", "dynamics", "--gold", "d", "--strictness", strictness, "--json").json
     assert again["statistics"]["shares"] == statistics["shares"]
     assert again["dynamics"] == moving
-
-
-def hallucinated(found: dict[str, Any]) -> float:
-    return float(found["models"][0]["measures"]["hallucinated"]["raw"]["value"])
-
-
-def test_an_assessment_counts_what_falls_below(asked: tuple[str, ...]) -> None:
-    judge = (*asked, "--judge", "cognibench:basic")
-    rates = []
-    for strictness in ("rational", "grounded", "irrefutable"):
-        done = ok(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
-        assert done.json["judge"]["strictness"] == strictness
-        assert f"falls below {strictness}" in done.people
-        labels = [x for row in read_jsonl(Path("a.jsonl")) for x in row["labels"] if x]
-        wanted = sum(label in BELOW[strictness] for label in labels) / len(labels)
-        assert hallucinated(done.json) == pytest.approx(wanted)
-        rates.append(wanted)
-    assert rates[0] < rates[2]
-    proven_for("irrefutable")
-    assert cli(*ASSESS, *asked).json["judge"]["strictness"] == "irrefutable"

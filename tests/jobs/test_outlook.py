@@ -50,27 +50,6 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     assert f"set --max-calls to at least {seen['needed']})" in done.err
 
 
-def test_a_run_is_estimated_by_rows_from_all_of_its_input(serve: Callable[..., Any]) -> None:
-    """Rows that become longer and longer, and the same ones that become shorter and shorter."""
-    rows = [{"conversation": f"Hello {n}. " * n, "claim": "Hello."} for n in range(1, 301)]
-    told = []
-    for name, some in (("longer", rows), ("shorter", rows[::-1])):
-        write_jsonl(Path(f"{name}.jsonl"), some)
-        argv = (
-            "run",
-            "fect:basic",
-            "--input",
-            f"{name}.jsonl",
-            "--output",
-            f"out-{name}.jsonl",
-            "--max-calls",
-            1,
-        )
-        done = cli(*argv, "--model", "openai/x", "--api-base", serve().url, "--yes")
-        told += [line for line in done.err.splitlines() if line.startswith("before: 300 rows")]
-    assert told[0] == told[1]
-
-
 def spans(seen: Estimate) -> list[Span]:
     return [part.calls for part in seen.asks]
 
@@ -162,20 +141,6 @@ def test_compiling_with_a_real_model_is_asked_about(
     ok(*argv, "--yes", "--anyway")
     monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
     ok(*argv, "--anyway")
-
-
-def test_what_was_paid_is_not_asked_about_again(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dying = serve(faults=lambda index, body: "401" if index >= 30 else None)
-    argv = (*COMPILE, "--model", "openai/x", "--api-base", dying.url, "--concurrency", "1")
-    assert cli(*argv, "--yes").code == 1
-    dying.faults = {}
-    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", 3980)
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert cli(*argv, "--fresh").code == 2
-    done = ok(*argv, "--resume")
-    assert "; 30 answers are paid already" in done.err
 
 
 def test_a_dear_verifier_raises_the_upper_end_alone() -> None:

@@ -15,8 +15,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets import SheetLine
-from jurist.jobs.label_decision import settle
-from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in
+from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in, settle
 from jurist.keeping.artifacts import Store
 from jurist.keeping.openings import Openings
 from jurist.report.reviewing import Review

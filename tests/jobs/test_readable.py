@@ -48,19 +48,6 @@ def test_json_is_asked_for_where_chat_cannot_be_read(serve: Callable[..., Any]) 
     assert card["spend"]["calls"] == server.count
 
 
-@pytest.mark.parametrize(("more", "calls"), [((), 16), (("--adapter", "json"), None)])
-def test_what_no_form_helps_ends_early_unless_one_is_given(
-    more: tuple[str, ...], calls: int | None, serve: Callable[..., Any]
-) -> None:
-    server = serve(lambda messages: "It depends." if LABEL in improving(messages) else improving(messages))
-    done = compiled(server, *more)
-    if calls:
-        assert (done.code, server.count) == (1, calls)
-        assert "try --adapter xml" in done.err
-    else:
-        assert (done.code, server.count > 16) == (0, True)
-
-
 def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_more_than_eight(
     serve: Callable[..., Any],
 ) -> None:

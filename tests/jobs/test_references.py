@@ -12,7 +12,7 @@ import own_kinds
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import FAST, OWN, claims, cli, ok, replies, write_jsonl
+from small import OWN, claims, cli, replies, write_jsonl
 
 import jurist
 from jurist.cases import Case
@@ -49,7 +49,6 @@ def _relabelled(case: Case, other: Case) -> Case:
     return replace(case, gold=other.gold)
 
 
-_ENDS = dict.fromkeys(("low", "high"))  # a split makes one group of near copies
 KINDS = ("fect", *own_kinds.KINDS)
 
 
@@ -210,24 +209,6 @@ class TestCommands:
     def _files(self) -> None:
         Path("own.py").write_text(OWN, encoding="utf-8")
         write_jsonl(Path("gold.jsonl"), replies())
-
-    def test_compile_report_and_choose(self) -> None:
-        done = ok("compile", "own.py:judge", "--gold", "gold.jsonl", *FAST, "--json")
-        found = done.json["references"]
-        assert set(found) == {"constant", "words", "neighbours", "people"}
-        assert found["constant"]["answer"] in ('always "send"', 'always "hold"')
-        assert found["constant"]["answer"] == done.json["decision"]["constant"]["answer"]
-        assert found["constant"]["score"] == done.json["decision"]["constant"]["value"]
-        assert set(found["words"]) == {"answer", "score", "low", "high"}
-        assert "constant: always" in done.people
-        assert isinstance(done.json["warnings"], list)
-        ok("report", "may-go@1", "--output", "report.html")
-        assert "nearest labelled rows" in Path("report.html").read_text(encoding="utf-8")
-        evaluated = ok("evaluate", "may-go@1", "--gold", "gold.jsonl", "--json").json
-        for name in NAMES:  # learned from the rows that the version was compiled on
-            assert {**evaluated["references"][name], **_ENDS} == {**found[name], **_ENDS}
-        chosen = ok("artifacts", "choose", "may-go@1", "basic", "--gold", "gold.jsonl", "--json")
-        assert chosen.json["references"] == found
 
     @pytest.mark.parametrize("name", ["constant", "words"])
     def test_a_gate_against_a_reference(self, name: str) -> None:
