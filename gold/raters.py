@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError
-from ..evaluation.rows import Row, majority
+from ..evaluation.rows import majority
 from .files import Place
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 from .shared import GoldData
@@ -36,8 +36,6 @@ class Ambiguous:
     labels: Mapping[str, Value]  # rater -> label, of the raters who labelled it
     category: Category = "unknown"  # why it is ambiguous, as people said
     source: str = ""  # ``file:line`` of its case
-    votes: Mapping[Any, int] = field(default_factory=dict)  # label -> how many of a judge's rows say so
-    unanswered: int = 0  # rows in which the judge abstained or failed on it
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -131,13 +129,12 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Strata:
-    """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes."""
+    """Units by how their raters agree. Each unit is in one of the five."""
 
     rule: Rule  # by which a unit has a label
     agreed: int  # units with two ratings or more, all the same
     single: int  # labelled units with one rating or none
-    # labelled units whose raters differ: units, and the judge's answers on them that are right, wrong, unanswered
-    contested: Mapping[str, int]
+    contested: int  # labelled units whose raters differ: they count in the score
     ambiguous: tuple[Ambiguous, ...] = field(repr=False)  # units without a label that somebody rated
     unlabelled: int = 0  # units that nobody labelled
 
@@ -150,60 +147,17 @@ class Strata:
     @property
     def labelled(self) -> int:
         """Units with a label."""
-        return self.agreed + self.single + self.contested["units"]
-
-    @property
-    def judged(self) -> int:
-        """Ambiguous units that the judge was asked about."""
-        return sum(1 for one in self.ambiguous if one.votes or one.unanswered)
-
-    def votes(self, category: Category | None = None) -> dict[Any, int]:
-        """Return the judge's answers on ambiguous units, of one category or of all: label -> how many."""
-        found: Counter[Any] = Counter()
-        for one in self.ambiguous:
-            if category in (None, one.category):
-                found.update(one.votes)
-        return dict(sorted(found.items()))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types; ``units`` lists the ambiguous ones."""
-        return {
-            "rule": self.rule,
-            "agreed": self.agreed,
-            "single": self.single,
-            "unlabelled": self.unlabelled,
-            "contested": dict(self.contested),
-            "ambiguous": {
-                "units": [{**asdict(one), "unit": one.unit + 1} for one in self.ambiguous],
-                "total": len(self.ambiguous),
-                "by_category": self.by_category,
-                "judged": self.judged,
-                "votes": self.votes(),
-                "votes_by_category": {name: self.votes(name) for name in CATEGORIES},
-                "unanswered": sum(one.unanswered for one in self.ambiguous),
-            },
-        }
+        return self.agreed + self.single + self.contested
 
 
-def strata(
-    gold: GoldData,
-    rows: Iterable[Row] = (),
-    *,
-    rule: Rule = "adjudicated",
-    only: Collection[str] | None = None,
-) -> Strata:
+def strata(gold: GoldData, *, rule: Rule = "adjudicated") -> Strata:
     """Sort the units of a gold set by how their raters agree."""
-    answers: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        answers[row.id].append(row)
     counts, ambiguous, text = Counter[str](), list[Ambiguous](), gold.judge.answer.scale.text
-    for case in (*(case for case in gold.cases if only is None or case.id in only), *gold.ambiguous):
+    for case in (*gold.cases, *gold.ambiguous):
         ratings, why = unit_ratings(case), ambiguity(gold.rows.get(case.id, {}), case)
         for unit in range(len(gold.judge.answer.units(case.inputs))):
             own = ratings[unit] if ratings else {}
             label = merge(own, rule, case.gold[unit] if case.gold else None)
-            said = [row.predicted[unit] for row in answers[case.id]]
-            votes = Counter(value for value in said if value is not None)
             if label is None and own:
                 ambiguous.append(
                     Ambiguous(
@@ -212,8 +166,6 @@ def strata(
                         labels={rater: text(value) for rater, value in own.items()},
                         category=why[unit],
                         source=case.source,
-                        votes={text(value): count for value, count in votes.items()},
-                        unanswered=said.count(None),
                     )
                 )
             elif label is None:
@@ -221,11 +173,9 @@ def strata(
             elif len(set(own.values())) < 2:
                 counts["single" if len(own) < 2 else "agreed"] += 1
             else:
-                right, unanswered = votes[label], said.count(None)
-                counts.update(units=1, right=right, wrong=votes.total() - right, unanswered=unanswered)
-    contested = {name: counts[name] for name in ("units", "right", "wrong", "unanswered")}
-    sizes = {name: counts[name] for name in ("agreed", "single", "unlabelled")}
-    return Strata(rule=rule, contested=contested, ambiguous=tuple(ambiguous), **sizes)
+                counts["contested"] += 1
+    sizes = {name: counts[name] for name in ("agreed", "single", "contested", "unlabelled")}
+    return Strata(rule=rule, ambiguous=tuple(ambiguous), **sizes)
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:

@@ -1,6 +1,6 @@
 """Tables of rater agreement, the human ceiling and ambiguous units, for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -80,35 +80,15 @@ def rules_table(merged: Sequence[Strata]) -> Table:
     return table("Merging rules", columns, rows)
 
 
-def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
-    """Return the lines for one judge, or for several by name, on the same gold; none where nobody differed.
-
-    The first line counts the units by how their raters agree; one line a judge says how it voted where they
-    did not.
-    """
-    parts = {"": found} if isinstance(found, Strata) else dict(found)
-    first = next(iter(parts.values()), None)
-    if first is None or not (first.ambiguous or first.contested["units"]):
+def strata_lines(found: Strata) -> list[str]:
+    """Return a line that counts the units by how their raters agree; none where nobody differed."""
+    if not (found.ambiguous or found.contested):
         return []
-    contested = first.contested["units"]
-    why = ", ".join(f"{name} {first.by_category[name]}" for name in CATEGORIES if first.by_category[name])
-    lines = [
-        f"raters: {first.agreed} units agreed on, {contested} labelled though raters differ, "
-        f"{len(first.ambiguous)} ambiguous and in no score" + (f" ({why})" if why else "")
+    why = ", ".join(f"{name} {found.by_category[name]}" for name in CATEGORIES if found.by_category[name])
+    return [
+        f"raters: {found.agreed} units agreed on, {found.contested} labelled though raters differ, "
+        f"{len(found.ambiguous)} ambiguous and in no score" + (f" ({why})" if why else "")
     ]
-    return lines + [line for name, one in parts.items() if (line := _voted(name, one))]
-
-
-def _voted(name: str, one: Strata) -> str:
-    words, right = [], one.contested["right"]
-    if answers := right + one.contested["wrong"] + one.contested["unanswered"]:
-        words.append(f"right on {right} of {answers} answers where raters differ")
-    if one.judged:
-        votes = [f"{label} {count}" for label, count in one.votes().items()]
-        missing = sum(unit.unanswered for unit in one.ambiguous)
-        votes += [f"no answer {missing}"] * bool(missing)
-        words.append(f"on {one.judged} ambiguous units: {', '.join(votes)}")
-    return (f"{name}: " if name and words else "") + "; ".join(words)
 
 
 def ceiling_line(found: Ceiling | None) -> str:

@@ -88,7 +88,7 @@ def test_python_gives_what_the_command_prints(argv: tuple[object, ...], function
     found = json.loads(json.dumps(function().to_json()))
     shown = cli(*argv, "--gold", "gold.jsonl", "--json").json
     assert found == {name: shown[name] for name in found}
-    assert shown.keys() - found.keys() <= {"forecast", "spend", "strata", "ceiling"}
+    assert shown.keys() - found.keys() <= {"forecast", "spend", "ceiling"}
 
 
 def test_what_is_not_answered_is_a_column_and_a_disagreement(serve: Callable[..., Any]) -> None:

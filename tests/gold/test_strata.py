@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, strata
 from jurist.programs.fect import FECT
@@ -32,31 +31,12 @@ ROWS = [
 ]
 
 
-def answers(gold: Gold, **said: str | None) -> list[Row]:
-    cases = {case.inputs["claim"]: case for case in (*gold.cases, *gold.ambiguous)}
-    return [
-        Row(
-            id=cases[claim].id,
-            group=cases[claim].group,
-            gold=cases[claim].gold or (None,),
-            predicted=(label,),
-        )
-        for claim, label in said.items()
-    ]
-
-
-def test_every_unit_is_in_one_stratum_and_the_votes_are_counted() -> None:
-    gold = Gold.of(ROWS, FECT)
-    rows = answers(gold, mood=FALSE, cause=None, contested=FALSE, agreed=TRUE) + answers(gold, mood=TRUE)
-    found = strata(gold, rows)
-    assert (found.agreed, found.single, found.contested["units"], len(found.ambiguous), found.unlabelled) == (
+def test_every_unit_is_in_one_stratum() -> None:
+    found = strata(Gold.of(ROWS, FECT))
+    assert (found.agreed, found.single, found.contested, len(found.ambiguous), found.unlabelled) == (
         *(2, 2, 1, 3, 0),
     )
     assert found.by_category == {"sentiment": 1, "relation": 1, "other": 0, "unknown": 1}
-    assert (found.judged, found.votes(), found.votes("relation")) == (2, {TRUE: 1, FALSE: 1}, {})
-    votes = [(one.votes, one.unanswered) for one in found.ambiguous]
-    assert votes == [({FALSE: 1, TRUE: 1}, 0), ({}, 1), ({}, 0)]
-    assert found.contested == {"units": 1, "right": 0, "wrong": 1, "unanswered": 0}
 
 
 RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem"]), st.sampled_from([True, False, None]))
@@ -71,7 +51,7 @@ def test_the_strata_add_up_and_agree_with_merging(made: list[tuple[Any, dict[str
     rows = [fect(str(number), label, **ratings) for number, (label, ratings) in enumerate(made)]
     gold = Gold.of(rows, FECT, labelled=False)
     found = strata(gold, rule=rule)
-    parts = (found.agreed, found.single, found.contested["units"], len(found.ambiguous), found.unlabelled)
+    parts = (found.agreed, found.single, found.contested, len(found.ambiguous), found.unlabelled)
     assert sum(parts) == len(rows)
     known = [case for case in gold.cases if merged(case, rule).known]
     assert found.labelled == len(known)
