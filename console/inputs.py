@@ -55,12 +55,10 @@ def start_of(options: Resume, store: Store) -> Start:
     return Start(root=root, resume=options.resume, fresh=options.fresh)
 
 
-def models_of(options: ModelsOptions, loaded: LoadedJudge) -> list[Model]:
-    """Return the models of the options that a judge is asked with; ``offline`` among others has no address."""
-    names = [loaded.model.name] if loaded.named else options.names
-    mixed = len(options.names) > 1 or loaded.named
-    asked = [replace(options, api_base=None) if mixed and name == OFFLINE else options for name in names]
-    return [Model.of(one, name=name) for one, name in zip(asked, names, strict=True)]
+def models_of(options: ModelsOptions) -> list[Model]:
+    """Return the models of the options; ``offline`` among others has no address."""
+    mixed = replace(options, api_base=None) if len(options.names) > 1 else options
+    return [Model.of(mixed if name == OFFLINE else options, name=name) for name in options.names]
 
 
 def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
@@ -126,9 +124,9 @@ def judge_of(
     return load(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
 
 
-def loaded_of(reference: str, options: AskedOptions, store: Store, load: Load = load_judge) -> LoadedJudge:
+def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    loaded = judge_of(reference, options, store, options.model, load)
+    loaded = judge_of(reference, options, store, options.model)
     name = loaded.model.name if loaded.named else options.model
     return loaded.with_model(Model.of(options, name=name))
 

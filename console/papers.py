@@ -73,7 +73,7 @@ def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[
     if one.judge.answer.levels:
         strictness = options.strictness or STRICTNESS
         one = judge_of(reference, options, store, options.names[0], strictness=strictness)
-    return [one.with_model(model) for model in models_of(options, one)]
+    return one.on(models_of(options))
 
 
 def sheets(result: Detection) -> list[Table]:

@@ -20,7 +20,7 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
-from ..jobs.references import NAMES
+from ..keeping.artifact_card import Artifact
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
 from ..report.document import flat
@@ -30,7 +30,7 @@ from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
 from ..text.attacks import suite
-from .inputs import judge_of, loaded_of, models_of
+from .inputs import judge_of, models_of, verifier_model
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
 
@@ -47,6 +47,7 @@ class _Scoring(Terminal):
         self.data: dict[str, Any] = {}
         self.rises: bool | None = None  # whether more of the first judge's metric is better
         self.line = ""  # the human ceiling, in words
+        self.artifact: Artifact | None = None  # the one that was attacked
         self._scoring, self._pairs = options, all_pairs
 
     def note(self, *notes: str) -> None:
@@ -73,7 +74,7 @@ class _Scoring(Terminal):
         """Write what ``--output`` asks for, with what is said beside the result."""
         self.data = {**found.to_json(), "forecast": self.forecast}
         if isinstance(work, Hardening):
-            self.data["spend"] = job.spend()
+            self.data["spend"], self.artifact = job.spend(), work.judge.artifact
         if self._pairs is not None:
             ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
             self.line = ceiling_line(ceiling)
@@ -83,10 +84,12 @@ class _Scoring(Terminal):
         write_json(self.data, self._scoring.output)
 
 
-def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
-    """Return what every one of these functions of Python is given alike."""
+def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
+    """Return what every one of these functions of Python takes alike."""
+    names = ("gold", "samples", "threshold", "concurrency", "strictness", "adapter")
     return {
-        "gold": options.gold,
+        **{name: getattr(options, name) for name in names},
+        "verifier": verifier_model(options, options.timeout, options.seed),
         "budget": Budget.of(options),
         "surface": terminal,
     }
@@ -95,7 +98,8 @@ def _on_gold(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
 def evaluate(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options)
-    evaluate_judge(loaded_of(options.judge, options, terminal.store, load), **_on_gold(options, terminal))
+    model = Model.of(options, name=options.model)
+    evaluate_judge(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
     detailed = flat(evaluation_sections(data, options.worst))
     short = [] if too_few(data) else [part for part in detailed if isinstance(part, Table)][:1]
@@ -127,18 +131,13 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
 def compare(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     terminal = _Scoring(options, all_pairs=options.pairs == "all")
-    judges = [
-        one
-        for reference in options.judges
-        for judge in [judge_of(reference, options, terminal.store, options.names[0], load)]
-        for one in judge.on(models_of(options, judge), draws=options.repeats)
-    ]
     compare_judges(
-        judges,
+        options.judges,
+        models=models_of(options),
         repeats=options.repeats,
         pairs=options.pairs,
         seed=options.seed,
-        **_on_gold(options, terminal),
+        **_asking(options, terminal),
     )
     notes = [terminal.line] if terminal.line else []
     kept = shlex.quote(options.output or "comparison.json")
@@ -160,7 +159,9 @@ def cascade(options: CascadeOptions) -> Result:
         ),
         agree=options.agree,
         risk=options.risk,
-        **_on_gold(options, terminal),
+        gold=options.gold,
+        budget=Budget.of(options),
+        surface=terminal,
         seed=options.seed,
     )
     data = terminal.data
@@ -190,21 +191,19 @@ def cascade(options: CascadeOptions) -> Result:
 def gate(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
     terminal, other = _Scoring(options), options.not_worse_than
-    names = [options.judge]
-    if other is not None and other not in NAMES:
-        near = options.judge.partition("@")[0].removesuffix(":basic") if other[:1] in "@:" else ""
-        names.append(near + other)
-    judges = [loaded_of(name, options, terminal.store, load) for name in names]
+    if other is not None and other[:1] in "@:":
+        other = options.judge.partition("@")[0].removesuffix(":basic") + other
     found = gate_judge(
-        judges[0],
+        options.judge,
+        model=Model.of(options, name=options.model),
         minimum=options.minimum,
         maximum=options.maximum,
-        not_worse_than=judges[1] if judges[1:] else other,
+        not_worse_than=other,
         margin=options.margin,
         sure=options.sure,
         max_unusable=options.max_unusable,
-        **_on_gold(options, terminal),
         seed=options.seed,
+        **_asking(options, terminal),
     )
     rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
     then = f"next: jurist evaluate {shlex.quote(options.judge)} --gold {shlex.quote(options.gold)} --verbose"
@@ -214,7 +213,7 @@ def gate(options: GateOptions) -> Result:
         parts=[
             table("", ["", "check", "found"], rows),
             "" if found.passed else f"{then} (what it gets wrong)",
-            OFFLINE if all(one.model.offline for one in judges) else "",
+            OFFLINE if all(one.model == OFFLINE_MODEL for one in found.comparison.contenders) else "",
         ],
     )
     detailed = flat(comparison_sections(terminal.data["comparison"])) if options.whole else []
@@ -230,11 +229,15 @@ def harden(options: HardenOptions) -> Result:
         if name not in families:
             raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, families))
     attacks = tuple(one for one in attacks if not options.only or one.family in options.only)
-    judge = loaded_of(options.judge, options, terminal.store)
     found = harden_judge(
-        judge, attacks=attacks, cases=options.cases, field=options.field, **_on_gold(options, terminal)
+        options.judge,
+        attacks=attacks,
+        cases=options.cases,
+        field=options.field,
+        model=Model.of(options, name=options.model),
+        **_asking(options, terminal),
     )
-    kept, measured, worst = judge.artifact, found.to_json(), found.worst
+    kept, measured, worst = terminal.artifact, found.to_json(), found.worst
     if kept is None:
         remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
     elif kept.path.parent.parent == terminal.store.root:

@@ -68,7 +68,8 @@ def test_a_nested_log_is_its_own_gold() -> None:
     shown = ok("evaluate", log, "--gold", "log.jsonl", *names)
     assert " ".join(names) in shown.out + shown.err
     Path("p.md").write_text("Good or bad?\n\n{{document}}\n\n{{answer}}", "utf-8")
-    ok("new", "mine", "--from", "p.md", "--gold", "log.jsonl", "--column", "feedback.expert=label")
+    columns = ("--column", "input.documents.0.text=document", "--column", "output=answer", *names)
+    ok("new", "mine", "--from", "p.md", "--gold", "log.jsonl", *columns)
     both = ok("compare", "mine.py:judge:basic", log, "--gold", "log.jsonl", "--json").json
     assert both["judges"][1]["scores"]["accuracy"]["value"] == 1.0
 
