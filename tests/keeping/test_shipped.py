@@ -4,7 +4,6 @@ import importlib.util
 import json
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -72,19 +71,6 @@ def test_a_built_in_judge_runs_at_once() -> None:
         "fect was not compiled yet: its basic prompt is used; jurist compile fect proves a version"
         in done.err
     )
-
-
-def test_the_list_of_what_ships_is_written_as_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, project = script(), tmp_path / "pyproject.toml"
-    project.write_text((ROOT / "pyproject.toml").read_text())
-    monkeypatch.setattr(made, "PROJECT", project)
-    made.ship(made.shipped())
-    assert project.read_text() == (ROOT / "pyproject.toml").read_text()
-    made.ship({"fect"})
-    package_data = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]
-    assert package_data["jurist.compiled"] == ["README.md", "fect/1/*", "fect/latest"]
 
 
 @pytest.mark.slow
