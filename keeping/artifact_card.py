@@ -162,11 +162,7 @@ class Artifact:
         return tuple(json.loads(line) for line in data.decode("utf-8").split("\n") if line)
 
     def check(self, judge: Judge) -> None:
-        """Refuse a judge that is not the one that was compiled.
-
-        Raises:
-            ArtifactError: another name, or other labels, positive labels, input fields or types of fields.
-        """
+        """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""
         now = {"judge": judge.name, **judge.answer.identity_under(self.card), **task_of(judge)}
         types = now.pop("types")
         known = self.about.types or types  # artifacts of older versions have none
@@ -180,11 +176,7 @@ class Artifact:
                 )
 
     def check_single(self) -> None:
-        """Refuse a cascade, where one prompt is meant.
-
-        Raises:
-            ArtifactError: it is one.
-        """
+        """Refuse a cascade, where one prompt is meant."""
         if self.about.cascade:
             raise ArtifactError(
                 f"{self.ref} is a cascade, and has no prompt of its own",
@@ -192,11 +184,7 @@ class Artifact:
             )
 
     def program(self, judge: Judge) -> dspy.Module:
-        """Return the compiled program: the prompt, and the field descriptions, that were proved.
-
-        Raises:
-            ArtifactError: ``judge`` is not the one that was compiled.
-        """
+        """Return the compiled program: the prompt, and the field descriptions, that were proved."""
         from .dspy_state import compiled
 
         self.check(judge)

@@ -331,18 +331,9 @@ class Store:
     ) -> Artifact:
         """Write the next version, whole or not at all, and return it.
 
-        Args:
-            judge: what was compiled; its name, variant, labels and fields go on the card.
-            state: the compiled prompt.
-            card: the rest of it (``optimizer``, ``gold``, ``scores``, ...); keys it lacks become ``null``.
-            history: one mapping a candidate.
-            make_latest: whether ``JUDGE`` alone means this version from now on, with the model of its card.
-            records: file of :data:`.sealing.OPTIONAL` -> its lines; a file that is not named is not kept.
-
-        Keys and credentials are taken out of the card and the history. Who compiles from a file trusts it.
-
-        Raises:
-            ArtifactError: something cannot be written as JSON, or the folder cannot be written.
+        The card gets the judge's name, variant, labels and fields, and ``null`` for what it lacks; ``history`` is one
+        mapping a candidate, ``records`` are lines by the file of :data:`.sealing.OPTIONAL` that keeps them. Keys and
+        credentials are taken out of the card and the history. Who compiles from a file trusts it.
         """
         from ..programs.catalogue import executed_hashes, file_of
         from .dspy_state import dump
@@ -393,13 +384,8 @@ class Store:
         return sorted(artifacts, key=lambda artifact: (artifact.shipped, artifact.judge, artifact.version))
 
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
-        """Return all that is wrong: with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``.
-
-        Changed, missing and foreign files, and pointers that lead nowhere.
-
-        Raises:
-            ArtifactError: there is no such judge or version.
-            UsageError: ``ref`` is not a reference.
+        """Return all that is wrong with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``: changed, missing
+        and foreign files, and pointers that lead nowhere.
         """
         if ref is not None and "@" in ref:
             return _problems_of(self._read(*self._find(ref)))
@@ -428,12 +414,7 @@ class Store:
         return True
 
     def tag(self, ref: str, tag: str) -> None:
-        """Let ``JUDGE@TAG`` mean an artifact of the user's store; the tag ``latest`` moves ``JUDGE`` itself.
-
-        Raises:
-            ArtifactError: there is no such artifact, or it is a shipped, read-only one.
-            UsageError: ``ref`` or ``tag`` cannot be used.
-        """
+        """Let ``JUDGE@TAG`` mean an artifact of the user's store; the tag ``latest`` moves ``JUDGE`` itself."""
         shelf, version = self._find(ref)
         if shelf.root != self.root:
             raise ArtifactError(

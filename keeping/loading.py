@@ -263,11 +263,7 @@ class LoadedJudge(Prompt):
         return replace(self, model=default_temperature(model, draws, self.judge.temperature))
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
-        """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
-
-        Raises:
-            UsageError: there is no such format, or a compiled version was proven with another one.
-        """
+        """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is."""
         if adapter is None:
             return self
         adapter_named(adapter)
@@ -285,12 +281,10 @@ class LoadedJudge(Prompt):
         return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
-        """Return the same judge for each model; once for a detector that is named with its own.
+        """Return the same judge for each model; once for one that is named with its own.
 
-        Args:
-            models: who answers (at least one); a temperature that one leaves open suits ``draws``.
-            draws: how often everything is asked: repeats need a temperature at which draws differ, as samples do.
-                A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
+        Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
+        the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
         return [self.with_model(one, draws=draws) for one in (models[:1] if self.named else models)]
 
