@@ -15,8 +15,8 @@ from ..arguments.gold import (
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
+from ..gold.copies import check_leaks
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.leaks import check_leaks
 from ..gold.raters import RULES, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED

@@ -105,16 +105,7 @@ class Gold(GoldData):
             reading = Reading(name=name, path=name, rows=placed)
             return _build([reading], judge, name, labelled, mapping, bad, rejects is None)
 
-    def split(
-        self,
-        seed: int,
-        shares: tuple[float, float, float] | None = None,
-        *,
-        earlier: Mapping[str, str] | None = None,
-        holdout: Gold | None = None,
-    ) -> Split:
-        """Split by group into train, dev and test: see :func:`~jurist.gold.splits.split_gold`, which raises."""
-        return split_gold(self, seed, shares, earlier=earlier, holdout=holdout)
+    split = split_gold
 
 
 def describe(gold: Gold) -> dict[str, Any]:

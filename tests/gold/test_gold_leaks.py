@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold.copies import MIN_CHARACTERS, Index
+from jurist.gold.copies import MIN_CHARACTERS, Index, check_leaks
 from jurist.gold.goldset import Gold
-from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge

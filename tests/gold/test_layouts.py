@@ -17,7 +17,6 @@ def signature(fields, **outputs):
     return dspy.Signature(given | {name: (kind, dspy.OutputField(**more)) for name, (kind, more) in outputs.items()}, "Judge it.")
 
 score = jurist.Judge(name="score", signature=signature("document answer", score=(int, {"ge": 1, "le": 5})))
-right = jurist.Judge(name="right", signature=signature("question answer", right=(bool, {})), positive="false")
 pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
                     answer=jurist.Preference(first="answer_a", second="answer_b"))
 class Span(pydantic.BaseModel):
@@ -48,16 +47,6 @@ def both(n: int) -> list[dict[str, Any]]:
     ]
 
 
-def mlflow(n: int) -> dict[str, Any]:
-    said = {"assessment_name": "correct", "feedback": {"value": n % 3 > 0}, "rationale": "it is in there"}
-    return {
-        "trace_id": f"t{n}",
-        "request": json.dumps({"question": text(n)}),
-        "response": f"Parcel {n}.",
-        "assessments": [said],
-    }
-
-
 def workbook(path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["document", "answer", "score", "checked", "day"])
@@ -65,10 +54,6 @@ def workbook(path: Path) -> None:
         book.active.append([text(n), f"Parcel {n} left.", 1 + n % 5, n % 2 == 0, None])
     book.active.append([None] * 5)  # programs leave empty rows behind
     book.save(path)
-
-
-def nested(n: int) -> dict[str, Any]:
-    return {"doc": {"text": text(n)}, "outputs": [f"{n} left."], "scores": {"overall": 1 + n % 5}}
 
 
 def criteria(n: int, grounded: Any = True, tone: Any = 2, action: str = "hold") -> dict[str, Any]:
@@ -82,12 +67,7 @@ def columns(n: int) -> dict[str, Any]:
 
 
 LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
-    "nested scores": ("score", each(nested), ["doc.text=document", "outputs.0=answer", "scores.overall=score"], COUNT),
     "pairs in both orders": ("pair", [row for n in range(COUNT) for row in both(n)], [], 2 * COUNT),
-    "MLflow": (
-        "right", each(mlflow), ["request.question=question", "response=answer", "assessments.0.feedback.value=right",
-                                "assessments.0.rationale=reason"], COUNT,
-    ),
     "three criteria": (
         "three", each(lambda n: criteria(n, n % 2 == 0, 1 + n % 3, "hold" if n % 2 else "send")),
         ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,

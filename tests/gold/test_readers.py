@@ -155,6 +155,7 @@ _VALUES = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.dictionaries(st.text(), _VALUES, max_size=4), min_size=1, max_size=5),
     st.sampled_from([None, 1]),
