@@ -26,7 +26,7 @@ from ..report.raters import (
     ceiling_card,
     ceiling_table,
     rules_table,
-    strata_lines,
+    strata_line,
 )
 from ..report.table import Table, table
 from .inputs import gold_of, mapping_of, shares_of, store_of
@@ -129,7 +129,7 @@ def import_(options: ImportOptions) -> Result:
         f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
         f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out{aside}"
     )
-    return Result(data=data, body=[line, *strata_lines(strata(gold))])
+    return Result(data=data, body=[line, strata_line(strata(gold))])
 
 
 def split(options: SplitGoldOptions) -> Result:
@@ -169,7 +169,7 @@ def agreement(options: AgreementOptions) -> Result:
         agreed = rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
     aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
-    merged = {rule: strata(gold, rule=rule) for rule in RULES}
+    merged = {rule: strata(gold, rule) for rule in RULES}
     data = {
         "gold": gold.name,
         "judge": judge.name,
@@ -179,8 +179,8 @@ def agreement(options: AgreementOptions) -> Result:
         "rules": {
             rule: {
                 "labelled": one.labelled,
-                "ambiguous": len(one.ambiguous),
-                "by_category": one.by_category,
+                "ambiguous": sum(one.ambiguous.values()),
+                "by_category": one.ambiguous,
             }
             for rule, one in merged.items()
         },
@@ -193,6 +193,6 @@ def agreement(options: AgreementOptions) -> Result:
         ceiling_table(ceiling)
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",
-        rules_table(list(merged.values())),
+        rules_table(merged),
     ]
     return Result(data=data, body=body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
@@ -25,17 +25,6 @@ Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 own gold label where there is none."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ambiguous:
-    """A unit on which a rule finds no label."""
-
-    case: str  # the id of its case
-    unit: int  # its place in the case, from 0
-    labels: Mapping[str, Value]  # rater -> label, of the raters who labelled it
-    category: Category = "unknown"  # why it is ambiguous, as people said
-    source: str = ""  # ``file:line`` of its case
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -129,20 +118,13 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Strata:
-    """Units by how their raters agree. Each unit is in one of the five."""
+    """How many units there are, by how their raters agree. Each is in one of the five."""
 
-    rule: Rule  # by which a unit has a label
     agreed: int  # units with two ratings or more, all the same
     single: int  # labelled units with one rating or none
-    contested: int  # labelled units whose raters differ: they count in the score
-    ambiguous: tuple[Ambiguous, ...] = field(repr=False)  # units without a label that somebody rated
-    unlabelled: int = 0  # units that nobody labelled
-
-    @property
-    def by_category(self) -> dict[Category, int]:
-        """How many units are ambiguous, by category."""
-        counts = Counter(one.category for one in self.ambiguous)
-        return {category: counts[category] for category in CATEGORIES}
+    contested: int  # labelled units whose raters differ
+    ambiguous: Mapping[Category, int]  # units without a label that somebody rated, by category
+    unlabelled: int  # units that nobody labelled
 
     @property
     def labelled(self) -> int:
@@ -150,32 +132,25 @@ class Strata:
         return self.agreed + self.single + self.contested
 
 
-def strata(gold: GoldData, *, rule: Rule = "adjudicated") -> Strata:
-    """Sort the units of a gold set by how their raters agree."""
-    counts, ambiguous, text = Counter[str](), list[Ambiguous](), gold.judge.answer.scale.text
+def strata(gold: GoldData, rule: Rule = "adjudicated") -> Strata:
+    """Sort the units of a gold set by how their raters agree, with the labels that a rule gives them."""
+    counts, categories = Counter[str](), Counter[Category]()
     for case in (*gold.cases, *gold.ambiguous):
         ratings, why = unit_ratings(case), ambiguity(gold.rows.get(case.id, {}), case)
         for unit in range(len(gold.judge.answer.units(case.inputs))):
             own = ratings[unit] if ratings else {}
             label = merge(own, rule, case.gold[unit] if case.gold else None)
             if label is None and own:
-                ambiguous.append(
-                    Ambiguous(
-                        case=case.id,
-                        unit=unit,
-                        labels={rater: text(value) for rater, value in own.items()},
-                        category=why[unit],
-                        source=case.source,
-                    )
-                )
+                categories[why[unit]] += 1
             elif label is None:
                 counts["unlabelled"] += 1
-            elif len(set(own.values())) < 2:
-                counts["single" if len(own) < 2 else "agreed"] += 1
-            else:
+            elif len(set(own.values())) > 1:
                 counts["contested"] += 1
+            else:
+                counts["single" if len(own) < 2 else "agreed"] += 1
+    ambiguous = {category: categories[category] for category in CATEGORIES}
     sizes = {name: counts[name] for name in ("agreed", "single", "contested", "unlabelled")}
-    return Strata(rule=rule, ambiguous=tuple(ambiguous), **sizes)
+    return Strata(ambiguous=ambiguous, **sizes)
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:

@@ -1,6 +1,6 @@
 """Tables of rater agreement, the human ceiling and ambiguous units, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -70,25 +70,25 @@ def ceiling_table(found: Ceiling) -> Table:
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
 
-def rules_table(merged: Sequence[Strata]) -> Table:
+def rules_table(merged: Mapping[Any, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
     rows = [
-        [one.rule, one.labelled, len(one.ambiguous), *(one.by_category[name] for name in CATEGORIES)]
-        for one in merged
+        [rule, one.labelled, sum(one.ambiguous.values()), *one.ambiguous.values()]
+        for rule, one in merged.items()
     ]
     columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in CATEGORIES)]
     return table("Merging rules", columns, rows)
 
 
-def strata_lines(found: Strata) -> list[str]:
-    """Return a line that counts the units by how their raters agree; none where nobody differed."""
-    if not (found.ambiguous or found.contested):
-        return []
-    why = ", ".join(f"{name} {found.by_category[name]}" for name in CATEGORIES if found.by_category[name])
-    return [
+def strata_line(found: Strata) -> str:
+    """Return how many units raters agree on, and how many not; empty where nobody differed."""
+    why = ", ".join(f"{name} {count}" for name, count in found.ambiguous.items() if count)
+    if not (why or found.contested):
+        return ""
+    return (
         f"raters: {found.agreed} units agreed on, {found.contested} labelled though raters differ, "
-        f"{len(found.ambiguous)} ambiguous and in no score" + (f" ({why})" if why else "")
-    ]
+        f"{sum(found.ambiguous.values())} ambiguous and in no score" + (f" ({why})" if why else "")
+    )
 
 
 def ceiling_line(found: Ceiling | None) -> str:
