@@ -15,7 +15,6 @@ from ..arguments.gold import (
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold.copies import check_leaks
 from ..gold.goldset import Gold, describe, import_gold, write_split
 from ..gold.raters import RULES, clear_units, rating_columns, strata
 from ..gold.rejects import Rejects
@@ -62,7 +61,6 @@ def check(options: CheckOptions) -> Result:
         words = f"error: {several if of_rows else error}"
         return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
     parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
-    check_leaks(parts)
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}
     rows = []
     for name, value in facts.items():
@@ -136,7 +134,6 @@ def split(options: SplitGoldOptions) -> Result:
     """Write the parts."""
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
-    check_leaks(parts)
     write_split(parts, Path(options.output))
     sizes = {name: len(getattr(parts, name)) for name in _PARTS}
     notes = list(gold.shared_words)

@@ -121,14 +121,13 @@ def _plain(path: Path, root: Path) -> Document:
 
 
 def _document(row: Mapping[str, Any], keys: Sequence[str], place: Place) -> Document:
-    name = next((name for name in keys if row.get(name) not in (None, "")), None)
-    if name is None:
-        have = ", ".join(map(repr, list(row)[:8])) or "nothing"
-        hint = f"the row has {have}; give each row a field 'text'"
-        raise place.wrong("the document has no text", "text", hint=hint)
-    text = row[name]
+    name = next((name for name in keys if row.get(name) not in (None, "")), "text")
+    text = row.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise place.wrong(f"it is {type(text).__name__} and no text", name, hint="give text")
+        have = ", ".join(map(repr, list(row)[:8])) or "nothing"
+        raise place.wrong(
+            "the document has no text", name, hint=f"the row has {have}; give it a field 'text'"
+        )
     for key, value in row.items():
         if isinstance(value, str) and value != well_formed(value):
             raise place.wrong("it holds half a character", key, hint="correct it, or remove the row")

@@ -40,7 +40,7 @@ def test_rows_with_text_or_reference() -> None:
     ("rows", "said"),
     [
         ([{"id": "a"}], "no text"),
-        ([{"text": 3}], "int and no text"),
+        ([{"text": 3}], "no text"),
         ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "another document with the id 'a'"),
     ],
 )

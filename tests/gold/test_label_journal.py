@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import claims, ok, read_jsonl, write_jsonl
+from small import claims
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
@@ -61,22 +61,6 @@ def test_the_last_label_counts_after_any_kill(
     ratings = {(case.id, rater): values[0] for case in gold.cases for rater, values in case.ratings.items()}
     known = {(GOLD.cases[place].id, rater): label for (place, rater), label in wanted.items() if label}
     assert ratings == {**known, (GOLD.cases[0].id, "cid"): "factual"}
-
-
-def test_gold_import_takes_it_up_beside_the_set_it_is_of(tmp_path: Path) -> None:
-    rows = [{**row, "factual": None, "ratings": {"zoe": row["factual"]}} for row in claims(3)]
-    write_jsonl(tmp_path / "gold.jsonl", rows)
-    gold = Gold.load(tmp_path / "gold.jsonl", FECT, labelled=False)
-    journal = LabelJournal(tmp_path / "labels.jsonl")
-    for case in gold.cases:
-        one = Label(case=case.id, unit=1, rater="ann", label="factual")
-        journal.add(one, sheet_row(gold, case), case.group)
-    sources = (tmp_path / "gold.jsonl", tmp_path / "labels.jsonl")
-    ok("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")
-    merged = read_jsonl(tmp_path / "new.jsonl")
-    assert {row["ratings"]["ann"] for row in merged} == {"factual"}
-    agreed = ["factual" if row["ratings"]["zoe"] else None for row in rows]
-    assert [row.get("factual") for row in merged] == agreed
 
 
 @pytest.mark.parametrize(

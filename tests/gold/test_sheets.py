@@ -137,15 +137,6 @@ def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
     assert [line.unit for line in open_lines(gold, rater="ann", every=True)] == [2, 0]
 
 
-def test_a_unit_that_stands_twice_with_two_labels_names_both_lines(tmp_path: Path) -> None:
-    path = two(tmp_path, unit="1", **{"rater": "faithful"})
-    text = path.read_text(encoding="utf-8")
-    first, second = text.splitlines()[1:3]
-    path.write_text(text.replace(first, second.replace("faithful,", "invented,")), encoding="utf-8")
-    with pytest.raises(GoldError, match=r"s\.csv:2 and .*s\.csv:3: .*'ann' calls unit 1 both 'inv"):
-        Gold.load(path, COGNIBENCH, labelled=False)
-
-
 def two(tmp_path: Path, **changes: str) -> Path:
     """Write a filled sheet of two responses, with some cells of the second line changed."""
     rows = [{"reference": "r", "sentences": ["a", "b"]}, {"reference": "q", "sentences": ["c"]}]
