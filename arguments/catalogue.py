@@ -87,7 +87,7 @@ class TrainingOptions(
 
     examples:
       jurist export training --input cognibench-mini --output train.jsonl
-      jurist export training --input cognibench-l --output dev.jsonl --part dev
+      jurist export training --input cognibench-l.jsonl --output dev.jsonl --part dev
       jurist export training --input labels.csv --judge fect:basic --output train.jsonl --part all
 
     docs/finetune.md goes on from there: a fine-tuning script, and how to run the judge with the tuned model.

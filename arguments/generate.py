@@ -9,7 +9,7 @@ from .groups import (
     PaidOptions,
     StrictnessOptions,
     Transport,
-    VerifierPromptOptions,
+    VerifierOptions,
     allowed,
     name,
     whole,
@@ -19,17 +19,30 @@ from .options import choice, option, positional
 _LIMIT = "hard limit on calls, all models together"
 
 
-class GenerateOptions(
+class DialogueOptions(
     ModelOptions,
     PaidOptions,
+    command="generate dialogue",
+    does="generate.dialogue",
     helps={
         "model": 'the generator: "offline" (default) or a DSPy model string',
         "temperature": "of the generator, 0 to 2 (default: 0.7)",
-        "concurrency": "dialogues or rows in flight at once (default: 8)",
+        "concurrency": "dialogues in flight at once (default: 8)",
         "calls": _LIMIT,
     },
 ):
-    """Of every kind of ``jurist generate``."""
+    """Write conversations about documents, turn by turn: the user asks, the assistant answers from the document. Every
+    turn is checked (uses the document, length, language, one speaker, nothing twice, no copy of the whole document) and
+    asked again with the complaint; a dialogue that still fails goes to F.rejects.jsonl with its reasons.
+
+    examples:
+      jurist generate dialogue --input cognibench-mini --output dialogues.jsonl
+      jurist generate dialogue --input docs.jsonl --output d.jsonl --turns 2-5 --words 60-150
+
+    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files,
+    or the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder.
+    jurist run cognibench labels what was written, sentence by sentence.
+    """
 
     input: str = option(
         "DOCS|GOLD", "rows with 'text', a folder of .txt and .md, or gold with references (cognibench-mini)"
@@ -37,71 +50,16 @@ class GenerateOptions(
     output: str = option("F.jsonl", "the file to write, a dialogue a line")
     turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
     words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
-    topics: str | None = option("A,B", "one dialogue for each document and topic (default: its title)")
-    language: Literal["auto", "en", "zh"] = choice(
-        "refuse documents that are not in it (default: each document's own)", "auto"
-    )
-    per_document: int = option("N", "dialogues for each document and topic", 1)
     per_topic: int | None = option("N", "N documents of each topic at random (default: all)", type=whole)
-    attempts: int = option("N", "how often one turn may be asked for", 3)
     max_rejected: float = allowed(
         0.5, "share of rejected and failed dialogues above which the exit code is 3"
     )
 
 
-class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
-    """Who labels what models wrote."""
-
-    judge: str | None = option(
-        "JUDGE[@VERSION]",
-        "who labels (default: the latest compiled cognibench, qa-conflict or satisfaction, as what is "
-        "judged demands, else its basic prompt)",
-    )
-    judge_model: str = option("M", 'the judge\'s model: "offline" (default) or a model string', "offline")
-    judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for the judge")
-    judge_temperature: float | None = option("T", "of the judge (default: 0.7, or 0 for one sample)")
-    samples: int = option("K", "independent judgements a response", 5)
-    threshold: int | None = option("T", "votes for a hallucination (default: more than half)")
-
-
-class DialogueOptions(GenerateOptions, command="generate dialogue", does="generate.dialogue"):
-    """Write conversations about documents, turn by turn: the user asks, the assistant answers from the document. Every
-    turn is checked (uses the document, length, language, one speaker, nothing twice, no copy of the whole document) and
-    asked again with the complaint; a dialogue that still fails goes to F.rejects.jsonl with its reasons.
-
-    examples:
-      jurist generate dialogue --input cognibench-mini --output dialogues.jsonl
-      jurist generate dialogue --input docs.jsonl --output d.jsonl --turns 2-5 --words 60-150 --topics history,economy
-
-    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files,
-    or the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder.
-    """
-
-
-class DatasetOptions(
-    LabellerOptions, GenerateOptions, command="generate cognibench-l", does="generate.cognibench_l"
-):
-    """Make a labelled dataset of documents (CogniBench-L): dialogues, then a label for every sentence of every
-    assistant turn by a judge with several samples and a vote. Written in the authors' format and for load_dataset, with
-    statistics (Table 2) and dynamics (Figures 5 and 7).
-
-    examples:
-      jurist generate cognibench-l --input cognibench-mini --output dataset/ --samples 1
-      jurist generate cognibench-l --input docs/ --output dataset/ --judge cognibench@2 --samples 5
-      jurist generate cognibench-l --input docs.jsonl --output dataset/ --model openai/gpt-4.1-mini \\
-        --judge-model openai/gpt-4.1 --max-cost 10
-
-    The labels are the judge's, not people's. Sentences on which it gives no usable answer stay unlabelled and are
-    counted.
-    """
-
-    output: str = option("FOLDER", "the folder to write")
-
-
 class ItemsOptions(
     Adapter,
     ModelOptions,
-    VerifierPromptOptions,
+    VerifierOptions,
     PaidOptions,
     command="generate NAME",
     does="generate.items",
@@ -133,7 +91,9 @@ class ItemsOptions(
 
 
 class AssessOptions(
-    LabellerOptions,
+    StrictnessOptions,
+    Transport,
+    PaidOptions,
     Endpoint,
     command="assess",
     does="assess.assess_",
@@ -168,6 +128,16 @@ class AssessOptions(
         "dialogues|FILE",
         "what is asked: the bundled prompts, rows, or a benchmark of jurist generate haluagent or faithqa",
     )
+    judge: str | None = option(
+        "JUDGE[@VERSION]",
+        "who labels (default: the latest compiled cognibench, qa-conflict or satisfaction, as what is "
+        "judged demands, else its basic prompt)",
+    )
+    judge_model: str = option("M", 'the judge\'s model: "offline" (default) or a model string', "offline")
+    judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for the judge")
+    judge_temperature: float | None = option("T", "of the judge (default: 0.7, or 0 for one sample)")
+    samples: int = option("K", "independent judgements a response", 5)
+    threshold: int | None = option("T", "votes for a hallucination (default: more than half)")
     calibration: str | None = option(
         "GOLD",
         "gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",
@@ -188,7 +158,7 @@ class AssessOptions(
     words: str = option("MIN-MAX", "length the models are asked for", "40-200")
     unanswered: Literal["apart", "wrong"] = choice(
         "on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count "
-        "as hallucinated, as in the paper; the other rates are printed too",
+        "as hallucinated, as in the paper",
         "apart",
     )
     answers: str | None = option("F.jsonl", "write the labelled answers too")
@@ -247,9 +217,8 @@ class HaluAgentOptions(
       jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --sample 20
       jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
 
-    FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and
-    single_choice_qa.jsonl in the authors' format, verified.jsonl, rejects with their reasons, and CARD.json with
-    acceptance rates.
+    FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), verified.jsonl, rejects with their reasons, and
+    CARD.json with acceptance rates.
     """
 
     output: str = option("FOLDER", "the folder to write")
@@ -258,9 +227,6 @@ class HaluAgentOptions(
         "who writes, such as haluagent@1 or haluagent-zh:basic, with Chinese instructions (default: the "
         "latest compiled haluagent, else haluagent:basic)",
         "",
-    )
-    sample: int = option(
-        "N", "write N items that passed and N that did not for people to check (default: none)", 0
     )
     limit: int | None = option("N", "the first N passages only", type=whole)
     max_rejected: float = allowed(1.0, "share of rejected and failed items above which the exit code is 3")

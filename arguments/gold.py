@@ -83,17 +83,19 @@ class DynamicsOptions(
     Form,
     command="gold dynamics",
     does="generate.dynamics",
-    helps={"gold": "labelled rows of the cognibench judge, or a dataset folder"},
+    helps={"gold": "labelled rows of the cognibench judge, or with --verdicts any rows and dialogues"},
 ):
-    """How statements and hallucinations change by turn and by position in the answer (Figures 5 and 7).
+    """What labelled responses look like (CogniBench, Table 2), and how statements and hallucinations change by turn and
+    by position in the answer (Figures 5 and 7).
 
     examples:
       jurist gold dynamics --gold cognibench-mini
-      jurist gold dynamics --gold dataset/ --csv dynamics.csv
+      jurist gold dynamics --gold dialogues.jsonl --verdicts labels.jsonl --output cognibench-l.jsonl
     """
 
     parts: int = option("N", "into how many parts an answer is cut", 5, type=whole)
-    csv: str | None = option("F.csv", "write the tables as CSV too")
+    verdicts: str | None = option("F.jsonl", "the labels that jurist run gave these responses or dialogues")
+    output: str | None = option("F.jsonl", "write the responses with their labels as gold")
 
 
 class ReviewOptions(JudgedGold, command="review", does="pages.review"):

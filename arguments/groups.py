@@ -269,16 +269,6 @@ class PaidOptions(Limits, Resume, Common):
     """What every job takes that asks models and can be continued."""
 
 
-class VerifierPromptOptions(VerifierOptions):
-    """The same, and with which compiled prompts."""
-
-    verifiers: tuple[str, ...] = repeated(
-        "--verifier JUDGE@V",
-        "a compiled judge whose prompt the verifiers get that ask the same, such as answer-check@1 "
-        "(default: their basic prompts, or those that a version was compiled with)",
-    )
-
-
 class Checkpoints(Resume):
     """The same, with a place for what is unfinished and for the result."""
 

@@ -180,7 +180,7 @@ class DetectorOptions(
     examples:
       jurist table cognibench-3 --gold cognibench-mini
       jurist table cognibench-3 --gold labels.jsonl --detector cognibench --detector detector:basic \\
-        --detector nli:ORG/MODEL
+        --detector recorded:verdicts.jsonl
       jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model openai/gpt-4.1 --samples 5 --yes
 
     A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on
@@ -188,8 +188,7 @@ class DetectorOptions(
     """
 
     detectors: tuple[str, ...] = repeated(
-        "--detector JUDGE[@VERSION]|KIND:MODEL",
-        "a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, "
-        "fava, ragtruth, selfcheck); the first is tested against the others (default: cognibench:basic and "
-        "detector:basic)",
+        "--detector JUDGE[@VERSION]|recorded:FILE",
+        "a judge of responses, version or variant, or the verdicts of any detector; the first is tested against "
+        "the others (default: cognibench:basic and detector:basic)",
     )

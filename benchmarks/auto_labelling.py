@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from jurist.cases import Case
-from jurist.console.papers import sheets
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.evaluation.rows import Row
 from jurist.evaluation.votes import Sampling, majority
 from jurist.gold.copies import check_leaks
 from jurist.gold.goldset import Gold
@@ -30,27 +30,52 @@ from jurist.jobs.sealed_rows import prompt_of, proof_of
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
-from jurist.papers.cognibench.detection import Scoring
-from jurist.papers.cognibench.detectors import Plan, ask, planned, rows_at
+from jurist.papers.cognibench.detection import Detection, Line
 from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.state import PromptState
+from jurist.programs.verdicts import Verdict
 from jurist.report.render import as_markdown
 
 
-def one_by_one(cases: Sequence[Case]) -> Plan:
-    """Plan asking about one sentence a call; what was said before it is in the dialogue."""
-    own, places = list[Case](), []
-    for case in cases:
-        sentences = case.inputs["sentences"]
-        places.append(tuple((len(own) + place, 0) for place in range(len(sentences))))
-        for place, sentence in enumerate(sentences):
-            told = [f"assistant: {' '.join(sentences[:place])}"] if place else []
-            dialogue = "\n".join(filter(None, [str(case.inputs["dialogue"]), *told]))
-            inputs = {**case.inputs, "dialogue": dialogue, "sentences": [sentence]}
-            own.append(Case(inputs=inputs, group=case.group, source=case.source))
-    return Plan(judge=COGNIBENCH, gold=tuple(cases), cases=tuple(own), places=tuple(places))
+def one_by_one(case: Case) -> list[Case]:
+    """Return a response as a case for each sentence; what was said before it is in the dialogue."""
+    sentences, own = case.inputs["sentences"], list[Case]()
+    for place, sentence in enumerate(sentences):
+        before = [f"assistant: {' '.join(sentences[:place])}"] if place else []
+        dialogue = "\n".join(filter(None, [str(case.inputs["dialogue"]), *before]))
+        inputs = {**case.inputs, "dialogue": dialogue, "sentences": [sentence]}
+        own.append(Case(inputs=inputs, group=case.group, source=case.source))
+    return own
+
+
+def answers(asker: Asker, cases: Sequence[Case], *, alone: bool) -> list[list[Verdict]]:
+    """Ask about responses, whole or sentence by sentence, with every sample; the verdicts of each."""
+    parts = [one_by_one(case) if alone else [case] for case in cases]
+    verdicts = iter(asker.ask_all([part for own in parts for part in own]))
+    return [[next(verdicts) for _ in own] for own in parts]
+
+
+def rows_at(
+    cases: Sequence[Case], verdicts: Sequence[Sequence[Verdict]], samples: int, votes: int
+) -> list[Row]:
+    """Return the responses under a vote threshold, from the votes that were cast: nothing is asked."""
+    sampling, scale = Sampling(samples=samples, threshold=votes), COGNIBENCH.answer.scale
+    rows = []
+    for case, own in zip(cases, verdicts, strict=True):
+        predicted = [
+            value
+            for verdict in own
+            for value in (
+                [scale.combine(vote, sampling) for vote in verdict.votes] if verdict.votes else verdict.values
+            )
+        ]
+        failed = all(verdict.status == "failed" for verdict in own)
+        rows.append(
+            Row(id=case.id, group=case.group, gold=case.gold or (), predicted=tuple(predicted), failed=failed)
+        )
+    return rows
 
 
 def examples(model: Model, split: Split, seed: int) -> PromptState:
@@ -80,28 +105,34 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     """Yield the sheets of the table."""
     state = examples(model, split, seed)
     basic, shown = COGNIBENCH.basic(), state.apply(COGNIBENCH.basic())
-    whole, alone = planned(COGNIBENCH, gold, split.test), one_by_one(split.test)
     asker = partial(Asker, judge=COGNIBENCH, concurrency=8)
-    asked, spends = {}, {}
-    for part, plan, program, draws in (
-        ("full", whole, shown, samples),
-        ("single", whole, shown, 1),
-        ("basic", alone, basic, samples),
-    ):
+    asked, spends, drawn = {}, {}, {"full": samples, "single": 1, "basic": samples}
+    for part, program in (("full", shown), ("single", shown), ("basic", basic)):
         context = CallContext.fresh()
         lm = connect(
             default_temperature(model, samples), context
         )  # one draw is at the temperature of several
-        asked[part] = ask(plan, asker(program=program, lm=lm, sampling=Sampling(samples=draws)))
+        sampling = Sampling(samples=drawn[part])
+        asked[part] = answers(
+            asker(program=program, lm=lm, sampling=sampling), split.test, alone=part == "basic"
+        )
         spends[part] = context.ledger.spend()
     rows = [(f"Auto-labelling (threshold = {votes})", "full", votes) for votes in range(1, samples + 1)]
     rows += [
         ("- Sampling (1 draw)", "single", 1),
         ("- CFP (one sentence a call)", "basic", majority(samples)),
     ]
-    scoring = Scoring(gold=gold, positive=closed(COGNIBENCH.answer).positive, strictness="grounded")
+    comparison = closed(COGNIBENCH.answer).scale
+    texts = {case.id: case.inputs["sentences"] for case in split.test}
     lines = [
-        scoring.line(name, model.name, rows_at(asked[part], votes), tiers=True, spend=spends[part])
+        Line.of(
+            name,
+            model.name,
+            rows_at(split.test, asked[part], drawn[part], votes),
+            texts,
+            comparison,
+            spends[part],
+        )
         for name, part, votes in rows
     ]
     look = proof_of(split, [prompt_of(COGNIBENCH, state, model, "chat", Sampling(samples=samples))])
@@ -110,8 +141,8 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     pairs = [
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
     ]
-    table = scoring.table("cognibench-5", lines, pairs, seed=seed, alpha=look.level)
-    yield from map(as_markdown, sheets(table))
+    table = Detection.of("cognibench-5", gold.name, lines, pairs, seed=seed, alpha=look.level)
+    yield from map(as_markdown, table.sheets())
     yield from (*table.notes, *(test.words for test in table.tests), look.words)
 
 

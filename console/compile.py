@@ -10,7 +10,6 @@ from ..api import compile
 from ..arguments.artifacts import AgainOptions, ChooseOptions, RememberOptions
 from ..arguments.compile import CompileOptions
 from ..cases import Case
-from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
@@ -40,7 +39,6 @@ from .history import prompt_diff
 from .inputs import (
     settings_of,
     shares_of,
-    verified,
     verifier_model,
 )
 from .printing import Part, Result, Verbatim, remark
@@ -88,13 +86,8 @@ class _Compiling(Terminal):
         self._compiling = options
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
-        """Return the judge that is named, with the metric, the strictness and the verifiers that are asked for."""
+        """Return the judge that is named, with the metric and the strictness that are asked for."""
         options = self._compiling
-        if named(options.judge):
-            raise UsageError(
-                f"{options.judge} is a detector as it is: it has no prompt that could be compiled",
-                hint="compile a judge, and compare it with the detector by jurist compare",
-            )
         name, mark, _ = options.judge.partition("@") if "/" not in options.judge else (options.judge, "", "")
         if mark or options.judge.endswith(":basic"):
             raise UsageError(
@@ -110,7 +103,7 @@ class _Compiling(Terminal):
             found = found.with_metric(options.metric)
         if options.strictness:
             found = with_strictness(found, options.strictness)
-        return verified(found, options, options.model, self.store), reference
+        return found, reference
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that is named, else the judge's bundled set."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.generate import AssessOptions, LabellerOptions
+from ..arguments.generate import AssessOptions
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
@@ -17,7 +17,6 @@ from ..arguments.groups import (
     RowOptions,
     StoreOptions,
     VerifierOptions,
-    VerifierPromptOptions,
 )
 from ..arguments.scoring import DetectorOptions
 from ..engines.models import OFFLINE, Model
@@ -31,7 +30,6 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature
 from ..keeping.paying import Start
 from ..keeping.trust import Trust
-from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
 from .printing import remark
 
@@ -90,26 +88,9 @@ def gold_source(about: Mapping[str, Any], store: Store) -> str:
     return str(store.file(Path(source))) if Path(source).suffix else source
 
 
-def verified(judge: Judge, options: VerifierPromptOptions, model: str, store: Store) -> Judge:
-    """Return a judge whose verifiers have the prompts of the compiled judges that the options name, with a model."""
-    if not options.verifiers:
-        return judge
-    asked = Model(name=options.judge_model or model)
-    named = [load_judge(name, store=store, model=asked) for name in options.verifiers]
-    for one in named:
-        remark(one.note)
-    prompts = [
-        VerifierPrompt.of(one.name, one.artifact.program(one.judge) if one.artifact else one.judge.basic())
-        for one in named
-    ]
-    found = replace(judge, verifiers=tuple(prompts))
-    found.basic()  # one that asks what no verifier asks is said before anything is asked
-    return found
-
-
 def judge_of(
     reference: str,
-    options: JudgingOptions | LabellerOptions | DetectorOptions,
+    options: JudgingOptions | AssessOptions | DetectorOptions,
     store: Store,
     model: str,
     load: Load = load_judge,
@@ -131,13 +112,13 @@ def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudg
     return loaded.with_model(Model.of(options, name=name))
 
 
-def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
+def labelling(options: AssessOptions, default: str) -> LoadedJudge:
     """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
     loaded = judge_of(options.judge or default, options, store_of(options), options.judge_model)
     return loaded.with_model(labelling_model(options))
 
 
-def labelling_model(options: LabellerOptions) -> Model:
+def labelling_model(options: AssessOptions) -> Model:
     """Return the model of those who label."""
     return Model(
         name=options.judge_model,

@@ -1,12 +1,7 @@
-"""Fine-tune a detector: a language model on what ``jurist export training`` wrote, or a classifier on pairs of texts.
+"""Fine-tune CogniBench's detector on what ``jurist export training`` wrote.
 
-Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. The lines of ``--train`` say which it is:
-
-- ``messages``: CogniBench's detector. Epochs, batch size and learning rate are those of the paper (appendix A.8.2: 3,
-  2, 5e-5, Llama 3 8B Instruct). The loss is that of the reply alone.
-- ``premise``, ``hypothesis``, ``label``: a model for ``nli:DIR``. Its classes are the labels, one of them
-  ``entailment``.
-
+Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. Epochs, batch size and learning rate are
+those of the paper (appendix A.8.2: 3, 2, 5e-5, Llama 3 8B Instruct). The loss is that of the reply alone.
 The paper does not say whether all weights were trained; the default here is LoRA on all linear layers, which needs far
 less memory; ``--lora-rank 0`` trains all weights.
 """
@@ -31,8 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     transformers.set_seed(asked.seed)
     files = {"train": asked.train, **({"dev": asked.dev} if asked.dev else {})}
     rows = datasets.load_dataset("json", data_files=files)
-    make = _classifier if "premise" in rows["train"].column_names else _language_model
-    trainer, dropped = make(asked, rows)
+    trainer, dropped = _language_model(asked, rows)
     trainer.add_callback(_Clock(asked.max_minutes))
     trainer.train()
     trainer.save_model(asked.output)
@@ -46,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _language_model(asked: argparse.Namespace, rows: Any) -> tuple[Any, int]:
     """Return a trainer of replies, and how many examples are too long."""
-    network, tokenizer = _loaded(asked, transformers.AutoModelForCausalLM)
+    network, tokenizer = _loaded(asked)
     kept = {part: _fitting(rows[part], tokenizer, asked.max_length) for part in rows}
     trainer = trl.SFTTrainer(
         model=network,
@@ -54,48 +48,16 @@ def _language_model(asked: argparse.Namespace, rows: Any) -> tuple[Any, int]:
         train_dataset=kept["train"],
         eval_dataset=kept.get("dev"),
         processing_class=tokenizer,
-        peft_config=_lora(asked.lora_rank, "CAUSAL_LM"),
+        peft_config=_lora(asked.lora_rank),
     )
     return trainer, len(rows["train"]) - len(kept["train"])
-
-
-def _classifier(asked: argparse.Namespace, rows: Any) -> tuple[Any, int]:
-    """Return a trainer of pairs; a premise that is too long is cut off at its end."""
-    names = sorted(set(rows["train"]["label"]))
-    network, tokenizer = _loaded(
-        asked,
-        transformers.AutoModelForSequenceClassification,
-        id2label=dict(enumerate(names)),
-        label2id={name: place for place, name in enumerate(names)},
-    )
-    network.config.pad_token_id = tokenizer.pad_token_id
-    tokenizer.model_max_length = asked.max_length  # longer premises are read in pieces of this length
-
-    def encoded(row: dict[str, Any]) -> dict[str, Any]:
-        pair = tokenizer(
-            row["premise"], row["hypothesis"], truncation="only_first", max_length=asked.max_length
-        )
-        return {**pair, "labels": names.index(row["label"])}
-
-    lora = _lora(asked.lora_rank, "SEQ_CLS")
-    kept = rows.map(encoded, remove_columns=rows["train"].column_names)
-    trainer = transformers.Trainer(
-        model=peft.get_peft_model(network, lora) if lora else network,
-        args=transformers.TrainingArguments(**_settings(asked)),
-        train_dataset=kept["train"],
-        eval_dataset=kept.get("dev"),
-        processing_class=tokenizer,
-    )
-    return trainer, 0
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--train", required=True, metavar="F.jsonl", help="what jurist export training wrote, or pairs"
-    )
+    parser.add_argument("--train", required=True, metavar="F.jsonl", help="what jurist export training wrote")
     parser.add_argument(
         "--dev", metavar="F.jsonl", help="more of the same, from another part: its loss is printed each epoch"
     )
@@ -161,13 +123,13 @@ class _Clock(transformers.TrainerCallback):
             control.should_training_stop = True
 
 
-def _lora(rank: int, task: str) -> Any:
+def _lora(rank: int) -> Any:
     if not rank:
         return None
-    return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type=task)
+    return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-def _loaded(asked: argparse.Namespace, kind: Any, **more: Any) -> tuple[Any, Any]:
+def _loaded(asked: argparse.Namespace) -> tuple[Any, Any]:
     file = Path(asked.model)
     gguf = file.suffix == ".gguf"
     where = (str(file.parent), {"gguf_file": file.name}) if gguf else (asked.model, {})
@@ -176,7 +138,7 @@ def _loaded(asked: argparse.Namespace, kind: Any, **more: Any) -> tuple[Any, Any
         tokenizer.pad_token = tokenizer.eos_token
     # All weights are kept in full: steps of this size vanish in bfloat16's 8 bits.
     dtype = getattr(torch, asked.dtype) if asked.lora_rank else torch.float32
-    network = kind.from_pretrained(where[0], dtype=dtype, **where[1], **more)
+    network = transformers.AutoModelForCausalLM.from_pretrained(where[0], dtype=dtype, **where[1])
     return (_plain(network) if gguf else network), tokenizer
 
 

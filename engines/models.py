@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -27,7 +26,6 @@ from ..arguments.groups import Endpoint as EndpointSettings
 from ..errors import UsageError
 from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
-from .detectors import Named, named
 from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
@@ -35,6 +33,8 @@ from .pace import Pace
 from .structure import STRUCTURES, Terms
 
 OFFLINE = "offline"
+RECORDED = "recorded:"
+"""How the name of a file of verdicts begins that stands for a judge."""
 _log = logging.getLogger("jurist")
 
 
@@ -65,7 +65,7 @@ class Model(EndpointSettings):
         if not isinstance(self.name, str) or not self.name:
             raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
         provider, _, name = self.name.partition("/")
-        if not (self.offline or self.classifier or (provider.strip() and name.strip())):
+        if not (self.offline or self.recorded or (provider.strip() and name.strip())):
             # DSPy's client guesses the provider of some bare names, and then fails at the first reply.
             raise UsageError(
                 f"the model {self.name!r} does not name provider and model",
@@ -164,10 +164,9 @@ class Model(EndpointSettings):
         return self.name == OFFLINE
 
     @property
-    def classifier(self) -> str:
-        """The model of ``nli:MODEL`` and the like, a classifier that answers one judge only; empty for others."""
-        found = named(self.name)
-        return found.model if found and found.local else ""
+    def recorded(self) -> bool:
+        """Whether a file of verdicts stands for a model: nothing is sent, and nothing is paid."""
+        return self.name.startswith(RECORDED)
 
 
 def same_model(one: str, other: str) -> bool:
@@ -180,21 +179,8 @@ def same_model(one: str, other: str) -> bool:
 
 
 def reached(model: Model) -> Inner:
-    """Return what answers at once: the offline engine, a classifier, or the endpoint."""
-    if local := named(model.name) if model.classifier else None:
-        files = sorted((one.name, one.stat().st_mtime_ns) for one in Path(local.model).glob("*"))
-        return _loaded(local, tuple(files))
+    """Return what answers at once: the offline engine, or the endpoint."""
     return _Offline(model.seed) if model.offline else Endpoint(model)
-
-
-@functools.lru_cache(maxsize=2)  # loading takes seconds, and estimates, repeats and judges connect again
-def _loaded(classifier: Named, files: tuple[tuple[str, int], ...]) -> Inner:
-    """Load a classifier once for the ``files`` of its folder, with their times: it may be trained on in between."""
-    from .local import RULES, LettuceEngine, NliEngine
-
-    if classifier.kind == "lettuce":
-        return LettuceEngine(classifier.model)
-    return NliEngine(classifier.model, decides=RULES[classifier.kind])
 
 
 Reach = Callable[[Model], Inner]
@@ -211,7 +197,7 @@ def connect(
     pace = context.paces.setdefault(
         f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm, model.patience)
     )
-    name = "jurist/offline" if model.offline else "jurist/local" if model.classifier else model.name
+    name = "jurist/offline" if model.offline else model.name
     settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
         given = {key: value for key, value in settings.items() if value is not None}

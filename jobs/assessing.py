@@ -1,9 +1,10 @@
 """What every assessment of models shares: calibration, who answers, what they said, and what all of it takes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -18,6 +19,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
+from ..report.table import Table
 from .estimate import Ask, Estimate, Size, Span, judging, some
 from .generation import job_id
 from .sealed_rows import unseen
@@ -28,28 +30,27 @@ Replies: TypeAlias = Sequence[tuple[str, bool]]
 """What a model said to each question, and whether the machinery failed."""
 
 
-class _HasFailures(Protocol):
-    """One model's result."""
-
-    @property
-    def failed(self) -> int:
-        """On how many questions the machinery failed."""
-
-
-Found = TypeVar("Found", bound=_HasFailures)
+View: TypeAlias = tuple[dict[str, Any], Iterable[Mapping[str, Any]], Sequence[Table | str]]
+"""What is told of all models: JSON values, a line for each answer, and what people read."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssessedModels(ABC, Generic[Found]):
+class Assessment(ABC):
     """Models that are asked the same questions, and a judge of their replies."""
 
     answering: ClassVar[Judge]
     """The generator whose one item is the reply."""
+    unit: ClassVar[str]
+    """What one thing that is asked is called, in the plural."""
 
+    benchmark: str  # the name of what is asked
     targets: tuple[Model, ...]  # the models, each once
     judge: LoadedJudge  # who judges their replies
+    # gold the judge is measured on, whose errors are taken out then; rows its artifact has seen are left out
+    calibration: Gold | None = None
     concurrency: int = 8  # replies in flight at once
     budget: Budget = field(default_factory=Budget)  # hard limits over all models
+    seed: int = 0  # of draws
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
@@ -62,38 +63,45 @@ class AssessedModels(ABC, Generic[Found]):
     def asked(self) -> list[Case]:
         """What every model is asked."""
 
-    @property
-    @abstractmethod
-    def size(self) -> str:
-        """How much it is, in words."""
-
-    @property
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
-
     @abstractmethod
     def judged(
-        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
-    ) -> Found:
-        """Return one model's result."""
+        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+    ) -> Any:
+        """Return one model's result: at least its ``model``, ``failed`` questions, and the ``unusable`` share."""
+
+    @abstractmethod
+    def view(self, results: list[Any]) -> View:
+        """Return what is told of all models."""
 
     @property
     def to_judge(self) -> int:
         """How many of the questions have replies that the judge is asked about."""
         return len(self.asked)
 
-    @property
+    @cached_property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
-        return ()
+        return unseen(self.judge, self.calibration) if self.calibration and self.to_judge else ()
+
+    @property
+    def judge_words(self) -> str:
+        """Who judged, and what that one was measured on."""
+        measured = (
+            f", measured on {len(self.held_out)} rows of {self.calibration.name}" if self.calibration else ""
+        )
+        return f"judge: {self.judge.name} with {self.judge.model.name}{measured}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
+        return {"calibration": self.calibration and self.calibration.sha256, "seed": self.seed}
 
     @property
     def roles(self) -> tuple[str, ...]:
         """The judge, then the models: who has a journal."""
         return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
 
-    def judge_ask(self, said: Replies) -> Ask:
+    def judge_ask(self, replies: Replies) -> Ask:
         """Return what judging takes."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return judging(self.judge, questions, some(self.held_out))
@@ -112,68 +120,46 @@ class AssessedModels(ABC, Generic[Found]):
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibratedModels(AssessedModels[Found]):
-    """Models whose figures are freed of the errors that the judge makes on gold."""
-
-    unit: ClassVar[str]
-    """What one thing that is asked is called, in the plural."""
-
-    calibration: Gold  # gold the judge is measured on; rows its artifact has seen are left out
-    benchmark: str  # the name of what is asked
-    seed: int = 0  # of draws
-
-    @property
-    def held_out(self) -> tuple[Case, ...]:
-        return unseen(self.judge, self.calibration) if self.to_judge else ()
-
-    @property
-    def size(self) -> str:
-        return f"{len(self.held_out)} rows of calibration, {len(self.asked)} {self.unit}"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"calibration": self.calibration.sha256, "seed": self.seed}
-
-
 def verdicts(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
 ) -> list[Verdict | None]:
     """Return what a judge says of each case; ``None`` where there is none to be judged."""
-    said = iter(judge.asker().ask_all([one for one in cases if one], lambda index, verdict: on_step()))
-    return [next(said) if one else None for one in cases]
+    given = iter(judge.asker().ask_all([one for one in cases if one], lambda index, verdict: on_step()))
+    return [next(given) if one else None for one in cases]
 
 
-def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
+def foresee_assessment(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
     context, number = CallContext.fresh(), len(work.asked)
-    said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
+    replies = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
     size = Size.of(context.ledger.spend())
     models = [
         Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")
         for role, model in zip(work.roles[1:], work.targets, strict=True)
     ]
-    return Estimate(what=work.size, asks=(work.judge_ask(said), *models), budget=work.budget)
+    rows = f"{len(work.held_out)} rows of calibration, " if work.held_out else ""
+    what = f"{rows}{number} {work.unit}"
+    return Estimate(what=what, asks=(work.judge_ask(replies), *models), budget=work.budget)
 
 
 def assess(
-    work: AssessedModels[Found], start: Start, *, on_step: Callable[[], None] = lambda: None
-) -> tuple[list[Found], dict[str, Any]]:
+    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
+) -> tuple[list[Any], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     with paying(work, start) as job:
         judge = replace(work.judge, context=job.contexts["judge"])
         verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
         known = list(zip(work.held_out, verdicts, strict=True))
-        found = []
+        results = list[Any]()
         for role, model in zip(work.roles[1:], work.targets, strict=True):
-            said = _replies(work, model, job.contexts[role], work.asked, on_step)
-            found.append(work.judged(model.name, said, judge, known, on_step))
-        job.unfinished = any(result.failed for result in found)
-        return found, job.ledger.to_json()
+            replies = _replies(work, model, job.contexts[role], work.asked, on_step)
+            results.append(work.judged(model.name, replies, judge, known, on_step))
+        job.unfinished = any(result.failed for result in results)
+        return results, job.ledger.to_json()
 
 
 def _replies(
-    work: AssessedModels[Found],
+    work: Assessment,
     model: Model,
     context: CallContext,
     cases: Sequence[Case],

@@ -137,8 +137,8 @@ class Estimate:
 
     @property
     def tokens(self) -> Span | None:
-        """Input and output tokens of all asks; ``None`` if not known. A classifier takes none."""
-        if not all(ask.size.tokens or all(model.classifier for model in ask.models) for ask in self.asks):
+        """Input and output tokens of all asks; ``None`` if not known."""
+        if not all(ask.size.tokens or all(model.recorded for model in ask.models) for ask in self.asks):
             return None
         return self._priced(lambda ask: ask.tokens, self.budget.tokens)
 
@@ -234,8 +234,8 @@ def _counted(number: float) -> str:
 
 
 def free(model: Model) -> bool:
-    """Say whether a model runs here and costs nothing: the offline engine, or a classifier."""
-    return model.offline or bool(model.classifier)
+    """Say whether a model costs nothing: the offline engine, or verdicts that were given before."""
+    return model.offline or model.recorded
 
 
 def ask_of(
@@ -248,7 +248,7 @@ def ask_of(
     who: str = "",
 ) -> Ask:
     """Return what asking takes: at the least a call a question, at the most every prompt and a quarter more."""
-    if all(model.classifier for model in models):
+    if all(model.recorded for model in models):
         return Ask(role=role, models=tuple(models), calls=Span(*number), who=who)
     calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
     size = size_of(asker, cases) if cases else Size()

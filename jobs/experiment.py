@@ -76,8 +76,7 @@ class Experiment:
                 f"these judges have different {'positive labels' if what == 'positive' else what}",
                 hint="give --strictness, so that all of them have the same one"
                 if strict
-                else "compare judges that find the same in the same rows; judges of single sentences are compared "
-                "with judges of responses by jurist table cognibench-3",
+                else "compare judges that find the same in the same rows",
             )
 
     @cached_property

@@ -17,7 +17,8 @@ from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
 from ..gold.writing import json_text
 from ..keeping.loading import LoadedJudge
-from ..keeping.paying import PaidJob, Start, checkpoint_folder, paying
+from ..keeping.paying import Start, checkpoint_folder, paying
+from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, Span, some, tried
@@ -35,8 +36,6 @@ class Generation:
     budget: Budget = field(default_factory=Budget)  # hard limits of the whole job
     # what else makes it the same job when it is started again, as JSON values
     settings: Mapping[str, Any] = field(default_factory=dict)
-    # what every row says about the job; default: generator, artifact, model and temperature
-    stamp: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what writes nothing, and ids that would meet."""
@@ -67,13 +66,13 @@ class Generation:
     def row_stamp(self) -> dict[str, Any]:
         """Return what every row says about the job."""
         loaded = self.loaded
-        usual = {
+        return {
             "generator": loaded.name,
             "artifact": loaded.artifact.sha256 if loaded.artifact else None,
             "model": loaded.model.name,
             "temperature": loaded.model.temperature,
+            "job": job_id(self.fingerprint()),
         }
-        return {**(self.stamp or usual), "job": job_id(self.fingerprint())}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,26 +138,18 @@ def rejects_path(output: Path) -> Path:
 def generate(
     job: Generation, output: Path, start: Start, *, on_document: Step = lambda case, verdict: None
 ) -> Generated:
-    """Write items into a JSONL file, and the rejected ones into another beside it."""
+    """Write what passes into a JSONL file, and the others, if any, into another beside it."""
     if already_made(output, job.fingerprint(), start):
         return Generated(before=True)
     with paying(job, start) as work:
         check_writable(output.parent)
-        made = write_items(job, work, output, rejects_path(output), on_document)
+        made = _written(job, replace(job.loaded, contexts=work.contexts).asker(), output, on_document)
         work.unfinished = bool(made.failed)
         return replace(made, spend=work.ledger.to_json())
 
 
-def write_items(
-    job: Generation,
-    work: PaidJob,
-    output: Path,
-    rejects: Path,
-    on_document: Step = lambda case, verdict: None,
-) -> Generated:
-    """Write the items of a job inside an open one: what passes into one file and the others, if any, into another."""
-    asker = replace(job.loaded, contexts=work.contexts).asker()
-    answer, stamp = job.generator.checked, job.row_stamp()
+def _written(job: Generation, asker: Asker, output: Path, on_document: Step) -> Generated:
+    scale, stamp, rejects = job.generator.checked.scale, job.row_stamp(), rejects_path(output)
     statuses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     parts = [path.with_name(path.name + ".part") for path in (output, rejects)]
@@ -171,7 +162,7 @@ def write_items(
                 for case, verdict in zip(batch, verdicts, strict=True):
                     statuses[verdict.status] += 1
                     if verdict.status == "verdict":
-                        sums.update(answer.scale.tally(verdict.values, verdict.counts))
+                        sums.update(scale.tally(verdict.values, verdict.counts))
                     for row, passed in rows_of(job, case, verdict, stamp):
                         (kept if passed else refused).write(json_text(row) + "\n")
         parts[0].replace(output)
@@ -183,14 +174,12 @@ def write_items(
         for part in parts:
             part.unlink(missing_ok=True)
     silent = statuses["abstained"]
+    nothing = [f"{silent} of {len(job.cases)} texts gave no item"] if silent else []
     return Generated(
         documents=len(job.cases),
         statuses=dict(statuses),
-        totals=answer.scale.totals(sums),
-        words=(
-            *answer.scale.total_words(sums),
-            *([f"{silent} of {len(job.cases)} texts gave no item"] if silent else []),
-        ),
+        totals=scale.totals(sums),
+        words=(*scale.total_words(sums), *nothing),
     )
 
 
@@ -232,11 +221,10 @@ def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> 
 
 def _job_of(output: Path) -> str | None:
     try:
-        found = output if output.stat().st_size else rejects_path(output)
-        with found.open(encoding="utf-8") as stream:  # a JSON file is one object, rows have one a line
-            row = json.loads(stream.read() if found.suffix == ".json" else stream.readline())
-        return str((row.get("provenance") or row.get("made") or {}).get("job"))
-    except (OSError, ValueError, AttributeError):
+        path = output if output.stat().st_size else rejects_path(output)
+        with path.open(encoding="utf-8") as stream:
+            return str(json.loads(stream.readline())["provenance"]["job"])
+    except (OSError, ValueError, LookupError, TypeError):
         return None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import dspy
 
 from ..cases import Case, text_hash
-from ..engines.detectors import RECORDED
+from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..gold.files import Row
 from ..gold.goldset import Gold
@@ -53,8 +53,8 @@ _RUN = ["case"]  # by what the lines of ``jurist run`` are found
 def logs_beside(names: Sequence[str], gold: Gold) -> tuple[RecordedJudge, ...]:
     """Return the judges of logs, each with what it says of the gold."""
     for name in names:
-        if not name.startswith(f"{RECORDED}:"):
-            hint = f"write {RECORDED}:FILE; compare asks judges: jurist compare {name} ..."
+        if not name.startswith(RECORDED):
+            hint = f"write {RECORDED}FILE; compare asks judges: jurist compare {name} ..."
             raise UsageError(f"{name} is no log of verdicts", hint=hint)
     return tuple(joined(RecordedJudge.of(name, None), gold) for name in dict.fromkeys(names))
 

@@ -259,8 +259,6 @@ def described(model: Model) -> dict[str, Any]:
 def task_of(judge: Judge) -> dict[str, Any]:
     """Return what a card says of a judge's fields, and of the frozen steps that make another score of it."""
     frozen: dict[str, Any] = {"frozen": judge.frozen} if judge.frozen else {}
-    if judge.verifiers:
-        frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
     wanted = (*judge.input_fields, *judge.answer.fields)  # the items of a generator are no field
     types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
     return {

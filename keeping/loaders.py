@@ -1,24 +1,22 @@
-"""From a reference to what can be asked: a judge, a version, a detector, a cascade, or the verdicts of a log."""
+"""From a reference to what can be asked: a judge, a version, a cascade, or the verdicts of a log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..engines.channel import CallContext
-from ..engines.detectors import RECORDED, named
-from ..engines.models import Model
+from ..engines.models import RECORDED, Model
 from ..errors import UsageError
 from ..programs.asking import Asker, check_sampling
 from ..programs.cascaded import CascadeAsker, Member
 from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
-from ..programs.named import SAMPLES, named_judge
 from ..programs.state import PromptState
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import MemberCard
-from .loading import LoadedJudge, detector_model, verifier_of
+from .loading import LoadedJudge, verifier_of
 from .naming import Name, Prompt, find_judge
 from .recorded import RecordedJudge
 
@@ -107,7 +105,7 @@ def load_judge(
     strictness: str | None = None,
     verifier: Model | None = None,
 ) -> LoadedJudge:
-    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or a detector that names its own.
+    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model.
 
     ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
 
@@ -116,34 +114,26 @@ def load_judge(
     with a majority, because a fitted threshold belongs to its number of samples. The strictness
     of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
     """
-    own = named(reference) if isinstance(reference, str) else None
-    asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
-    if own and own.kind == RECORDED:
+    if isinstance(reference, str) and reference.startswith(RECORDED):
         raise UsageError(
             f"{reference} are verdicts that were given before: they judge no new rows",
             hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
         )
-    if own:
-        draws = SAMPLES.get(own.kind, 1) if samples is None else samples
-        name = Name(judge=named_judge(own), store=store, version="basic", samples=draws, **asked)
-    else:
-        name = Name.of(reference, version, store, samples=samples, **asked)
+    asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
+    name = Name.of(reference, version, store, samples=samples, **asked)
     prompt = name.prompt(model.name if model else None)
     if prompt.artifact and prompt.artifact.about.cascade:
         given = {"samples": samples, **asked, "verifier": verifier}
         return _cascade(prompt, prompt.artifact, store, concurrency, given).with_model(model or Model())
-    if own and own.checker:
-        verifier = Model(name=own.checker, temperature=0.0)
     # that there are no frozen steps is said before anything is asked
     verifier_of(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.wanted)
     loaded = LoadedJudge(
         **vars(prompt),
-        model=detector_model(own, model or Model()),
+        model=model or Model(),
         concurrency=concurrency,
         context=CallContext.fresh(),
         verifier=verifier,
-        named=str(reference) if own else "",
         by_name=None if name.version else name,
     )
     return loaded._asking(loaded.model, loaded.wanted.samples)
@@ -166,8 +156,6 @@ def _cascade(
 
 def _member(kept: MemberCard, store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
-    if named(kept.judge):
-        return load_judge(kept.judge, store=store)
     judge = defined(kept.definition) if kept.definition else find_judge(kept.reference, store)
     if kept.strictness:
         judge = with_strictness(judge, kept.strictness)
@@ -187,6 +175,6 @@ def _member(kept: MemberCard, store: Store) -> LoadedJudge:
 
 def load(reference: str | Judge, *, threshold: float | None = None, **options: Any) -> LoadedJudge:
     """Load a judge as :func:`load_judge` does, or the verdicts of a log."""
-    if isinstance(reference, str) and reference.startswith(f"{RECORDED}:"):
+    if isinstance(reference, str) and reference.startswith(RECORDED):
         return RecordedJudge.of(reference, threshold)
     return load_judge(reference, threshold=threshold, **options)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
-from ..engines.detectors import Named, named
-from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
+from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Probabilities, Sampling, Stopping
@@ -121,7 +120,7 @@ class LoadedJudge(Prompt):
 
     @property
     def name(self) -> str:
-        """``judge@version``, ``judge:basic``, or a detector with its model, such as ``nli:MODEL``."""
+        """``judge@version``, ``judge:basic``, or ``recorded:FILE``."""
         if self.named:
             return self.named
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + BASIC
@@ -251,10 +250,9 @@ class LoadedJudge(Prompt):
 
         A judge that was named without a version is what its name stands for with that model. A temperature that
         ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each
-        sample ``draws`` times. A detector that is named with its model takes the settings of ``model`` only.
+        sample ``draws`` times.
         """
         meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
-        model = detector_model(named(self.named), model)
         model.check_prompts(meant.adapter)
         return meant._asking(model, meant.wanted.samples * max(1, draws))
 
@@ -355,17 +353,3 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
         for name, value in proven.items()
         if now.get(name) != value and not (name == "model" and value and same_model(str(value), now["model"]))
     }
-
-
-def detector_model(own: Named | None, model: Model) -> Model:
-    """Return the model of a detector that names its own, with the settings of ``model``; a classifier has none."""
-    if own is None:
-        return model
-    if own.local:
-        return Model(name=f"{own.kind}:{own.model}", temperature=0.0)
-    if own.model == OFFLINE:
-        raise UsageError(
-            f"the offline engine writes no text, which {own.kind}:{own.model} asks for",
-            hint=f"name a language model: {own.kind}:provider/model",
-        )
-    return replace(model, name=own.model)

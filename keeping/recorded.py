@@ -8,9 +8,8 @@ import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.detectors import RECORDED
 from ..engines.ledger import Spend
-from ..engines.models import Model, connect
+from ..engines.models import RECORDED, Model, connect
 from ..errors import UsageError
 from ..evaluation.votes import Sampling
 from ..programs.answers.base import Reading
@@ -49,16 +48,16 @@ class RecordedJudge(LoadedJudge):
     @classmethod
     def of(cls, reference: str, threshold: float | None) -> "RecordedJudge":
         """Return the judge that a reference names, of which nothing is known yet."""
-        file, _, column = reference.removeprefix(f"{RECORDED}:").partition("#")
+        file, _, column = reference.removeprefix(RECORDED).partition("#")
         if not file:
             raise UsageError(
-                f"{reference} names no file", hint=f"write {RECORDED}:FILE or {RECORDED}:FILE#COLUMN"
+                f"{reference} names no file", hint=f"write {RECORDED}FILE or {RECORDED}FILE#COLUMN"
             )
         return cls(
             **_about(_OPEN),
             adapter=ADAPTER,
             wanted=Sampling(threshold=threshold),
-            model=Model(name=f"{RECORDED}:{reference.removeprefix(f'{RECORDED}:')}", temperature=0.0),
+            model=Model(name=reference, temperature=0.0),
             concurrency=1,
             context=CallContext.fresh(),
             named=reference,
@@ -105,4 +104,4 @@ class _Open(dspy.Signature):
     verdict: Literal["yes", "no"] = dspy.OutputField()
 
 
-_OPEN = Judge(name=RECORDED, signature=_Open, positive="no")
+_OPEN = Judge(name="recorded", signature=_Open, positive="no")

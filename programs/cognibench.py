@@ -8,7 +8,7 @@ hallucinated: ``rational`` suits entertainment, ``grounded`` assistants,
 the chosen test is a hallucination; an invented fact is one under all three.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Self, get_args
 
@@ -116,6 +116,42 @@ def dialogue_of(row: CogniBenchRow) -> str:
     return "\n".join(f"{turn.role}: {turn.content}" for turn in turns) or row.dialogue or ""
 
 
+class _Dialogue(pydantic.BaseModel):
+    """The turns of a dialogue, the user first, then in turn."""
+
+    turns: list[Turn] = pydantic.Field(min_length=2)
+
+    @pydantic.field_validator("turns")
+    @classmethod
+    def _alternate(cls, turns: list[Turn]) -> list[Turn]:
+        roles = [turn.role for turn in turns]
+        if roles != ["user", "assistant"] * (len(turns) // 2) or not all(
+            one.content.strip() for one in turns
+        ):
+            raise ValueError("the user and the assistant take turns, and each says something")
+        return turns
+
+
+def turns_of(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return a row for each assistant turn of a dialogue of ``jurist generate dialogue``; another row as it is."""
+    if "turns" not in row:
+        return (row,)
+    turns = [turn.model_dump() for turn in _Dialogue.model_validate({"turns": row["turns"]}).turns]
+    about = {name: row[name] for name in ("reference", "topic", "language") if name in row}
+    name = row.get("id") or row.get("group") or "dialogue"
+    return [
+        {
+            **about,
+            "id": f"{name}_{number}",
+            "group": str(row.get("group") or name),
+            "history": turns[: 2 * number],
+            "question": asked["content"],
+            "response": answer["content"],
+        }
+        for number, (asked, answer) in enumerate(zip(turns[::2], turns[1::2], strict=True))
+    ]
+
+
 def _case(row: CogniBenchRow) -> Case:
     return Case(
         inputs={
@@ -159,6 +195,7 @@ COGNIBENCH = Judge(
     metric="f1",
     rows=CogniBenchRow,
     to_case=_case,
+    expand=turns_of,
     bundled="cognibench-mini",
 )
 
@@ -216,6 +253,7 @@ DETECTOR = Judge(
     metric="f1",
     rows=DetectorRow,
     to_case=detector_case,
+    expand=turns_of,
     bundled="cognibench-mini",
 )
 

@@ -51,7 +51,7 @@ _UNTYPED = "IS_TYPE_UNDEFINED"
 
 def definition_of(judge: Judge) -> dict[str, Any] | None:
     """Return a plain judge as JSON values, from which :func:`defined` makes the same again; ``None`` of another."""
-    given = (judge.rows, judge.to_case, judge.expand, judge.demonstrations, judge.verifiers or None)
+    given = (judge.rows, judge.to_case, judge.expand, judge.demonstrations)
     if type(judge) is not Judge or callable(judge.metric) or any(one is not None for one in given):
         return None
     program = next((name for name, kind in _PROGRAMS.items() if type(judge.basic()) is kind), None)
@@ -105,30 +105,27 @@ def defined(data: Mapping[str, Any]) -> Judge:
 
 def _same(judge: Judge, made: Judge) -> bool:
     """Whether a judge that was made of a definition asks, reads and is described as the judge itself."""
-    one, two = judge.basic(), made.basic()
-    asks = [
-        [
-            (
-                name,
-                predictor.config,
-                [(key, *_about(info)) for key, info in predictor.signature.fields.items()],
-            )
-            for name, predictor in program.named_predictors()
-        ]
-        for program in (one, two)
-    ]
     return (
-        asks[0] == asks[1]
-        and PromptState.of(one) == PromptState.of(two)
+        _asks(judge) == _asks(made)
         and judge.answer == made.answer
         and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
         and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
     )
 
 
-def _about(info: Any) -> tuple[Any, ...]:
-    told = {key: value for key, value in info.json_schema_extra.items() if key != _UNTYPED}
-    return info.annotation, info.metadata, told, info.is_required()
+def _asks(judge: Judge) -> list[Any]:
+    """Return what the predictors of a judge are: their settings, prompts and fields."""
+    program = judge.basic()
+    fields = [
+        (name, one.config, key, info.annotation, info.metadata, info.is_required(), _about(info))
+        for name, one in program.named_predictors()
+        for key, info in one.signature.fields.items()
+    ]
+    return [PromptState.of(program), fields]
+
+
+def _about(info: Any) -> dict[str, Any]:
+    return {key: value for key, value in info.json_schema_extra.items() if key != _UNTYPED}
 
 
 def _field(name: str, part: str, info: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ RefGPT, which CogniBench builds on (its section 2.1), writes a whole dialogue in
 a call of its own: a fault costs one exchange and not the dialogue, every exchange is checked before the next one
 rests on it, and the history grows as it does in use, which is what Figures 5 and 7 of the paper are about. The
 price is that the reference is sent once a turn. An exchange that fails a check is asked again with the
-complaint; if it fails as often as is allowed, the whole dialogue is rejected with its reasons, never kept.
+complaint; if it fails three times, the whole dialogue is rejected with its reasons, never kept.
 
 *Uses the reference* means two things, both measured with the content words (stems, character pairs) of the
 offline engine's text index, which needs no model: the idf-weighted share of the message's content words that the
@@ -45,6 +45,8 @@ NEW: Final = 3
 """The least number of the reference's content words in a message that the user did not say."""
 COPIED: Final = 0.8
 """The share of the reference's runs of words from which on a message is a copy of the whole reference."""
+ATTEMPTS: Final = 3
+"""How often an exchange may be asked for."""
 _RUN: Final = 6  # words (or Chinese characters) of a run
 _LONG_QUESTION: Final = 120
 _ROLE: Final = re.compile(
@@ -53,15 +55,11 @@ _ROLE: Final = re.compile(
 _RANGE: Final = re.compile(r"\s*(\d+)\s*(?:[-–:]\s*(\d+)\s*)?")
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """Whole numbers from ``low`` to ``high``, both included."""
 
     low: int
     high: int
-
-    def __contains__(self, value: int) -> bool:
-        return self.low <= value <= self.high
 
     def __str__(self) -> str:
         return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
@@ -99,20 +97,10 @@ class Exchange:
         return "Chinese" if self.language == "zh" else "English"
 
     @property
-    def unit(self) -> str:
-        """What length is counted in."""
-        return "characters" if self.language == "zh" else "words"
-
-    @property
     def length(self) -> str:
         """The length as prompts name it."""
-        low, high = self.words.low, self.words.high
-        return f"{low} {self.unit}" if low == high else f"between {low} and {high} {self.unit}"
-
-
-def coverage(reference: str, message: str) -> float:
-    """Return the idf-weighted share of a message's content words that the reference holds, 0 to 1."""
-    return index_evidence(reference).coverage(term_set(message))
+        (low, high), unit = self.words, "characters" if self.language == "zh" else "words"
+        return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
 
 
 def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> tuple[Fault, ...]:
@@ -134,9 +122,9 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
     if count_words(user) > _LONG_QUESTION:
         found.append(Fault("length", "The user's message is too long; write one or two sentences."))
     length = count_words(assistant)
-    if length not in asked.words:
+    if not asked.words.low <= length <= asked.words.high:
         way = "longer" if length < asked.words.low else "shorter"
-        told = f"The assistant's message has {length} {asked.unit}; write a {way} one, {asked.length}."
+        told = f"The assistant's message has {length} words; write a {way} one, {asked.length}."
         found.append(Fault("length", told))
     evidence, said = index_evidence(asked.reference), term_set(assistant)
     if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:
@@ -170,9 +158,8 @@ class WriteDialogue(Stepwise):
     passed, and the complaints about the exchange that was given up, one text an attempt.
     """
 
-    def __init__(self, attempts: int = 3) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.attempts = attempts
         self.speak = dspy.Predict(NextTurn)
 
     def steps(self, **inputs: Any) -> Steps:
@@ -192,7 +179,7 @@ class WriteDialogue(Stepwise):
         again = 0
         for _ in range(inputs["turns"]):
             complaints: list[tuple[Fault, ...]] = []
-            while len(complaints) < self.attempts:
+            while len(complaints) < ATTEMPTS:
                 last = _words(complaints[-1]) if complaints else ""
                 given = defuse({**shown, "dialogue": rendered(turns), "complaint": last})
                 try:
@@ -207,7 +194,7 @@ class WriteDialogue(Stepwise):
                 turns += {"role": "user", "content": user}, {"role": "assistant", "content": assistant}
                 break
             again += len(complaints)
-            if len(complaints) == self.attempts:
+            if len(complaints) == ATTEMPTS:
                 return _written(turns, again, complaints)
         return _written(turns, again, [])
 
@@ -222,10 +209,9 @@ def _text(value: Any) -> str:
 
 def _written(turns: list[Turn], again: int, complaints: Sequence[tuple[Fault, ...]]) -> dspy.Prediction:
     reasons = [_words(faults) for faults in complaints]
-    failed = {fault.check for fault in complaints[-1]} if complaints else set()
+    failed = {fault.check: reasons[-1] for fault in complaints[-1]} if complaints else {}
     checks = {
-        name: Check(verdict="no", reason=reasons[-1]) if name in failed else Check(verdict="yes")
-        for name in CHECKS
+        name: Check(verdict="no" if name in failed else "yes", reason=failed.get(name, "")) for name in CHECKS
     }
     item = {"turns": turns, "asked_again": again, "reasons": reasons}
     return dspy.Prediction(written=[item], checks=[checks])
@@ -267,46 +253,34 @@ def _case(row: DialogueRow) -> Case:
 
 def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
     """Return a dialogue as one row, with the reasons of one that was rejected."""
-    inputs, found = case.inputs, item.data
-    row: dict[str, Any] = {
+    inputs, written = case.inputs, item.data
+    return {
         "id": inputs["id"] or case.group,
         "group": case.group,
         "topic": inputs["topic"],
         "title": inputs["title"],
         "language": inputs["language"],
         "reference": inputs["reference"],
-        "turns": found["turns"],
-        "reasons": found["reasons"],
-        "provenance": {"asked_again": found["asked_again"]},
+        "turns": written["turns"],
+        "reasons": written["reasons"],
+        "provenance": {"asked_again": written["asked_again"]},
     }
-    if item.passed:
-        row["coverage"] = [
-            round(coverage(inputs["reference"], turn["content"]), 4)
-            for turn in found["turns"]
-            if turn["role"] == "assistant"
-        ]
-    return row
 
 
-def dialogue_generator(attempts: int = 3, turns: int = 3) -> Generator:
-    """Return the generator of dialogues."""
-    return Generator(
-        name="dialogue",
-        signature=Dialogue,
-        program=lambda: WriteDialogue(attempts),
-        checks=CHECKS,
-        rows=DialogueRow,
-        to_case=_case,
-        to_row=_row,
-        most_calls=attempts * turns,
-        case_calls=lambda case: (case.inputs["turns"], attempts * case.inputs["turns"]),
-        description="conversations grounded in a document, checked exchange by exchange (CogniBench, RefGPT)",
-        bundled="cognibench-mini",
-    )
-
-
-DIALOGUE = dialogue_generator()
-"""With the usual three exchanges, each asked for up to three times."""
+DIALOGUE = Generator(
+    name="dialogue",
+    signature=Dialogue,
+    program=WriteDialogue,
+    checks=CHECKS,
+    rows=DialogueRow,
+    to_case=_case,
+    to_row=_row,
+    most_calls=ATTEMPTS * 3,
+    case_calls=lambda case: (case.inputs["turns"], ATTEMPTS * case.inputs["turns"]),
+    temperature=0.7,
+    description="conversations grounded in a document, checked exchange by exchange (CogniBench, RefGPT)",
+    bundled="cognibench-mini",
+)
 
 
 RESPOND = answering("respond", Reply)

@@ -6,18 +6,16 @@ a module of its own. What reaches a frozen step was often written by a model, so
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from ..errors import JudgeError
 from ..text.escaping import defuse
-from .state import PredictorPrompt, PromptState, jsonable
+from .state import jsonable
 from .stepwise import Steps, Stepwise
 
 _LM: ContextVar[dspy.LM | None] = ContextVar("jurist_frozen_lm", default=None)
@@ -42,48 +40,6 @@ class Frozen(Stepwise):
             if self.unusable is None:
                 raise
             return self.unusable
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerifierPrompt:
-    """The prompt of a compiled judge, for the frozen predictors that ask what the judge asks."""
-
-    name: str  # the judge with its version
-    # inputs and outputs of what it asks: a frozen predictor with the same fields asks the same
-    fields: tuple[str, ...]
-    prompt: PredictorPrompt  # its instruction and demonstrations
-
-    @classmethod
-    def of(cls, name: str, program: dspy.Module) -> "VerifierPrompt":
-        """Return the prompt of a compiled program."""
-        asks = all_predictors(program)
-        if len(asks) != 1:
-            raise JudgeError(
-                f"{name} has {len(asks)} prompts and verifies nothing by one", hint="name another judge"
-            )
-        (prompt,) = PromptState.of(program).predictors.values()
-        return cls(name=name, fields=tuple(asks[0].signature.fields), prompt=prompt)
-
-    def put_into(self, program: dspy.Module) -> None:
-        """Give the prompt to the frozen predictors of a program that ask the same."""
-        found = [one for one in frozen_predictors(program) if tuple(one.signature.fields) == self.fields]
-        if not found:
-            raise JudgeError(
-                f"no verifier of the program asks what {self.name} asks: {', '.join(self.fields)}",
-                hint="name a version of a judge that verifies there",
-            )
-        for one in found:
-            self.prompt.put_into(one)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
-        return {"name": self.name, "fields": list(self.fields), "prompt": self.prompt.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "VerifierPrompt":
-        """Rebuild what :meth:`to_json` gave."""
-        prompt = PredictorPrompt.from_json(data["prompt"])
-        return cls(name=data["name"], fields=tuple(data["fields"]), prompt=prompt)
 
 
 def frozen(module: dspy.Module) -> Frozen:
@@ -117,13 +73,10 @@ def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
 
 def frozen_id(program: dspy.Module) -> str:
     """Return 12 hex digits that equal frozen steps share, in their order; empty without any."""
-    # A step without a prompt (a classifier) is told by its class.
     prompts: list[Any] = [
         [one.signature.instructions, list(one.signature.fields), jsonable([dict(demo) for demo in one.demos])]
         for one in frozen_predictors(program)
     ]
-    steps = [one for _, one in program.named_sub_modules(type_=Frozen)]
-    prompts += [type(one.module).__name__ for one in steps if not all_predictors(one)]
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
 

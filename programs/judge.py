@@ -25,7 +25,7 @@ from ..text.escaping import defuse
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
 from .answers.labels import ClosedLabel
-from .frozen import VerifierPrompt, all_predictors, frozen_id
+from .frozen import all_predictors, frozen_id
 from .state import Demo
 
 Metric = str | Callable[[Any, Any], float]
@@ -67,7 +67,6 @@ class Judge:
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
         common: input fields that say the same in many rows by design (a policy, a rubric): they make no rows belong
             together. ``()``: none does; default: they are found by counting (:mod:`jurist.gold.shared`).
-        verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
         columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
             (``scores.overall``, ``outputs.0``).
         values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
@@ -96,7 +95,6 @@ class Judge:
     shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
     common: tuple[str, ...] | None = None
-    verifiers: tuple[VerifierPrompt, ...] = ()
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
@@ -172,29 +170,22 @@ class Judge:
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
         if isinstance(self.program, dspy.Module):
-            program = self.program.deepcopy()
-        elif self.program is not None:
-            program = self.program()
-        else:
-            signature = self.signature
-            for name in (
-                self.answer.unit_fields if self.answer.per_unit else ()
-            ):  # a list is shown as one text
-                signature = signature.with_updated_fields(name, type_=str)
-            program = dspy.Predict(signature)
-        for one in self.verifiers:
-            one.put_into(program)
-        return program
+            return self.program.deepcopy()
+        if self.program is not None:
+            return self.program()
+        signature = self.signature
+        for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
+            signature = signature.with_updated_fields(name, type_=str)
+        return dspy.Predict(signature)
 
     def as_compiled(self, card: Mapping[str, Any]) -> "Judge":
-        """Return the judge with what an artifact's card names: metric, verifiers' prompts, inputs shared by design."""
-        given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
+        """Return the judge with what an artifact's card names: metric, inputs shared by design."""
         found = (card.get("gold") or {}).get("common")
         common = self.common if self.common is not None or found is None else tuple(found)
         metric = (card.get("decision") or {}).get("metric", self.metric)
         if callable(self.metric) or metric not in self.comparison.metrics:
             metric = self.metric
-        return replace(self, verifiers=given or self.verifiers, common=common, metric=metric)
+        return replace(self, common=common, metric=metric)
 
     def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of headers of prompt formats."""

@@ -63,21 +63,17 @@ class Registry(Mapping[str, T]):
 
     def _load(self, point: EntryPoint) -> T:
         package = point.dist.name if point.dist else point.value
-        hint = f"ask the authors of {package}, or uninstall it"
         try:
             found = point.load()
+            wrong = "" if self._fits(found) else f"it is {found!r:.60}, which is no {self._what}"
         except UNLOADABLE as error:
+            wrong = f"{type(error).__name__}: {error}"
+        else:
+            name = getattr(found, "name", point.name)
+            wrong = wrong or ("" if name == point.name else f"it calls itself {name!r}")
+        if wrong:
             raise PluginError(
-                f"the {self._what} {point.name!r} of {package} cannot be loaded: {type(error).__name__}: {error}",
-                hint=hint,
-            ) from error
-        if not self._fits(found):
-            raise PluginError(
-                f"the {self._what} {point.name!r} of {package} is {found!r:.60}, which is no {self._what}",
-                hint=hint,
-            )
-        if getattr(found, "name", point.name) != point.name:
-            raise PluginError(
-                f"the {self._what} {point.name!r} of {package} calls itself {found.name!r}", hint=hint
+                f"the {self._what} {point.name!r} of {package} cannot be loaded: {wrong}",
+                hint=f"ask the authors of {package}, or uninstall it",
             )
         return found  # type: ignore[no-any-return]

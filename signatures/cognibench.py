@@ -6,10 +6,8 @@ irrefutable in turn, which gives its tier. Each of these decisions is a signatur
 about one sentence, which annotators see with the dialogue (section 2.2, table 4);
 whole responses are tagged in one call, and a second stage gives cognitive
 sentences their tier (section 3.1). A detector lists the hallucinated sentences in
-one pass (appendices A.8.2 and A.10, figure 13); below it is what is asked of the
-detectors of Table 3 that language models answer: FAVA's (marked text), RAGTruth's
-(spans as JSON) and SelfCheckGPT's (another response, and whether it bears a sentence
-out). The wording is ours, so a model that was tuned on that of its authors hears another one.
+one pass (appendices A.8.2 and A.10, figure 13). The wording is ours, so a model that
+was tuned on that of the authors hears another one.
 """
 
 import inspect
@@ -269,56 +267,4 @@ class DetectHallucinations(_AboutReference):
     sentences: str = dspy.InputField(desc="the response, one sentence per line")
     hallucinated: list[str] = dspy.OutputField(
         desc="the sentences that the reference does not bear out, each copied word for word; [] if there are none"
-    )
-
-
-class _OfPassage(_AboutReference):
-    """Find what is wrong in a text."""
-
-    sentences: str = dspy.InputField(desc="the text, as one passage")
-
-
-class MarkErrors(_OfPassage):
-    """Repeat the text word for word, and mark in it what the references do not bear out.
-
-    Put <entity> or <relation> around a wrong name or relation, with the wrong words in <delete></delete> and better
-    ones in <mark></mark>. Put <contradictory>, <invented>, <subjective> or <unverifiable> around a whole statement of
-    that kind. Close every tag. Change and add nothing else.
-    """
-
-    hallucinated: list[str] = dspy.OutputField(desc="the marked spans")
-
-
-class ListSpans(_OfPassage):
-    """List the spans of the text that go against the references, or that the references do not hold.
-
-    Answer with JSON alone: {"hallucination list": [...]}, each span copied word for word from the text; the list is
-    empty if there are none.
-    """
-
-    hallucinated: list[str] = dspy.OutputField(desc="the listed spans")
-
-
-class RespondAnew(dspy.Signature):
-    """Answer the user's message with the help of the reference, in plain prose."""
-
-    reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns, and the user's message to answer last")
-    response: str = dspy.OutputField(desc="the answer")
-
-
-class BorneOut(pydantic.BaseModel):
-    """What is said of one numbered sentence."""
-
-    n: int
-    label: Literal["faithful", "hallucinated"]
-
-
-class CompareWithSample(dspy.Signature):
-    """Say of every numbered sentence whether the text bears it out: faithful if it does, else hallucinated."""
-
-    reference: str = dspy.InputField(desc="the text")
-    sentences: str = dspy.InputField(desc="the sentences, one per line, each with its number")
-    labels: list[BorneOut] = dspy.OutputField(
-        desc="exactly one item for each numbered sentence, with its number n and its label"
     )

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 import jurist
-from jurist.engines.detectors import Named
 from jurist.programs.catalogue import JUDGES
-from jurist.programs.named import named_judge
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "judges.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
@@ -30,7 +28,6 @@ def test_the_example_is_so(judge: jurist.Judge) -> None:
 PAPERS = {
     "statement-type": "macro_f1",
     "constraint-score": "mse",
-    "constraint-score-model": "mse",
     "intent-baseline": "mse",
 }
 """What these judges of the papers are compiled for; all others for F1, whatever the default of one's own judges is."""
@@ -39,4 +36,3 @@ PAPERS = {
 @pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
 def test_the_papers_judges_keep_the_metrics_of_the_papers(judge: jurist.Judge) -> None:
     assert judge.metric == PAPERS.get(judge.name, "f1")
-    assert named_judge(Named(kind="nli", model="m")).metric == "f1"

@@ -1,8 +1,7 @@
 """What counts as a word: the one measure of length that generation, statistics and the offline engine share.
 
 A word is a number (``1,250.5``) or a run of letters, with the apostrophes and hyphens inside it; a Chinese or Japanese
-character counts as one word, because there are no spaces to count by. Scores weigh sentences by the words of
-:mod:`jurist.papers.cognibench.detection` instead, which are the paper's. It knows nothing of judges or models.
+character counts as one word, because there are no spaces to count by. It knows nothing of judges or models.
 """
 
 import re
@@ -52,6 +51,12 @@ def passages(text: str, words: int = WORDS) -> Iterator[str]:
 def normalised(text: str) -> str:
     """Return ``text`` in NFKC, case-folded, with white space collapsed."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def letters(text: str) -> str:
+    """Return the text's letters and digits, without case, width, and anything between them."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in plain if character.isalnum())
 
 
 def strings(value: Any) -> Iterator[str]:

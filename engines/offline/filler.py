@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ...text.evidence import index_evidence, term_set
-from ...text.measures import letters
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import neutralise, numbers
-from ...text.wording import count_words, is_chinese
+from ...text.wording import count_words, is_chinese, letters
 from .decisions import Manner
 from .request import Ask
 

@@ -1,41 +1,29 @@
-"""Precision, recall and F1 of hallucinated sentences by kind: factual, cognitive, their macro average, and overall.
+"""CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, scored by kind.
 
-This is CogniBench's Table 3 (F1) and Table 5 (precision and recall). The *kind* of a sentence is the one its gold
-label says it is, so that a detector that gives no types is scored like one that does:
+The *kind* of a sentence is the one its gold label says it is, so that a detector that gives no types is scored like one
+that does. Factual: invented against faithful. Cognitive: the tiers below the strictness chosen (the paper's is
+*grounded*) against those that pass. Macro: the mean of both values. Overall: all of these against all others,
+irrelevant sentences too. The paper calls its overall F1 the macro average of both kinds; its own figures are that for
+auto-labelling only (82.2 of 82.5 and 81.9), so both are given here.
 
-===========  ======================================  =====================================  ======================
-kind         positive                                negative                               left out
-===========  ======================================  =====================================  ======================
-factual      invented                                faithful                               cognitive, irrelevant
-cognitive    misleading and speculative (those       the tiers that pass: reliable,         factual, irrelevant
-             below the strictness chosen; the        irrefutable
-             paper's is *grounded*)
-overall      all of these                            all others, irrelevant ones too        nothing
-macro        the mean of the factual and of the cognitive value
-===========  ======================================  =====================================  ======================
-
-A sentence is *detected* when its predicted label is a positive one of any kind: a misleading sentence that is
-called invented was found. Unlabelled sentences count nowhere. The paper calls its overall F1 the macro average of
-both kinds; its own overall figures are that for auto-labelling only (82.2 of 82.5 and 81.9) and lie elsewhere for
-the other rows (70.3 of 64.4 and 73.8), so both are given here. Where a kind has no positive sentence in gold, its
-recall and F1 are 0.0 by the convention of :mod:`.metrics`, and so is its half of the macro average.
+A sentence is *detected* when its predicted label is a positive one of any kind: a misleading sentence that is called
+invented was found. Unlabelled sentences count nowhere. Where a kind has no positive sentence in gold, its recall and
+F1 are 0.0 by the convention of :mod:`jurist.evaluation.metrics`, and so is its half of the macro average.
 
 By words (section 4.1) a row is the row with each unit repeated as often as it has words, so that every metric, bound,
-interval and permutation test applies to it as it is. Counts of independent units (McNemar) do not. Every Chinese
-character (Han) is a word, and so is every run of other characters without white space that holds a letter or a digit.
+interval and permutation test applies to it as it is. Counts of independent units (McNemar) do not.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
 from ...cases import Label
 from ...engines.ledger import Spend
-from ...evaluation.classes import UNANSWERED, class_scores, confused
+from ...errors import UsageError
 from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
@@ -43,53 +31,37 @@ from ...evaluation.metrics import Metric, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
-from ...programs.cognibench import statement_type
-from ...signatures.cognibench import LABELS, TIERS
+from ...jobs.experiment import Experiment
+from ...jobs.recorded import logs_beside
+from ...keeping.paying import PaidJob
+from ...keeping.recorded import RecordedJudge
+from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
+from ...programs.judge import Judge
+from ...report.table import Table, table
+from ...signatures.cognibench import LABELS
 from ...text.json_lines import plain, plain_fields
+from ...text.wording import count_words
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]
 Statistic = Literal["precision", "recall", "f1"]
 Weighting = Literal["sentence", "word"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
-_HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
-
-
-def count_words(text: str) -> int:
-    """Return the number of words of a text, at least 1."""
-    return max(1, sum(any(map(str.isalnum, word)) for word in _WORD.findall(text)))
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
+_SHOWN: Final[tuple[Kind, ...]] = ("overall", "factual", "cognitive", "macro")
+_SHORT: Final[Mapping[Statistic, str]] = {"precision": "P", "recall": "R", "f1": "F1"}
+_UNITS: Final[Mapping[Weighting, str]] = {"sentence": "sentences", "word": "words"}
+_SEVEN: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "invented"}
+"""What a detector that tells two labels apart says in CogniBench's."""
 
 
 def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
     """Return the rows with every unit repeated for each of its words."""
     repeated = []
     for row in rows:
-        counts = [count_words(text) for text in texts[row.id]]
-        gold, said = (tuple(chain(*map(repeat, units, counts))) for units in (row.gold, row.predicted))
-        repeated.append(replace(row, gold=gold, predicted=said))
+        counts = [max(1, count_words(text)) for text in texts[row.id]]
+        gold, predicted = (tuple(chain(*map(repeat, units, counts))) for units in (row.gold, row.predicted))
+        repeated.append(replace(row, gold=gold, predicted=predicted))
     return tuple(repeated)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Detection:
-    """How well one detector finds hallucinated sentences."""
-
-    # weighting (``sentence`` or ``word``) -> kind -> statistic -> number
-    cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Score]]]
-    counts: Tally  # sentences and responses by how they ended
-    positives: Mapping[str, int]  # kind -> hallucinated sentences of it in gold
-    sentences: Mapping[str, int]  # kind -> labelled sentences of it in gold
-
-    def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
-        """Return one number."""
-        return self.cells[weighting][kind][statistic]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        units = self.counts.units
-        counts = {**plain_fields(units), "coverage": units.coverage}
-        return {**plain(self.cells), "counts": counts, **plain_fields(self, "cells", "counts")}
 
 
 def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> Metric:
@@ -107,23 +79,59 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
     return confusion_metric(f"hallucination_{kind}_{statistic}", comparison, mean if parts else base)
 
 
-def detection(rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels) -> Detection:
-    """Score a detector by kind, by sentences and by words."""
-    metrics = {kind: {name: kind_metric(kind, name, comparison) for name in STATISTICS} for kind in KINDS}
-    weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
-    gold = [str(value) for row in rows for value in row.gold if value is not None]
-    return Detection(
-        cells={
-            weighting: {
-                kind: {name: score(units, metric) for name, metric in own.items()}
-                for kind, own in metrics.items()
-            }
-            for weighting, units in ((name, encode(comparison, some)) for name, some in weighted.items())
-        },
-        counts=tally(rows),
-        positives=_by_kind([label for label in gold if label in comparison.positive]),
-        sentences=_by_kind(gold),
-    )
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One detector: its answers, and how well it finds hallucinated sentences."""
+
+    name: str  # the detector
+    model: str  # who answered
+    rows: tuple[Row, ...]  # its answers, one row a response
+    cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Score]]]
+    counts: Tally  # sentences and responses by how they ended
+    positives: Mapping[str, int]  # kind -> hallucinated sentences of it in gold
+    sentences: Mapping[str, int]  # kind -> labelled sentences of it in gold
+    spend: Spend  # calls, tokens and cost
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        model: str,
+        rows: Sequence[Row],
+        texts: Mapping[str, Sequence[str]],
+        comparison: ClosedLabels,
+        spend: Spend,
+    ) -> "Line":
+        """Score the answers of a detector by kind, by sentences and by words."""
+        metrics = {kind: {name: kind_metric(kind, name, comparison) for name in STATISTICS} for kind in KINDS}
+        weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
+        gold = [str(value) for row in rows for value in row.gold if value is not None]
+        return cls(
+            name=name,
+            model=model,
+            rows=tuple(rows),
+            cells={
+                weighting: {
+                    kind: {name: score(units, metric) for name, metric in own.items()}
+                    for kind, own in metrics.items()
+                }
+                for weighting, units in ((name, encode(comparison, some)) for name, some in weighted.items())
+            },
+            counts=tally(rows),
+            positives=_by_kind([label for label in gold if label in comparison.positive]),
+            sentences=_by_kind(gold),
+            spend=spend,
+        )
+
+    def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
+        """Return one number."""
+        return self.cells[weighting][kind][statistic]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the rows as plain JSON types."""
+        units = self.counts.units
+        counts = {**plain_fields(units), "coverage": units.coverage}
+        return {**plain_fields(self, "rows", "cells", "counts"), **plain(self.cells), "counts": counts}
 
 
 def _by_kind(gold: Sequence[str]) -> dict[str, int]:
@@ -131,38 +139,8 @@ def _by_kind(gold: Sequence[str]) -> dict[str, int]:
     return {**{name: kinds.count(name) for name in ("factual", "cognitive")}, "overall": len(gold)}
 
 
-def taken(rows: Sequence[Row], comparison: ClosedLabels) -> dict[str, dict[str, Any]]:
-    """Return what the sentences of each tier were taken for, and the share of the answered ones that are exact."""
-    counts, scores = confused(comparison, rows), {one.label: one for one in class_scores(rows, comparison)}
-    return {
-        tier: {
-            "judged": {label: counts.get(tier, {}).get(label, 0) for label in LABELS},
-            "unanswered": counts.get(tier, {}).get(UNANSWERED, 0),
-            "right": scores[tier].recall if scores[tier].gold else None,
-        }
-        for tier in TIERS
-    }
-
-
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """One line of a table."""
-
-    name: str  # the detector
-    model: str  # who answered
-    rows: tuple[Row, ...]  # its answers, one row a response
-    detection: Detection  # precision, recall and F1 by kind, by sentences and by words
-    # what cognitive sentences were taken for; ``None`` for a detector without tiers
-    tiers: Mapping[str, Mapping[str, Any]] | None
-    spend: Spend  # calls, tokens and cost; lines that share their answers share this too
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything but the rows as plain JSON types."""
-        return {**plain_fields(self, "rows", "detection"), **self.detection.to_json()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
+class Detection:
     """Detectors side by side: one line each, scored by kind, with paired tests."""
 
     table: str  # its name
@@ -175,69 +153,149 @@ class Table:
     tests: tuple[Contrast, ...]  # corrected together (Holm)
     notes: tuple[str, ...] = ()  # what a reader must know, one sentence each
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        gold: str,
+        lines: Sequence[Line],
+        pairs: Iterable[tuple[int, int]],
+        *,
+        strictness: str = STRICTNESS,
+        seed: int,
+        alpha: float,
+        notes: Iterable[str] = (),
+    ) -> "Detection":
+        """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
+        comparison = ClosedLabels(LABELS, BELOW[strictness])
+        metric = kind_metric("macro", "f1", comparison)
+        answers = [(line.name, [line.rows]) for line in lines]
+        tests = [
+            contrast(answers[one], answers[two], metric, comparison, seed=seed, alpha=alpha)
+            for one, two in pairs
+        ]
+        # Where a zero is a convention: gold has nothing of that kind to find.
+        zero = [
+            f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and "
+            "its half of the macro average, are 0 for every line"
+            for kind in ("factual", "cognitive")
+            if not lines[0].positives[kind]
+        ]
+        return cls(
+            table=name,
+            gold=gold,
+            cases=len(lines[0].rows),
+            sentences=lines[0].sentences["overall"],
+            groups=len({row.group for row in lines[0].rows}),
+            strictness=strictness,
+            lines=tuple(lines),
+            tests=corrected(tests),
+            notes=(*dict.fromkeys(filter(None, notes)), *zero),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return plain_fields(self)
 
+    def sheets(self) -> list[Table]:
+        """Return its tables in the order in which they are read: the paper's shape first."""
+        shorts = [f"{short}, {unit}" for unit in _UNITS.values() for short in _SHORT.values()]
+        rows = [
+            [
+                line.name,
+                kind,
+                *(_cell(line.cell(kind, name, weighting)) for weighting in _UNITS for name in STATISTICS),
+            ]
+            for line in self.lines
+            for kind in _SHOWN
+        ]
+        return [
+            *(self._paper(weighting) for weighting in _UNITS),
+            table("95 % intervals (by group)", ["method", "kind", *shorts], rows),
+        ]
+
+    def _paper(self, weighting: Weighting) -> Table:
+        """Return methods by kinds, as in the paper's Tables 3 and 5."""
+        first = self.lines[0]
+        sizes = ", ".join(
+            f"{first.positives[kind]} of {first.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
+        )
+        title = (
+            f"{self.table}: detection of hallucinations by {_UNITS[weighting]}; {self.gold}, {self.cases} responses, "
+            f"{self.sentences} sentences ({sizes} ones hallucinated, strictness {self.strictness}), "
+            f"{self.groups} groups"
+        )
+        missing = any(line.counts.units.coverage < 1.0 for line in self.lines)
+        rows = []
+        for line in self.lines:
+            values = [line.cell(kind, name, weighting).value for kind in _SHOWN for name in STATISTICS]
+            units = line.counts.units
+            answered = [f"{units.answered} of {units.labelled}"] if missing else []
+            rows.append([line.name, *(f"{value:.3f}" for value in values), *answered])
+        columns = [f"{kind} {short}" for kind in _SHOWN for short in _SHORT.values()]
+        return table(title, ["method", *columns, *(["answered"] if missing else [])], rows)
+
+
+def _cell(cell: Score) -> str:
+    return f"{cell.value:.3f} {cell.interval}"
+
+
+def recorded_detector(reference: str, gold: Gold) -> RecordedJudge:
+    """Return the verdicts of a log on gold of the judge ``cognibench``, in its labels or in those of ``detector``."""
+    labels = {**_SEVEN, **gold.mapping.get("labels", {})}
+    (log,) = logs_beside([reference], replace(gold, mapping={**gold.mapping, "labels": labels}))
+    return log
+
 
 @dataclass(frozen=True, kw_only=True)
-class Scoring:
-    """What all lines of a table are scored on."""
+class Detectors(Experiment):
+    """The table before anything is asked. The first contender is tested against each other one."""
 
-    gold: Gold
-    positive: frozenset[Label]  # the hallucinated labels
-    strictness: str  # by which they are
+    kind: ClassVar[str] = "table cognibench-3"
+    fewest: ClassVar[int] = 1
+    asks_aside: ClassVar[bool] = False
+    strictness: str = STRICTNESS  # below it a cognitive sentence is hallucinated (the paper's: grounded)
+    seed: int = 0  # of the permutation test
 
     @property
-    def comparison(self) -> ClosedLabels:
-        """How labels are held against gold."""
-        return ClosedLabels(LABELS, self.positive)
+    def scored(self) -> Judge:
+        """The judge ``cognibench``, as whose answers all are scored."""
+        return self.gold.judge
 
-    def line(self, name: str, model: str, rows: Sequence[Row], *, tiers: bool, spend: Spend) -> Line:
-        """Score the answers of one detector."""
+    def _check_alike(self) -> None:
+        """Refuse judges of something else than the sentences of a response."""
+        for judge in (one.judge for one in self.contenders):
+            labels = set(judge.answer.scale.choices)
+            if judge.input_fields != COGNIBENCH.input_fields or labels not in (set(LABELS), set(_SEVEN)):
+                raise UsageError(
+                    f"judge {judge.name} does not find the hallucinated sentences of a response",
+                    hint="name judges of CogniBench responses, such as cognibench or detector, or recorded:FILE",
+                )
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same table when it is started again, as JSON values."""
+        return {**super().fingerprint(), "strictness": self.strictness}
+
+    def detection(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Detection:
+        """Ask all detectors and score them."""
+        comparison = ClosedLabels(LABELS, BELOW[self.strictness])
+        fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
+        strict = f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}"
         texts = {case.id: case.inputs["sentences"] for case in self.gold.cases}
-        return Line(
-            name=name,
-            model=model,
-            rows=tuple(rows),
-            detection=detection(rows, texts, self.comparison),
-            tiers=taken(rows, self.comparison) if tiers else None,
-            spend=spend,
-        )
-
-    def table(
-        self,
-        name: str,
-        lines: Sequence[Line],
-        pairs: Iterable[tuple[int, int]],
-        *,
-        seed: int,
-        alpha: float,
-        notes: Sequence[str] = (),
-    ) -> Table:
-        """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
-        metric = kind_metric("macro", "f1", self.comparison)
-        told = [(line.name, [line.rows]) for line in lines]
-        tests = [
-            contrast(told[one], told[two], metric, self.comparison, seed=seed, alpha=alpha)
-            for one, two in pairs
-        ]
-        rows, counts = lines[0].rows, lines[0].detection
-        # Where a zero is a convention: gold has nothing of that kind to find.
-        zero = [
-            f"gold has no hallucinated {kind} sentence under the strictness {self.strictness}: its recall and F1, and "
-            "its half of the macro average, are 0 for every line"
-            for kind in ("factual", "cognitive")
-            if not counts.positives[kind]
-        ]
-        return Table(
-            table=name,
-            gold=self.gold.name,
-            cases=len(rows),
-            sentences=counts.sentences["overall"],
-            groups=len({row.group for row in rows}),
+        lines = []
+        for one in self.ask(job, on_case):
+            rows = [
+                replace(row, predicted=tuple(_SEVEN.get(str(value), value) for value in row.predicted))
+                for row in one.repeats[0]
+            ]
+            lines.append(Line.of(one.name, one.judge.model.name, rows, texts, comparison, one.spend))
+        return Detection.of(
+            "cognibench-3",
+            self.gold.name,
+            lines,
+            [(0, other) for other in range(1, len(lines))],
             strictness=self.strictness,
-            lines=tuple(lines),
-            tests=corrected(tests),
-            notes=(*notes, *zero),
+            seed=self.seed,
+            alpha=self.look.level,
+            notes=(*self.remarks, strict if fixed and self.strictness != STRICTNESS else ""),
         )

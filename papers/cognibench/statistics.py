@@ -6,16 +6,16 @@ sentences of its answer; the answer is cut into equal parts, and for each part t
 the statements of a type there, and the part's share of all hallucinations of that type.
 """
 
-import csv
-import io
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ...evaluation.intervals import Cell, Share, breakdown
 from ...programs.cognibench import HALLUCINATED, statement_type
+from ...report.scores import number_cell
+from ...report.table import Table, records, table
 from ...signatures.cognibench import LABELS, TIERS
 from ...text.json_lines import plain, plain_fields
 from ...text.wording import count_words
@@ -74,24 +74,16 @@ def label_shares(answers: Sequence[Labelled], positive: Collection[str]) -> dict
 def describe_labelled(
     answers: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED
 ) -> dict[str, Any]:
-    """Return the statistics as JSON values; ``positive`` are the labels that are hallucinations.
-
-    ``responses``, ``conversations``, ``documents``, ``sentences`` (labelled), ``unlabelled`` and ``labels`` are
-    counts; ``context_words``, ``words_per_response`` and ``turns`` (per conversation) have ``min``, ``max`` and
-    ``mean``; ``shares`` has every share with its interval; ``repeated`` counts sentences that their response
-    holds more than once.
-    """
+    """Return the statistics as JSON values; ``positive`` are the labels that are hallucinations."""
     labels = Counter(label for one in answers for label in one.labels)
     conversations = Counter(one.answer.dialogue for one in answers)
     contexts = {one.answer.dialogue: one.answer.reference for one in answers}
-    lowered = [[sentence.lower() for sentence in one.answer.sentences] for one in answers]
     return {
         "responses": len(answers),
         "conversations": len(conversations),
         "documents": len({one.answer.group for one in answers}),
         "sentences": sum(labels.values()) - labels[None],
         "unlabelled": labels[None],
-        "repeated": sum(len(sentences) - len(set(sentences)) for sentences in lowered),
         "context_words": _spread([count_words(text) for text in contexts.values()]),
         "words_per_response": _spread([count_words(one.answer.text) for one in answers]),
         "turns": _spread(list(conversations.values())),
@@ -106,6 +98,36 @@ def _spread(values: Sequence[int]) -> dict[str, float | None]:
     return {"min": min(values), "max": max(values), "mean": round(sum(values) / len(values), 2)}
 
 
+def statistics_tables(statistics: Mapping[str, Any]) -> list[Table]:
+    """Return what :func:`describe_labelled` gave as tables."""
+    spread = {
+        name: "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
+        for name in ("context_words", "words_per_response")
+        for one in [statistics[name]]
+    }
+    sizes = {
+        "responses": statistics["responses"],
+        "conversations": statistics["conversations"],
+        "documents": statistics["documents"],
+        "labelled sentences": statistics["sentences"],
+        "context words": spread["context_words"],
+        "words a response": spread["words_per_response"],
+    }
+    shares = [
+        [
+            _words(name),
+            number_cell(share["value"]),
+            "-" if share["low"] is None else f"[{share['low']:.3f}, {share['high']:.3f}]",
+            f"{share['count']:.0f} of {share['of']:.0f}",
+        ]
+        for name, share in statistics["shares"].items()
+    ]
+    return [
+        records("statistics (as CogniBench Table 2; words min-max (mean))", [sizes]),
+        table("shares of sentences", ("share", "value", "95 % interval", "counted"), shares),
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dynamics:
     """How answers change, by turn and within an answer."""
@@ -117,41 +139,15 @@ class Dynamics:
         """Return both tables as plain JSON types."""
         return plain_fields(self)
 
-    @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> "Dynamics":
-        """Return what :meth:`to_json` wrote."""
-        turns, parts = (
-            [
-                {key: Share(**one) if isinstance(one, dict) else one for key, one in row.items()}
-                for row in value[name]
-            ]
-            for name in ("by_turn", "by_position")
-        )
-        return cls(by_turn=turns, by_position=parts)
-
-    def to_csv(self) -> str:
-        """Return both tables as one CSV: table, place, measure, value, low, high, count, of, groups."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["table", "place", "measure", *(one.name for one in fields(Share))])
-        for name, rows in (("turn", self.by_turn), ("position", self.by_position)):
-            for row in rows:
-                (_, place), _, *measures = row.items()
-                for measure, share in measures:
-                    shown = ["" if cell is None else f"{cell:.6g}" for cell in astuple(share)]
-                    writer.writerow([name, place, measure, *shown])
-        return text.getvalue()
-
-    def sheets(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Return both tables for people: title, columns, rows of cells with intervals."""
-        turns = [list(map(str, row.values())) for row in self.by_turn]
+    def tables(self) -> list[Table]:
+        """Return both tables for people: cells with intervals."""
+        turns = [list(row.values()) for row in self.by_turn]
         parts = [
-            [f"{row['part']} of {row['of']}", *(str(row[name]) for name in _POSITION)]
-            for row in self.by_position
+            [f"{row['part']} of {row['of']}", *(row[name] for name in _POSITION)] for row in self.by_position
         ]
         return [
-            ("by turn (Figures 5 and 7, top)", ["turn", "answers", *map(_words, _TURN)], turns),
-            ("by position in the answer (Figure 7, bottom)", ["part", *map(_words, _POSITION)], parts),
+            table("by turn (Figures 5 and 7, top)", ["turn", "answers", *map(_words, _TURN)], turns),
+            table("by position in the answer (Figure 7, bottom)", ["part", *map(_words, _POSITION)], parts),
         ]
 
 
@@ -159,18 +155,8 @@ def dynamics(
     answers: Sequence[Labelled], *, parts: int = PARTS, positive: Collection[str] = HALLUCINATED
 ) -> Dynamics:
     """Return the dynamics of labelled answers."""
-    turns: list[Cell[int, str]] = []
-    places: list[Cell[int, str]] = []
-    for one in answers:
-        group, size, counts = one.answer.group, len(one.labels), _counts(one.labels, positive)
-        for name, (part, whole) in _TURN.items():
-            turns.append((group, one.answer.turn + 1, name, counts[part], counts[whole]))
-        in_all = Counter({f"{name} in all": count for name, count in counts.items()})
-        for place in range(1, parts + 1):
-            here = [label for n, label in enumerate(one.labels) if int((n + 0.5) * parts / size) + 1 == place]
-            counts = _counts(here, positive) + in_all
-            for name, (part, whole) in _POSITION.items():
-                places.append((group, place, name, counts[part], counts[whole]))
+    turns = [cell for one in answers for cell in _turn_cells(one, positive)]
+    places = (cell for one in answers for cell in _position_cells(one, positive, parts))
     numbers = Counter(one.answer.turn + 1 for one in answers)
     # Statements per answer may be more than one, a share may not.
     rates, more = breakdown(turns), breakdown((cell for cell in turns if "per" in cell[2]), most=math.inf)
@@ -180,6 +166,22 @@ def dynamics(
         ],
         by_position=[{"part": part, "of": parts, **row} for part, row in breakdown(places).items()],
     )
+
+
+def _turn_cells(one: Labelled, positive: Collection[str]) -> Iterator[Cell[int, str]]:
+    counts = _counts(one.labels, positive)
+    for name, (part, whole) in _TURN.items():
+        yield one.answer.group, one.answer.turn + 1, name, counts[part], counts[whole]
+
+
+def _position_cells(one: Labelled, positive: Collection[str], parts: int) -> Iterator[Cell[int, str]]:
+    size = len(one.labels)
+    in_all = Counter({f"{name} in all": count for name, count in _counts(one.labels, positive).items()})
+    for place in range(1, parts + 1):
+        here = [label for n, label in enumerate(one.labels) if int((n + 0.5) * parts / size) + 1 == place]
+        counts = _counts(here, positive) + in_all
+        for name, (part, whole) in _POSITION.items():
+            yield one.answer.group, place, name, counts[part], counts[whole]
 
 
 def _counts(labels: Sequence[str | None], positive: Collection[str]) -> Counter[str]:

@@ -5,108 +5,36 @@ against the same ones. Hallucinated responses to fact queries are checked for fa
 """
 
 import random
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pydantic
 
 from ...cases import Case
 from ...gold.sources import read, read_typed
-from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
-from ...programs.faithqa.constraints import Item, QueryRow, constraint_score
-from ...programs.faithqa.scoring import TOP, constraints_of, line_of
-from ...programs.faithqa.writing import Task
+from ...programs.faithqa.scoring import TOP
 from ...programs.generator import answering
+from ...report.table import Table
 from ...signatures.faithqa import AnswerQuery
+from .results import BREAKDOWNS, Assessed, Question, Response, compare
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""
-
-
-class Question(QueryRow):
-    """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
-
-    id: str
-    task: Task
-    constraints: list[Item] = pydantic.Field(min_length=1)
-    topic: str = ""
-    difficulty: str = ""
-
-    @property
-    def lines(self) -> list[str]:
-        """What a response has to do, a constraint each."""
-        return [line_of(one) for one in constraints_of(self.constraints)]
-
-    @property
-    def categories(self) -> list[str]:
-        """The constraints' categories."""
-        return [one.category for one in constraints_of(self.constraints)]
 
 
 _QUESTION: Final = pydantic.TypeAdapter(Question)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Response:
-    """A model's response to a question."""
-
-    question: Question  # what was asked
-    text: str = ""  # the response; empty if there is none
-    marks: tuple[
-        str | None, ...
-    ] = ()  # one for each constraint, ``None`` where the judge gave none that is usable
-    facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
-    failed: bool = False  # whether the machinery failed to get the text or the marks
-    counts: Mapping[str, int] = field(
-        default_factory=dict
-    )  # marks that code gave, and where the model differs
-
-    @property
-    def score(self) -> float | None:
-        """The Constraint Score, 0 to 10; ``None`` unless every constraint is marked."""
-        if not self.marks or None in self.marks:
-            return None
-        return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what was answered and how it was marked, as JSON values."""
-        about = {"id": self.question.id, "task": self.question.task, "query": self.question.query}
-        said = {"response": self.text, "marks": list(self.marks), "score": self.score, "facts": self.facts}
-        return {**about, **said, "constraints": self.question.lines}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assessed:
-    """One model's responses, in the order of the questions."""
-
-    model: str
-    responses: tuple[Response, ...]
-
-    @property
-    def unusable(self) -> float:
-        """The share of questions without a score, 0 to 1."""
-        return sum(one.score is None for one in self.responses) / len(self.responses)
-
-    @property
-    def failed(self) -> int:
-        """On how many questions the machinery failed."""
-        return sum(one.failed for one in self.responses)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How many marks code gave, and where the judge's model differs."""
-        return sum((Counter(one.counts) for one in self.responses), Counter())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assessment(AssessedModels[Assessed]):
+class QueryAssessment(Assessment):
     """Who is assessed on what; the judge ``satisfaction`` marks."""
 
     answering = ANSWERING
+    unit = "queries"
     questions: tuple[Question, ...]  # of the benchmark; at least one
     facts: LoadedJudge  # the judge ``fact-check``
 
@@ -116,31 +44,27 @@ class Assessment(AssessedModels[Assessed]):
         return [Case(inputs={"query": one.query}, group=one.id) for one in self.questions]
 
     @property
-    def size(self) -> str:
-        """How much it is, in words."""
-        return f"{len(self.questions)} queries"
-
-    @property
     def settings(self) -> dict[str, Any]:
         """What else makes this the same job when it is started again, as JSON values."""
         return {
+            **super().settings,
             "questions": [one.model_dump() for one in self.questions],
             "facts": self.facts.fingerprint(),
         }
 
-    def judge_ask(self, said: Replies) -> Ask:
+    def judge_ask(self, replies: Replies) -> Ask:
         """Return what marking takes: refusals are not asked about, and some responses' facts are."""
-        cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), said, strict=True)]
+        cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), replies, strict=True)]
         models = len(self.targets)
         marking = judging(self.judge, len(self.questions) * models, cases)
         checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
         return replace(marking, calls=Span(0, marking.calls.most + checked))
 
     def judged(
-        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
         """Return one model's responses with their marks and facts; one without a text has neither."""
-        pairs = list(zip(self.questions, said, strict=True))
+        pairs = list(zip(self.questions, replies, strict=True))
         cases = [self._case(one, text) if text else None for one, (text, _) in pairs]
         given = [
             Response(
@@ -148,7 +72,6 @@ class Assessment(AssessedModels[Assessed]):
                 text=text,
                 marks=marked.values if marked else (),
                 failed=failed or (marked is not None and marked.status == "failed"),
-                counts=marked.counts if marked else {},
             )
             for (one, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
         ]
@@ -162,6 +85,28 @@ class Assessment(AssessedModels[Assessed]):
         checked = zip(given, verdicts(facts, asked), strict=True)
         responses = tuple(replace(one, facts=check.value) if check else one for one, check in checked)
         return Assessed(model=model, responses=responses)
+
+    def view(self, results: list[Assessed]) -> View:
+        """Return the tables of all models, and each two held against each other."""
+        pairs = compare(results, self.seed)
+        data = {
+            "benchmark": self.benchmark,
+            "queries": len(self.questions),
+            "models": [
+                {"model": one.model} | {name: part.to_json(one) for name, part in BREAKDOWNS.items()}
+                for one in results
+            ],
+            "facts": self.facts.name,
+            "pairs": [pair.to_json() for pair in pairs],
+        }
+        answers = ({"model": one.model, **row.to_json()} for one in results for row in one.responses)
+        tables = [part.table(results) for part in BREAKDOWNS.values()]
+        body: list[Table | str] = [
+            *(one for one in tables if one.rows),
+            *(pair.words for pair in pairs),
+            f"{self.judge_words}; facts: {self.facts.name}",
+        ]
+        return data, answers, body
 
     def _case(self, one: Question, text: str) -> Case:
         row = {"query": one.query, "constraints": one.lines, "response": text}

@@ -9,17 +9,83 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
+import pydantic
+
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.metrics import Metric, mean, pair_sums
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
-from ...programs.faithqa.constraints import MARKS
-from ...programs.faithqa.scoring import TOP, missing_of
+from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
+from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
 from ...text.json_lines import plain
-from .assess import Assessed, Response
+
+
+class Question(QueryRow):
+    """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
+
+    id: str
+    task: Task
+    constraints: list[Item] = pydantic.Field(min_length=1)
+    topic: str = ""
+    difficulty: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What a response has to do, a constraint each."""
+        return [line_of(one) for one in constraints_of(self.constraints)]
+
+    @property
+    def categories(self) -> list[str]:
+        """The constraints' categories."""
+        return [one.category for one in constraints_of(self.constraints)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """A model's response to a question."""
+
+    question: Question  # what was asked
+    text: str = ""  # the response; empty if there is none
+    marks: tuple[
+        str | None, ...
+    ] = ()  # one for each constraint, ``None`` where the judge gave none that is usable
+    facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
+    failed: bool = False  # whether the machinery failed to get the text or the marks
+
+    @property
+    def score(self) -> float | None:
+        """The Constraint Score, 0 to 10; ``None`` unless every constraint is marked."""
+        if not self.marks or None in self.marks:
+            return None
+        return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was answered and how it was marked, as JSON values."""
+        about = {"id": self.question.id, "task": self.question.task, "query": self.question.query}
+        said = {"response": self.text, "marks": list(self.marks), "score": self.score, "facts": self.facts}
+        return {**about, **said, "constraints": self.question.lines}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessed:
+    """One model's responses, in the order of the questions."""
+
+    model: str
+    responses: tuple[Response, ...]
+
+    @property
+    def unusable(self) -> float:
+        """The share of questions without a score, 0 to 1."""
+        return sum(one.score is None for one in self.responses) / len(self.responses)
+
+    @property
+    def failed(self) -> int:
+        """On how many questions the machinery failed."""
+        return sum(one.failed for one in self.responses)
+
 
 Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
 """A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""

@@ -1,28 +1,21 @@
 """The fact check with retrieval (appendix A.5.3): what is found wrong is checked again against passages of a corpus.
 
-A corpus is a file or a folder of texts (``.txt``, ``.md``) and of rows with ``text`` and perhaps ``title``, as
-extractors of Wikipedia dumps write them (files without a suffix). It is held in memory, and read once in a process.
+A corpus is a folder of ``.txt`` and ``.md``, or a file of rows with ``text`` and perhaps ``title``. It is held in
+memory, and read once in a process.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import bm25s
 
-from ...errors import UsageError
 from ...gold.documents import read_documents
-from ...gold.sources import read
 from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
 from ...text.terms import content_terms
 from ...text.wording import passages
-
-_PLAIN: Final = (".txt", ".md")
-_SUFFIXES: Final = (*_PLAIN, "", ".jsonl", ".json")
 
 
 @dataclass(frozen=True)
@@ -44,20 +37,14 @@ class Passages:
 
 @cache
 def passages_of(path: str) -> Passages:
-    """Return the passages of a file or of all files under a folder."""
-    root = Path(path)
-    files = [root]
-    if root.is_dir():
-        files = sorted(one for one in root.rglob("*") if one.is_file() and one.suffix.lower() in _SUFFIXES)
-    texts = tuple(
-        " ".join(f"{title}: {passage}".split())
-        for file in files
-        for title, body in _documents(file)
-        for passage in passages(body)
+    """Return the passages of a corpus."""
+    return indexed(
+        tuple(
+            " ".join(f"{document.title}: {passage}".split())
+            for document in read_documents(path)
+            for passage in passages(document.text)
+        )
     )
-    if not texts:
-        raise UsageError(f"{path}: there is no text", hint="name a folder of .txt, .md or JSON lines files")
-    return indexed(texts)
 
 
 def indexed(texts: tuple[str, ...]) -> Passages:
@@ -66,14 +53,6 @@ def indexed(texts: tuple[str, ...]) -> Passages:
     words = [list(content_terms(text)) or [""] for text in texts]
     index.index(words, show_progress=False, leave_progress=False)
     return Passages(texts, index)
-
-
-def _documents(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield title and text of each document of a file; dumps hold pages without a text."""
-    if file.suffix.lower() in _PLAIN:
-        yield from ((one.title, one.text) for one in read_documents(file))
-    else:
-        yield from ((str(row.get("title") or ""), str(row.get("text") or "")) for _, row in read(file).rows)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ at each of the four places equally often, give or take one.
 
 import math
 import random
-import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
@@ -26,18 +24,13 @@ class NearDuplicates:
     """The questions that were kept so far, within a document and across documents, without comparing every pair.
 
     Two texts whose character pairs have a Jaccard similarity of at least t share one among the rarest pairs of each:
-    of n pairs, in any fixed order, the first n - ceil(t n) + 1 are enough to look up (prefix filtering). What is looked
-    up stands in a file, so that memory does not grow with it, until it is closed.
+    of n pairs, in any fixed order, the first n - ceil(t n) + 1 are enough to look up (prefix filtering).
     """
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._often = Counter(pair for question in questions for pair in shingles(question))
-        self._kept = sqlite3.connect("")  # a temporary file that goes with the connection
-        self.close = self._kept.close
-        self._kept.executescript(
-            "create table asked (place integer primary key, name text, question text, answer text);"
-            "create table pairs (pair text, place integer, primary key (pair, place)) without rowid;"
-        )
+        self._kept: list[tuple[str, str, str]] = []
+        self._places: dict[str, list[int]] = defaultdict(list)
 
     def first(self, name: str, question: str, answer: str = "") -> str | None:
         """Return the name of the first question that was kept and is like this one; keep this one if there is none.
@@ -47,18 +40,13 @@ class NearDuplicates:
         """
         ordered = sorted(shingles(question), key=lambda pair: (self._often[pair], pair))
         prefix = ordered[: len(ordered) - math.ceil(ALIKE * len(ordered)) + 1]
-        near = self._kept.execute(
-            "select name, question, answer from asked where place in (select place from pairs where pair in "
-            f"({', '.join('?' * len(prefix))})) order by place",
-            prefix,
-        )
-        for other, asked, said in near:
-            if alike(question, asked) and alike(f"{question} {answer}", f"{asked} {said}"):
-                return str(other)
-        place = self._kept.execute(
-            "insert into asked (name, question, answer) values (?, ?, ?)", (name, question, answer)
-        ).lastrowid
-        self._kept.executemany("insert into pairs values (?, ?)", [(pair, place) for pair in prefix])
+        for place in sorted({place for pair in prefix for place in self._places[pair]}):
+            other, asked, reply = self._kept[place]
+            if alike(question, asked) and alike(f"{question} {answer}", f"{asked} {reply}"):
+                return other
+        for pair in prefix:
+            self._places[pair].append(len(self._kept))
+        self._kept.append((name, question, answer))
         return None
 
 
@@ -79,20 +67,20 @@ def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
         yield Question.model_validate({**ones[0], "id": name, "hallucinated": answers})
 
 
-def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Iterator[Made]:
+def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
     """Yield what becomes of each question, in their order; the same for the same questions and seed."""
     places = _balanced(seed)
-    with closing(NearDuplicates(one.question for one in questions())) as near:
-        for one in questions():
-            first = near.first(one.id, one.question, one.correct_answer)
-            if first is not None:
-                yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
-                continue
-            texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[:_WRONG])]
-            whole, same = len(texts) > _WRONG, any(alike(*pair) for pair in combinations(texts, 2))
-            place = next(places) if whole and not same else None
-            dropped = "no single-choice item: two options are near-duplicates" if whole and same else ""
-            yield Made(question=one, items=(*_items(one, place, seed),), dropped=dropped)
+    near = NearDuplicates(one.question for one in questions)
+    for one in questions:
+        first = near.first(one.id, one.question, one.correct_answer)
+        if first is not None:
+            yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
+            continue
+        texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[:_WRONG])]
+        whole, same = len(texts) > _WRONG, any(alike(*pair) for pair in combinations(texts, 2))
+        place = next(places) if whole and not same else None
+        dropped = "no single-choice item: two options are near-duplicates" if whole and same else ""
+        yield Made(question=one, items=(*_items(one, place, seed),), dropped=dropped)
 
 
 def _items(one: Question, place: int | None, seed: int) -> Iterator[Item]:
@@ -120,42 +108,25 @@ def _items(one: Question, place: int | None, seed: int) -> Iterator[Item]:
     yield TrueFalse(id=f"{one.id}/false", answer=false.text, correct=False, **{**shared, "type": false.type})
 
 
-class Statistics:
-    """Counts of what is made, item by item."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()
-        self._document: str | None = None
-
-    def add(self, made: Made) -> None:
-        """Count what became of a question; those of one document stand together."""
-        self._counts["dropped", ""] += bool(made.dropped)
-        self._counts.update(("formats", item.format) for item in made.items)
-        self._counts.update(("positions", item.correct) for item in made.items if isinstance(item, Choice))
-        for item in made.items[:1]:
-            names = ("topic", "type", "language")
-            self._counts.update((name, str(getattr(item, name)) or "-") for name in names)
-            self._counts["documents", ""] += item.group != self._document
-            self._document = item.group
-
-    def to_json(self) -> dict[str, Any]:
-        """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
-        formats = {name: self._counts["formats", name] for name in FORMATS}
-        named = {
-            f"{name}s": {
-                value: count for (kind, value), count in sorted(self._counts.items()) if kind == name
-            }
-            for name in ("topic", "type", "language")
-        }
-        return {
-            "items": sum(formats.values()),
-            "formats": formats,
-            "questions": formats["generative"],
-            "documents": self._counts["documents", ""],
-            **named,
-            "correct_positions": {letter: self._counts["positions", letter] for letter in LETTERS},
-            "dropped": self._counts["dropped", ""],
-        }
+def statistics(made: Sequence[Made]) -> dict[str, Any]:
+    """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
+    items = [item for one in made for item in one.items]
+    formats = Counter(item.format for item in items)
+    first = [one.items[0] for one in made if one.items]
+    positions = Counter(str(item.correct) for item in items if isinstance(item, Choice))
+    named = {
+        f"{name}s": dict(sorted(Counter(str(getattr(item, name)) or "-" for item in first).items()))
+        for name in ("topic", "type", "language")
+    }
+    return {
+        "items": len(items),
+        "formats": {name: formats[name] for name in FORMATS},
+        "questions": formats["generative"],
+        "documents": len({item.group for item in first}),
+        **named,
+        "correct_positions": {letter: positions[letter] for letter in LETTERS},
+        "dropped": sum(bool(one.dropped) for one in made),
+    }
 
 
 def _rng(seed: int, what: str) -> random.Random:

@@ -1,26 +1,27 @@
 """How often models hallucinate on a benchmark (C-FAITH section 4): they answer zero-shot, in each of the formats.
 
-Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge; letters and truth values are
-read from the reply by rules (:mod:`jurist.papers.haluagent.replies`), and a reply that holds none is unanswered: it
-counts apart, or as hallucinated, which is what the paper does. The judge's own errors, measured on gold that it was not
-compiled on, are taken out of the rate of generative items.
+Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge. A reply to a closed question
+that is not the letter or truth value alone (:mod:`jurist.papers.haluagent.replies`) is unanswered: it counts apart, or
+as hallucinated, which is what the paper does. The judge's own errors, measured on gold that it was not compiled on,
+are taken out of the rate of generative items.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...cases import Case
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
-from ...jobs.assessing import Calibrated, CalibratedModels, Replies, verdicts
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...keeping.loading import LoadedJudge
 from ...programs.generator import answering
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
-from ...signatures.haluagent import AnswerQuestion
-from .items import Choice, Generative, Item, TrueFalse, choice_prompt
-from .rates import Found, Rates, Unanswered, rates
+from ...report.table import Table, table
+from ...signatures.haluagent import TYPES, AnswerQuestion
+from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
+from .rates import Found, Rates, Unanswered, paired, rates
 from .replies import read_choice, read_truth
 
 ANSWERING: Final = answering("answering", AnswerQuestion)
@@ -49,7 +50,6 @@ class Assessed:
     replies: tuple[str, ...]
     found: tuple[Found, ...]
     rates: Rates
-    otherwise: Rates  # with unanswered replies counted the other way
 
     @property
     def failed(self) -> int:
@@ -63,13 +63,11 @@ class Assessed:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rates as plain JSON types."""
-        other = self.otherwise.to_json()
-        both = {"otherwise": {name: other[name] for name in ("unanswered_as", "overall", "formats")}}
-        return {"model": self.model, "items": len(self.found), **self.rates.to_json(), **both}
+        return {"model": self.model, "items": len(self.found), **self.rates.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemAssessment(CalibratedModels[Assessed]):
+class ItemAssessment(Assessment):
     """Who is assessed on what; the judge is ``qa-conflict`` or a version of it."""
 
     answering = ANSWERING
@@ -101,24 +99,91 @@ class ItemAssessment(CalibratedModels[Assessed]):
         return {**super().settings, "items": [item.id for item in self.items]}
 
     def judged(
-        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
         """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
         cases: list[Case | None] = []
-        for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True)):
+        for place, (item, (text, failed)) in enumerate(zip(self.items, replies, strict=True)):
             asked = None
             if isinstance(item, Generative) and text and not failed:
                 about = {"question": item.question, "correct_answer": item.correct_answer, "response": text}
                 asked = Case(inputs=about, group=item.group or item.id, draw=place)
             cases.append(asked)
-        judged = zip(self.items, said, verdicts(judge, cases, on_step), strict=True)
+        judged = zip(self.items, replies, verdicts(judge, cases, on_step), strict=True)
         found = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
-        other: Unanswered = "wrong" if self.unanswered == "apart" else "apart"
-        chosen, otherwise = (
-            rates(found, calibration=_known(known), unanswered=way) for way in (self.unanswered, other)
+        counted = rates(found, calibration=_known(known), unanswered=self.unanswered)
+        return Assessed(model=model, replies=tuple(text for text, _ in replies), found=found, rates=counted)
+
+    def view(self, results: list[Assessed]) -> View:
+        """Return the rates of all models, and each two held against each other."""
+        assert self.calibration is not None
+        pairs = paired({one.model: one.found for one in results})
+        data = {
+            "benchmark": self.benchmark,
+            "items": len(self.items),
+            "calibration": {"gold": self.calibration.name, "rows": len(self.held_out)},
+            "models": [one.to_json() for one in results],
+            "paired": [pair.to_json() for pair in pairs],
+        }
+        answers = (
+            {
+                "model": one.model,
+                "id": result.item.id,
+                "format": result.item.format,
+                "reply": reply,
+                "hallucinated": result.hallucinated,
+                "failed": result.failed,
+            }
+            for one in results
+            for reply, result in zip(one.replies, one.found, strict=True)
         )
-        replies = tuple(text for text, _ in said)
-        return Assessed(model=model, replies=replies, found=found, rates=chosen, otherwise=otherwise)
+        body: list[Table | str] = [
+            _formats(results, self.unanswered),
+            *_shares("by type, generative items (C-FAITH Table 6)", TYPES, results, "types"),
+            *_shares(
+                "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
+                ("false_negative", "false_positive"),
+                results,
+                "errors",
+            ),
+            *(pair.words for pair in pairs),
+            *(
+                f"{one.model}: generative, without the judge's errors: {one.rates.corrected}"
+                + (f" ({one.rates.corrected.problem})" if one.rates.corrected.problem else "")
+                for one in results
+                if one.rates.corrected
+            ),
+            self.judge_words,
+        ]
+        return data, answers, body
+
+
+_COUNTED_AS: Final[Mapping[Unanswered, str]] = {
+    "apart": "unanswered replies left out",
+    "wrong": "unanswered replies count as hallucinated",
+}
+
+
+def _formats(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
+    rows = []
+    for one in results:
+        overall = one.rates.overall
+        mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
+        cells = [one.rates.formats.get(name, "-") for name in FORMATS]
+        rows.append([one.model, *cells, mean, sum(one.rates.unanswered.values()), one.failed])
+    return table(
+        f"hallucination rates [95 % interval] (C-FAITH Table 5), {_COUNTED_AS[unanswered]}",
+        ("model", *FORMATS, "overall", "unanswered", "failed"),
+        rows,
+    )
+
+
+def _shares(title: str, names: Sequence[str], results: Sequence[Assessed], which: str) -> list[Table]:
+    """Return a table of shares; none where the benchmark has no item that it is about."""
+    if not any(getattr(one.rates, which) for one in results):
+        return []
+    rows = [[one.model, *(getattr(one.rates, which).get(name, "-") for name in names)] for one in results]
+    return [table(title, ("model", *(name.replace("_", " ") for name in names)), rows)]
 
 
 def prompt_of(item: Item) -> str:

@@ -10,8 +10,8 @@ An item is a row of the benchmark file (JSON Lines). All have ``id``, ``format``
 - ``true-false``: ``answer``, ``correct`` (true: it is the correct answer; false: a hallucinated one).
 
 The authors' released files hold generative and single-choice items, and no true-or-false ones: those are made of the
-generative ones (section 3.3). A file of theirs that is read and written again is the same, byte for byte. Their
-single-choice rows hold the whole prompt; an item that has none of its own gets one in our words.
+generative ones (section 3.3). Their single-choice rows hold the whole prompt; an item that has none of its own gets one
+in our words.
 """
 
 import json
@@ -29,15 +29,15 @@ from ...text.wording import is_chinese
 Format = Literal["generative", "single-choice", "true-false"]
 FORMATS: Final[tuple[Format, ...]] = ("generative", "single-choice", "true-false")
 LETTERS: Final = "ABCD"
-AUTHORS_TYPES: Final[dict[HallucinationType, str]] = {
-    "fabrication": "虚构事实",
-    "attribute": "属性错误",
-    "entity": "实体错误",
-    "relation": "关系错误",
-    "spatiotemporal": "时空幻觉",
-    "reference": "虚假引用",
+_TYPES: Final[dict[str, HallucinationType]] = {
+    "虚构事实": "fabrication",
+    "属性错误": "attribute",
+    "实体错误": "entity",
+    "关系错误": "relation",
+    "时空幻觉": "spatiotemporal",
+    "虚假引用": "reference",
 }
-_TYPES: Final = {name: kind for kind, name in AUTHORS_TYPES.items()}
+"""The authors' names of the types."""
 _GENERATIVE: Final = ("question", "correct_answer", "reason", "halu_type", "ent", "halu_answer")
 _CHOICE: Final = ("question", "answers", "labels", "correct_option")
 _ASKED: Final = re.compile(r"^(?:问题|Question)[：:]\s*(?P<question>.*?)\nA\. ", re.DOTALL | re.MULTILINE)
@@ -200,15 +200,3 @@ def choice_prompt(item: Choice) -> str:
     """Return the prompt of a single-choice item: its own, or question, options and what to reply."""
     options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
     return item.prompt or _PROMPTS[item.language == "zh"].format(question=item.question, options=options)
-
-
-def authors_line(item: Generative | Choice) -> str:
-    """Return an item as a line of the authors' format, without its break; they have no true-or-false ones."""
-    if isinstance(item, Generative):
-        kind = AUTHORS_TYPES[item.type]
-        about = item.question, item.correct_answer, item.passage, kind, item.entity, item.hallucinated_answer
-        row: dict[str, Any] = dict(zip(_GENERATIVE, about, strict=True))
-    else:
-        labels = [kind if kind == "correct" else AUTHORS_TYPES[kind] for kind in item.option_types]
-        row = dict(zip(_CHOICE, (choice_prompt(item), item.options, labels, item.correct), strict=True))
-    return json.dumps(row, ensure_ascii=False)

@@ -56,7 +56,6 @@ class Rates:
     corrected: Prevalence | None
     unanswered: Mapping[str, int]  # format -> items without an answer
     failed: int  # items that the model was not reached for
-    unanswered_as: Unanswered = "apart"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -93,7 +92,6 @@ def rates(
         corrected=prevalence(tallies(free), *calibration) if calibration and free else None,
         unanswered={name: silent[name] for name in FORMATS},
         failed=sum(one.failed for one in found),
-        unanswered_as=unanswered,
     )
 
 

@@ -6,7 +6,7 @@ Only the standard library: exports carry this source along (:mod:`jurist.exports
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from .portable import READERS, RENDERERS
@@ -19,14 +19,12 @@ _LEAST: Final = 4  # letters or digits of a part of a sentence
 
 
 def listed(
-    items: Sequence[Any], sentences: Sequence[str], clear: str, found: str, echo: str | None = None
+    items: Sequence[Any], sentences: Sequence[str], clear: str, found: str
 ) -> tuple[tuple[str | None, ...], list[str]]:
     """Return the label of each sentence, and the strings that name none: then only the named ones have a label."""
-    response = _Response(sentences)
-    named, lost = response.find(items, echo)
-    heard = response.echoed(echo) if not lost else frozenset()
-    rest = (clear if place in heard else None for place in range(len(sentences)))
-    return tuple(found if place in named else label for place, label in enumerate(rest)), lost
+    named, lost = _Response(sentences).find(items)
+    rest = None if lost else clear
+    return tuple(found if place in named else rest for place in range(len(sentences))), lost
 
 
 def as_compared(text: str) -> str:
@@ -62,35 +60,17 @@ class _Response:
         self.marked = {as_compared(line): place for place, line in enumerate(distinct_lines(sentences))}
         self.whole = "".join(self.keys)
 
-    def find(self, items: Sequence[Any], echo: str | None = None) -> tuple[set[int], list[str]]:
+    def find(self, items: Sequence[Any]) -> tuple[set[int], list[str]]:
         """Return the places of the named sentences, and the strings that name none."""
         named: set[int] = set()
         lost: list[str] = []
         mentions: Counter[str] = Counter()
         for item in items:
-            places, text = self._placed(item, echo) if isinstance(item, tuple) else (set[int](), item)
-            places = places or self._named(text, mentions)
+            places = self._named(item, mentions)
             named |= places
             if not places:
-                lost.append(str(text))
+                lost.append(str(item))
         return named, lost
-
-    def echoed(self, echo: str | None) -> Collection[int]:
-        """Return the places of the sentences that an echo holds as often as the response; all where there is none."""
-        heard = self.whole if echo is None else as_compared(echo)
-        return {place for place, key in enumerate(self.keys) if heard.count(key) == self.whole.count(key)}
-
-    def _placed(self, span: tuple[int, int], echo: str | None) -> tuple[set[int], str]:
-        """Return the places that a span of an exact echo covers, and its text, by which it is looked up elsewhere."""
-        start, end = span
-        if echo is None or not 0 <= start < end <= len(echo):
-            return set(), ""
-        if as_compared(echo) != self.whole:
-            return set(), echo[start:end]
-        # From behind: a span that begins inside of a letter, at its accent, covers the letter.
-        return self._covered(
-            len(self.whole) - len(as_compared(echo[start:])), len(as_compared(echo[:end]))
-        ), ""
 
     def _named(self, item: Any, mentions: Counter[str]) -> set[int]:
         text = item.strip() if isinstance(item, str) else ""

@@ -83,17 +83,6 @@ class PerSentence(ClosedLabel):
         return {"labels": meaning, "reader": "numbered", "set": list(self.labels)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bare(PerSentence):
-    """The same for a program that takes the texts themselves, and is asked once."""
-
-    repeatable: ClassVar[bool] = False
-    rendering: ClassVar[str] = "custom"
-
-    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
-        return texts
-
-
 def numbered(sentences: Sequence[str], places: Places = None) -> str:
     """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces."""
     chosen = range(len(sentences)) if places is None else places

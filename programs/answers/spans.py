@@ -24,10 +24,9 @@ from ...cases import Values
 from ...text.escaping import one_line
 from .base import Answer, Inputs, Places, Reading, Reply, reasoning_of
 from .listed import distinct_lines, listed
-from .sentences import PerSentence, shown
+from .sentences import PerSentence
 
 _SHOWN: Final = 60
-_ECHO: Final = "text"  # of a reply: the text in which spans have places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Listed(PerSentence):
         texts, items, (clear, found) = inputs[self.unit], reply.get(self.field), self.labels
         if not isinstance(items, list | tuple):
             return Reading(values=(None,) * len(texts), problem=f"{self.field} is no list")
-        labels, lost = listed(items, texts, clear, found, reply.get(_ECHO))
+        labels, lost = listed(items, texts, clear, found)
         return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
 
     def example(self, values: Values, inputs: Inputs) -> list[str]:
@@ -68,25 +67,6 @@ class Listed(PerSentence):
         clear, found = self.labels
         reader = {"reader": "listed"} if type(self) is Listed else {}
         return {"labels": meaning, "listed": found, "not_listed": clear, **reader}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Marked(Listed):
-    """The same for programs that take the response as one text, in which spans have places.
-
-    An item of the list is a string, or the (start, end) of a span in the text that the reply gives as ``text``.
-    That text repeats the response; a sentence that it does not repeat has no label, unless a span names it.
-    """
-
-    rendering: ClassVar[str] = "custom"
-
-    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
-        return joined(texts)
-
-
-def joined(sentences: Sequence[str]) -> str:
-    """Return the sentences as one text, a blank between them."""
-    return " ".join(map(shown, sentences))
 
 
 def _problem(lost: Sequence[str], count: int) -> str:

@@ -14,7 +14,7 @@ import dspy
 import pydantic
 
 from ...cases import Case, text_hash
-from ...errors import JudgeError, UsageError
+from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import (
     Category,
@@ -35,36 +35,15 @@ from .scoring import MISSING, PRIORITY, constraints_of, items_of, line_of, missi
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """w_m, w_i and w_o of section 4.2. The paper does not give its figures; 3, 2 and 1 keep its order."""
-
-    mandatory: float = 3.0
-    important: float = 2.0
-    optional: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse weights that no score can be computed from."""
-        values = (self.mandatory, self.important, self.optional)
-        if not (float("inf") > values[0] >= values[1] >= values[2] > 0):
-            raise UsageError(
-                f"the weights {values[0]:g}, {values[1]:g}, {values[2]:g} cannot be used",
-                hint="give positive numbers, mandatory at least important, important at least optional",
-            )
-
-    def of(self, category: str) -> float:
-        """Return what a constraint of this category weighs."""
-        return float(getattr(self, PRIORITY[category]))
-
-
-DEFAULT_WEIGHTS: Final = Weights()
+WEIGHTS: Final[Mapping[str, float]] = {"mandatory": 3.0, "important": 2.0, "optional": 1.0}
+"""w_m, w_i and w_o of section 4.2. The paper does not give its figures; these keep its order."""
 
 
 def constraint_score(
-    categories: Sequence[str], satisfied: Sequence[bool], weights: Weights = DEFAULT_WEIGHTS
+    categories: Sequence[str], satisfied: Sequence[bool], weights: Mapping[str, float] = WEIGHTS
 ) -> float:
     """Return W_s / W_t x 10 of one response, in [0, 10]."""
-    return weighted_score([weights.of(category) for category in categories], satisfied)
+    return weighted_score([weights[PRIORITY[category]] for category in categories], satisfied)
 
 
 class Item(pydantic.BaseModel):

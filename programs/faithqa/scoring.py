@@ -8,7 +8,7 @@ same (section 5.2), see :func:`constraints_of`. Only the standard library: expor
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -32,8 +32,6 @@ TOP: Final = 10.0
 """The score of a response that satisfies every constraint: Perfect."""
 MISSING: Final = "missing"
 """The category of an item that is no constraint: its text names what the query lacks."""
-BY_CODE: Final = "counted by a program: "
-"""How the evidence of a mark begins that code gave."""
 _LINE: Final = re.compile(r"^(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*) \[(?P<anchor>[^\[\]]*)\]$")
 
 
@@ -140,16 +138,12 @@ def band(score: float) -> str:
     return "strong" if score >= 9 else "partial" if score > 7 else "major"
 
 
-def all_omitted(constraints: Iterable[int], why: str) -> list[dict[str, Any]]:
-    """Return the mark of each number in a response that is not asked about."""
-    return [{"n": n, "evidence": BY_CODE + why, "label": "omitted"} for n in constraints]
-
-
 def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
     """Ask for the mark of each constraint; an empty response omits them all."""
     constraints = parse_lines(str(inputs["constraints"]))
     if constraints and not str(inputs["response"]).strip():
-        return {"marks": all_omitted(constraints, "the response is empty")}
+        empty = {"evidence": "the response is empty", "label": "omitted"}
+        return {"marks": [{"n": n, **empty} for n in constraints]}
     said = (yield step, inputs).get("marks")
     return {"marks": list(said) if isinstance(said, list | tuple) else []}
 
@@ -171,7 +165,6 @@ def score_of_marks(
     steps: Sequence[str],
     weights: Mapping[str, float],
     labels: Collection[str],
-    marking: Callable[..., Flow] = marks_of_lines,
 ) -> Flow:
     """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
     mapping, judging = steps
@@ -181,7 +174,7 @@ def score_of_marks(
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
     lines = defuse(lines_of(constraints))
-    said = yield from marking({**inputs, "constraints": lines}, judging)
+    said = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
     marks = by_number(said.get("marks"), labels)
     if set(marks) != set(range(1, len(constraints) + 1)):
         return {"score": None, "reasoning": "not every constraint was marked"}

@@ -27,11 +27,10 @@ from ...signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
-from ...text.measures import letters
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import content_terms, numbers
-from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
+from ...text.wording import WORDS, chinese_share, count_words, is_chinese, letters, passages
 from ..frozen import verifier
 from ..generator import Generator
 from ..stepwise import Making, Steps, Stepwise
@@ -214,6 +213,8 @@ def _row(case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
         "question_id": question,
         "title": case.inputs["title"],
         "language": "zh" if is_chinese(knowledge) else "en",
+        "knowledge": knowledge,
+        "answer": item.data["correct_answer"],
         **item.data,
     }
 

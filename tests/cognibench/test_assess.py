@@ -18,7 +18,7 @@ from jurist.jobs.assessing import assess
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.paying import Start
-from jurist.papers.cognibench.assess import MEASURES, Assessment, read_prompts
+from jurist.papers.cognibench.assess import MEASURES, DialogueAssessment, read_prompts
 from jurist.programs.cognibench import COGNIBENCH
 
 START = Start(root=Path("checkpoints"))
@@ -74,12 +74,12 @@ def prompts() -> list[dict[str, Any]]:
     return [{**row, "reference": f"Reference {100 + n}.", "group": f"p{n}"} for n, row in rows]
 
 
-def assessment(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Assessment:
+def assessment(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> DialogueAssessment:
     write_jsonl(Path("gold.jsonl"), gold_rows())
     write_jsonl(Path("prompts.jsonl"), prompts())
     judge = load_judge("cognibench:basic", store=Store("compiled"), samples=1)
-    work = Assessment(
-        prompts=read_prompts("prompts.jsonl")[0],
+    work = DialogueAssessment(
+        prompts=read_prompts("prompts.jsonl"),
         targets=(Model(name="openai/x", temperature=0.7),),
         judge=judge,
         calibration=Gold.load("gold.jsonl", COGNIBENCH),
@@ -138,12 +138,12 @@ def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
     said = ("One?", "First.", "Two?", "Second.")
     turns = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
     write_jsonl(Path("d.jsonl"), [{"id": "a", "reference": "R.", "turns": turns}])
-    one, two = read_prompts("d.jsonl")[0]
+    one, two = read_prompts("d.jsonl")
     assert (one.question, one.history, one.text) == ("One?", (), "")
     before = [turn["content"] for turn in two.history]
     assert (two.question, before, two.group) == ("Two?", ["One?", "First."], "a")
-    bundled, name = read_prompts("dialogues")
-    assert (name, len(bundled), len({one.id for one in bundled})) == ("dialogues", 84, 84)
+    bundled = read_prompts("dialogues")
+    assert (len(bundled), len({one.id for one in bundled})) == (84, 84)
     write_jsonl(Path("none.jsonl"), [{"reference": "R."}])
     with pytest.raises(GoldError, match="no question"):
         read_prompts("none.jsonl")

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import interval
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import precision_recall_fscore_support
 
+from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
 from jurist.papers.cognibench.detection import (
     KINDS,
     STATISTICS,
+    Line,
     by_words,
-    detection,
     kind_metric,
-    taken,
 )
 from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench import LABELS
@@ -32,6 +32,10 @@ WORDS = ("one", "two words", "and three words", "七个字的中文句")
 
 def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) -> Row:
     return Row(id=name, group=f"g{len(name) % 3}", gold=tuple(gold), predicted=tuple(predicted))
+
+
+def scored(rows: Sequence[Row]) -> Line:
+    return Line.of("d", "m", rows, texts_of(rows), KIND, Spend())
 
 
 def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -69,7 +73,7 @@ def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[
 @settings(max_examples=60)
 @given(responses())
 def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), KIND)
+    found = scored(rows)
     for weighting in ("sentence", "word"):
         macro: list[tuple[float, ...]] = []
         for kind in ("factual", "cognitive", "overall"):
@@ -91,14 +95,14 @@ def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
 @given(st.lists(st.tuples(labels, answers), min_size=1, max_size=4))
 def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[str, str | None]]) -> None:
     rows = [row("a", [gold for gold, _ in pairs], [said for _, said in pairs])]
-    found = detection(rows, texts_of(rows), KIND)
+    found = scored(rows)
     holes = [place for place, (_, said) in enumerate(pairs) if said is None]
     seen: dict[tuple[str, str], list[float]] = {}
     for filling in itertools.product(("invented", "faithful"), repeat=len(holes)):
         said = list(rows[0].predicted)
         for place, label in zip(holes, filling, strict=True):
             said[place] = label
-        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), KIND)
+        full = scored([replace(rows[0], predicted=tuple(said))])
         for kind in KINDS:
             for name in STATISTICS:
                 seen.setdefault((kind, name), []).append(full.cell(kind, name).value)
@@ -110,32 +114,10 @@ def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[s
 @settings(max_examples=30)
 @given(responses())
 def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), KIND)
+    found = scored(rows)
     assert found.cell("overall", "f1").interval == interval(rows, "f1", KIND)
     again = by_words(rows, texts_of(rows))
     words = interval(again, "f1", KIND)
     assert found.cell("overall", "f1", "word").interval == words
     metric = kind_metric("overall", "f1", KIND)
     assert interval(rows, metric, KIND) == found.cell("overall", "f1").interval
-
-
-@settings(max_examples=40)
-@given(responses())
-def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
-    tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]
-    found = taken(rows, KIND)
-    assert list(found) == tiers
-    each = [pair for one in rows for pair in zip(one.gold, one.predicted, strict=True)]
-    pairs = [(gold, said) for gold, said in each if gold and said]
-    gold_said = zip(*pairs, strict=True)
-    expected = confusion_matrix(*gold_said, labels=LABELS) if pairs else None
-    for tier in tiers:
-        counts = list(expected[LABELS.index(tier)]) if expected is not None else [0] * len(LABELS)
-        assert list(found[tier]["judged"].values()) == counts
-        gold = [said for one in rows for g, said in zip(one.gold, one.predicted, strict=True) if g == tier]
-        assert found[tier]["unanswered"] == gold.count(None)
-        right = found[tier]["right"]
-        assert (right is None) == (not gold)
-        if right is not None and sum(counts):
-            assert right.value == pytest.approx(counts[LABELS.index(tier)] / sum(counts))
-            assert right.worst <= right.value <= right.best

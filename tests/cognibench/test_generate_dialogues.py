@@ -13,9 +13,9 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import UsageError
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import DialogueSpec, plans
+from jurist.papers.cognibench.dialogues import plans
 from jurist.programs.asking import Asker
-from jurist.programs.dialogue import CHECKS, DIALOGUE, Range, dialogue_generator
+from jurist.programs.dialogue import CHECKS, DIALOGUE, Range
 from jurist.programs.verdicts import Verdict
 from jurist.text.wording import count_words, is_chinese
 
@@ -27,24 +27,19 @@ class Talk:
     """A dialogue as it was written."""
 
     def __init__(self, plan: dict[str, Any], verdict: Verdict) -> None:
-        self.status, self.error, generator = verdict.status, verdict.error, dialogue_generator()
         ((self.item,),) = verdict.values
-        self.case = generator.case(plan)
+        self.case = DIALOGUE.case(plan)
         self.turns, self.reasons = self.item.data["turns"], self.item.data["reasons"]
 
 
-def talk(plan: dict[str, Any], lm: dspy.LM, *, attempts: int = 3, adapter: str = "chat") -> Talk:
-    generator = dialogue_generator(attempts)
-    asker = Asker(judge=generator, program=generator.basic(), lm=lm, adapter=adapter)
-    return Talk(plan, asker.ask(generator.case(plan)))
+def talk(plan: dict[str, Any], lm: dspy.LM, *, adapter: str = "chat") -> Talk:
+    asker = Asker(judge=DIALOGUE, program=DIALOGUE.basic(), lm=lm, adapter=adapter)
+    return Talk(plan, asker.ask(DIALOGUE.case(plan)))
 
 
-def made(
-    script: list[Any], *, attempts: int = 3, adapter: str = "chat"
-) -> tuple[Talk, Scripted, CallContext]:
+def made(script: list[Any], *, adapter: str = "chat") -> tuple[Talk, Scripted, CallContext]:
     inner, context = Scripted(script), context_with()
-    lm = lm_of(inner, context, "generator")
-    return talk(plan_of(), lm, attempts=attempts, adapter=adapter), inner, context
+    return talk(plan_of(), lm_of(inner, context, "generator"), adapter=adapter), inner, context
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -67,10 +62,11 @@ def test_a_failing_exchange_is_asked_again_with_the_complaint(adapter: str) -> N
 
 
 def test_a_dialogue_that_keeps_failing_is_rejected_with_all_reasons() -> None:
-    found, inner, _ = made([turn("chat", "What?", GOOD), turn("chat", "More?", "No."), "garbage"], attempts=2)
-    assert (found.item.passed, len(found.turns), len(inner.requests)) == (False, 2, 3)
+    short = turn("chat", "More?", "No.")
+    found, inner, _ = made([turn("chat", "What?", GOOD), short, short, "garbage"])
+    assert (found.item.passed, len(found.turns), len(inner.requests)) == (False, 2, 4)
     assert "longer" in found.reasons[0]
-    assert "could not be read" in found.reasons[1]
+    assert "could not be read" in found.reasons[2]
     assert dict(zip(CHECKS, found.item.verdicts, strict=True)) == {
         "readable": "no",  # what was wrong with the last attempt
         "language": "yes",
@@ -78,8 +74,7 @@ def test_a_dialogue_that_keeps_failing_is_rejected_with_all_reasons() -> None:
         "grounded": "yes",
     }
     row = DIALOGUE.row(found.case, found.item, 0)
-    assert len(row["reasons"]) == 2
-    assert "coverage" not in row
+    assert len(row["reasons"]) == 3
 
 
 def test_markers_in_a_document_forge_no_field() -> None:
@@ -99,30 +94,29 @@ def offline(plan: dict[str, Any], temperature: float, seed: int = 0) -> Any:
 @pytest.mark.parametrize(("words", "turns"), [(Range(10, 60), 3), (Range(15, 200), 3), (Range(40, 90), 2)])
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_offline_dialogues_pass_the_checks(text: str, words: Range, turns: int, temperature: float) -> None:
-    (plan,) = plans([Document(id="d", text=text)], DialogueSpec(turns=Range(turns, turns), words=words), 3)
+    (plan,) = plans([Document(id="d", text=text)], 3, turns=Range(turns, turns), words=words)
     found = offline(plan, temperature)
     assert found.item.passed, found.reasons
     said = [one["content"] for one in found.turns]
     assert len(set(said)) == 2 * turns
-    assert all(count_words(one) in words for one in said[1::2])
+    assert all(words.low <= count_words(one) <= words.high for one in said[1::2])
     assert all(is_chinese(one) == is_chinese(text) for one in said)
 
 
 def test_the_command_writes_dialogues_with_provenance() -> None:
     write_jsonl(Path("docs.jsonl"), docs())
     argv = (*WRITING, "--turns", "2-4", "--words", "10-60", "--seed", "3")
-    done = ok(*argv, "--output", "new/d.jsonl", "--topics", "wheels,visitors", "--json")
+    done = ok(*argv, "--output", "new/d.jsonl", "--json")
     rows = read_jsonl(Path("new/d.jsonl"))
-    assert [row["id"] for row in rows] == ["d0-1", "d0-2", "d1-1", "d1-2", "d2-1", "d2-2"]
-    assert {row["group"] for row in rows} == {"d0", "d1", "d2"}
+    assert [row["id"] for row in rows] == [row["group"] for row in rows] == ["d0", "d1", "d2"]
     for row in rows:
         assert [turn["role"] for turn in row["turns"]] == ["user", "assistant"] * (len(row["turns"]) // 2)
         assert 2 <= len(row["turns"]) // 2 <= 4
-        assert row["topic"] in ("wheels", "visitors")
+        assert row["topic"] == "mill"
         about = row["provenance"]
-        assert (about["model"], about["seed"], about["document"]) == ("offline", 3, row["group"])
+        assert (about["model"], about["temperature"], about["document"]) == ("offline", 0.7, row["group"])
         assert about["calls"] == len(row["turns"]) // 2 + about["asked_again"]
-    assert done.json["kept"] == 6
+    assert (done.json["kept"], done.json["documents"]) == (3, 3)
     assert set(done.json["spend"]) == {"total", "generator"}
     assert not Path("new/d.rejects.jsonl").exists()
     assert not list(Path().glob("compiled/.checkpoints/*"))
@@ -146,12 +140,12 @@ def test_other_work_is_never_overwritten() -> None:
 
 def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
-    argv = (*WRITING, "--words", "900-950", "--attempts", "2")
+    argv = (*WRITING, "--words", "900-950")
     done = cli(*argv, "--output", "d.jsonl")
     assert done.code == 3
     assert read_jsonl(Path("d.jsonl")) == []
     rejects = read_jsonl(Path("d.rejects.jsonl"))
-    assert [len(row["reasons"]) for row in rejects] == [2, 2]
+    assert [len(row["reasons"]) for row in rejects] == [3, 3]
     assert "write a longer one" in rejects[0]["reasons"][0]
     assert cli(*argv, "--output", "d.jsonl", "--resume", "--json").json["done_before"] is True
     ok(*argv, "--output", "e.jsonl", "--max-rejected", "1")
@@ -187,9 +181,8 @@ def test_documents_are_drawn_uniformly_over_topics() -> None:
         for n in range(20)
     ]
     documents += [Document(id=f"c{n}", text="The mill is old.", topic="c") for n in range(3)]
-    spec = DialogueSpec(per_topic=3)
-    drawn = [[row["group"] for row in plans(documents, spec, seed)] for seed in (0, 0, 1)]
+    drawn = [[row["group"] for row in plans(documents, seed, per_topic=3)] for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert [sum(name.startswith(topic) for name in drawn[0]) for topic in "abc"] == [3, 3, 3]
     with pytest.raises(UsageError, match="fewer than 4 documents of c"):
-        plans(documents, DialogueSpec(per_topic=4), 0)
+        plans(documents, per_topic=4)

@@ -51,7 +51,7 @@ ELSEWHERE = {
         "judge_api_base": "Model.api_base",
     },
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
-    **{"metric": "Judge.with_metric", "only": "attacks", "suite": "attacks", "verifiers": "Judge.verifiers"},
+    **{"metric": "Judge.with_metric", "only": "attacks", "suite": "attacks"},
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"strictness": "load.strictness", "timeout": "Model.timeout"},
 }

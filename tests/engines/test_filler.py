@@ -22,10 +22,9 @@ from jurist.signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
-from jurist.text.measures import letters
 from jurist.text.sentences import split
 from jurist.text.terms import numbers
-from jurist.text.wording import count_words
+from jurist.text.wording import count_words, letters
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
 FOUND = [(row, gap) for row in DOCUMENTS for gap in gaps(row["text"])]

@@ -14,7 +14,6 @@ from openai.types.chat import ChatCompletionMessageParam
 from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.engines.local import load_classifier
 from jurist.exports.training import Training, make_training
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
@@ -171,7 +170,7 @@ def trained(capsys: pytest.CaptureFixture[str], *asked: object) -> dict[str, Any
 def test_the_script_trains_and_the_loss_falls(
     rank: int, short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output, model = tmp_path / "tuned", tiny(tmp_path / "m", kind="ForCausalLM", room=4096)
+    output, model = tmp_path / "tuned", tiny(tmp_path / "m", room=4096)
     asked = ["--train", short, "--dev", short, "--output", output, "--model", model]
     said = trained(capsys, *asked, "--max-steps", 8, "--lora-rank", rank)
     assert (said["examples"], said["too_long"], said["steps"]) == (12, 0, 8)
@@ -187,21 +186,3 @@ def test_the_script_trains_and_the_loss_falls(
     assert network.generate(**ids, max_new_tokens=4).shape[1] == ids["input_ids"].shape[1] + 4
 
 
-@pytest.mark.slow
-@needs_trl
-@pytest.mark.parametrize("rank", [0, 8])
-def test_pairs_make_a_model_for_nli(rank: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = {"entailment": "it fell", "not_entailment": "carters built"}
-    rows = [
-        {"premise": "the bridge was built by carters and it fell" * 9, "hypothesis": text, "label": label}
-        for label, text in said.items()
-    ]
-    path, output = tmp_path / "pairs.jsonl", tmp_path / "nli"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows * 6))
-    asked = ["--train", path, "--output", output, "--model", tiny(tmp_path / "m", kind="Model")]
-    trained(capsys, *asked, "--max-steps", 24, "--max-length", 24, "--lora-rank", rank)
-    classifier = load_classifier(str(output / "merged"))
-    for label, text in said.items():
-        (pieces,) = classifier.classify(rows[0]["premise"], [text])
-        assert len(pieces) > 1  # no longer than those of the training
-        assert {max(piece, key=lambda name: piece[name]) for piece in pieces} == {label}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from small import cli, ok, read_jsonl
 
 from jurist.errors import GoldError
-from jurist.papers.faithqa.assess import Assessed, Question, Response, is_benchmark, read_questions
-from jurist.papers.faithqa.results import BREAKDOWNS, compare
+from jurist.papers.faithqa.assess import is_benchmark, read_questions
+from jurist.papers.faithqa.results import BREAKDOWNS, Assessed, Question, Response, compare
 
 COMPLETE = (
     {"category": "action", "anchor": "Name", "text": "it names"},

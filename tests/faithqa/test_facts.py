@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from jurist.errors import GoldError, UsageError
 from jurist.papers.faithqa.retrieval import Corpus, passages_of
 from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 
@@ -17,15 +16,17 @@ ASKED = {"query": "Name a river of Peru.", "response": "The Thames flows through
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> str:
-    (tmp_path / "england.txt").write_text("The Thames is a river in England.\n\nIt flows through London.")
-    (tmp_path / "AA").mkdir()
     rows = [
-        {"title": "Peru", "text": "The Marañón is a river of Peru."},
-        {"title": "中国", "text": "长江是中国最长的河流。"},
-        {"title": "Moved", "text": ""},
+        {
+            "id": "1",
+            "title": "england",
+            "text": "The Thames is a river in England.\n\nIt flows through London.",
+        },
+        {"id": "2", "title": "Peru", "text": "The Marañón is a river of Peru."},
+        {"id": "3", "title": "中国", "text": "长江是中国最长的河流。"},
     ]
-    (tmp_path / "AA" / "wiki_00").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
-    return str(tmp_path)
+    (tmp_path / "wiki.jsonl").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+    return str(tmp_path / "wiki.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -36,20 +37,9 @@ def corpus(tmp_path: Path) -> str:
         ("最长的河流", "中国: 长江是中国最长的河流。"),
     ],
 )
-def test_passages_are_found_in_texts_and_in_a_dump(corpus: str, query: str, first: str) -> None:
+def test_passages_are_found(corpus: str, query: str, first: str) -> None:
     assert passages_of(corpus).search(query)[0] == first
     assert passages_of(corpus).search("volcano lava") == [] == passages_of(corpus).search("")
-
-
-def test_a_place_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GoldError, match="no such file"):
-        passages_of(str(tmp_path / "none"))
-    (tmp_path / "a.bin").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="no text"):
-        passages_of(str(tmp_path))
-    (tmp_path / "b.jsonl").write_text('{"text": ')
-    with pytest.raises(GoldError, match=r"b\.jsonl"):
-        passages_of(str(tmp_path / "b.jsonl"))
 
 
 def checking(verdicts: list[Any], again: list[Any], corpus: str = "") -> tuple[Any, CheckThenRetrieve]:

@@ -1,4 +1,4 @@
-"""The bundled gold faithqa-mini: what its card says is so, and its marks agree with what a program can count."""
+"""The bundled gold faithqa-mini: what its card says is so."""
 
 import json
 from collections import Counter
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import jurist
-from jurist.programs.faithqa.checks import marked
 from jurist.programs.faithqa.constraints import MARKS
 from jurist.programs.faithqa.scoring import PRIORITY
 
@@ -49,12 +48,3 @@ def test_a_row_is_well_formed(row: dict[str, Any]) -> None:
         assert set(response["marks"]) <= set(MARKS)
         assert 0 <= response["score"] <= 10
         assert (response["score"] == 10) == (set(response["marks"]) == {"satisfied"})
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["group"])
-def test_marks_agree_with_what_a_program_counts(row: dict[str, Any]) -> None:
-    for place, constraint in enumerate(row["constraints"]):
-        for response in row["responses"]:
-            if found := marked(constraint["text"], response["response"]):
-                satisfied = response["marks"][place] == "satisfied"
-                assert (found[0] == "satisfied") == satisfied, (constraint, found)

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.programs.faithqa.constraints import Item, MapBySteps, Weights, similarity
+from jurist.programs.faithqa.constraints import Item, MapBySteps, similarity
 from jurist.programs.faithqa.judges import (
     CONSTRAINT_SCORE,
     CONSTRAINTS,
-    COUNTED,
-    DIFFERENT,
     INTENT_BASELINE,
     SATISFACTION,
     AgreeingRating,
@@ -25,9 +23,9 @@ from jurist.programs.faithqa.judges import (
     Satisfaction,
     constraint_score_judge,
 )
-from jurist.programs.faithqa.scoring import BY_CODE, anchored, lines_of, parse_lines
+from jurist.programs.faithqa.scoring import anchored, lines_of, parse_lines
 from jurist.signatures.faithqa import Category, Constraint
-from jurist.text.measures import letters
+from jurist.text.wording import letters
 
 QUERY = "Name three rivers in Peru in at most 12 words."
 NAME = {"category": "action", "anchor": "Name", "text": "it names something"}
@@ -107,56 +105,18 @@ def marks_of(labels: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("call", [blocking, waiting])
-@pytest.mark.parametrize(
-    ("by_code", "said", "marks", "counts"),
-    [
-        (True, "oss", ("satisfied", "satisfied", "satisfied"), (2, 1)),  # code corrects
-        (False, "oss", ("omitted", "satisfied", "satisfied"), (0, 0)),  # it is switched off
-        (True, "ooo", ("omitted", "omitted", "omitted"), (0, 0)),  # off the topic: counts say nothing for it
-    ],
-)
-def test_the_model_marks_all_and_code_corrects_what_is_beyond_doubt(
-    by_code: bool, said: str, marks: tuple[str, ...], counts: tuple[int, int], call: Callable[..., Any]
+@pytest.mark.parametrize("response", [FOUR, "", " \n"])
+def test_the_model_marks_all_and_an_empty_response_satisfies_nothing(
+    response: str, call: Callable[..., Any]
 ) -> None:
-    program = Satisfaction(by_code)
-    program.judge = Scripted({"marks": marks_of(said)})
-    lines = lines_of([Constraint(**SHORT), Constraint(**PERU), Constraint(**BAN)])
-    found = call(program, query=QUERY, constraints=lines, response=FOUR)
-    assert program.judge.asked[0]["constraints"] == lines
-    given = {"query": QUERY, "constraints": ["a", "b", "c"], "response": FOUR}
-    reading = read(SATISFACTION, {"marks": found.marks}, given)
-    assert reading.values == marks
-    assert reading.counts == {COUNTED: counts[0], DIFFERENT: counts[1]}
-    assert (BY_CODE + "4 words; the model said omitted" in reading.reasoning) is bool(counts[1])
-
-
-@pytest.mark.parametrize(
-    ("response", "judged"),
-    [
-        ("", False),
-        (" \n", False),
-        ("I do not know.", False),
-        ("I'm sorry, but I can’t help with that.", False),
-        ("抱歉，我无法回答这个问题。", False),
-        ("I cannot name three, but two: Amazon and Rimac.", True),
-        ("I will not forget the Amazon. It is in Peru, as is the Rimac.", True),
-        ("I know that it has no snow.", True),
-    ],
-)
-def test_a_refusal_and_an_empty_response_satisfy_nothing(response: str, judged: bool) -> None:
     program = Satisfaction()
-    program.judge = Scripted({"marks": marks_of("sss")})
-    lines = lines_of([Constraint(**one) for one in (THREE, PERU, BAN)])
-    said = program(query=QUERY, constraints=lines, response=response)
-    assert bool(program.judge.asked) is judged
-    row = {"query": QUERY, "constraints": ["a"] * 3, "response": ""}
-    reading = read(SATISFACTION, {"marks": said.marks}, row)
-    assert judged or reading.values == ("omitted",) * 3
-    lacking = Constraint(category="subject", anchor="", text="the response says that the article is missing")
-    asked = len(program.judge.asked)
-    program.judge.replies = [{"marks": marks_of("s")}]
-    program(query=QUERY, constraints=lines_of([lacking]), response=response)  # to decline may be right there
-    assert len(program.judge.asked) == asked + bool(response.strip())
+    program.judge = Scripted({"marks": marks_of("oss")})
+    lines = lines_of([Constraint(**SHORT), Constraint(**PERU), Constraint(**BAN)])
+    found = call(program, query=QUERY, constraints=lines, response=response)
+    assert [one["constraints"] for one in program.judge.asked] == ([lines] if response.strip() else [])
+    given = {"query": QUERY, "constraints": ["a", "b", "c"], "response": response}
+    marks = ("omitted", "satisfied", "satisfied") if response.strip() else ("omitted",) * 3
+    assert read(SATISFACTION, {"marks": found.marks}, given).values == marks
 
 
 def scored(
@@ -173,7 +133,7 @@ def scored(
     ("mapped", "labels", "score", "words"),
     [
         # 3 + 3 + 2 of 3 + 2 + 3 + 2
-        ({"constraints": [NAME, THREE, PERU, SHORT]}, "sos", 80 / 10, "(three are named): omitted: two"),
+        ({"constraints": [NAME, THREE, PERU, SHORT]}, "soss", 80 / 10, "(three are named): omitted: two"),
         ({"constraints": [NAME, ALIEN]}, "s", 30 / 4, "7.50: partial"),  # one was dropped: never perfect
         ({"missing": ["article"], "constraints": []}, "sos", 40 / 7, "missing: article"),
     ],
@@ -277,7 +237,7 @@ def test_a_wrong_row_is_refused(change: dict[str, Any], judge: Any) -> None:
 
 
 def test_other_weights_have_a_name_of_their_own() -> None:
-    judge = constraint_score_judge(Weights(mandatory=5, important=2.5, optional=1))
+    judge = constraint_score_judge(mandatory=5, important=2.5, optional=1)
     assert judge.name == "constraint-score-5-2p5-1"
     program = judge.basic()
     program.map = Scripted({"constraints": [NAME, THREE]})

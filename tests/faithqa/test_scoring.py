@@ -1,5 +1,6 @@
 """Constraint Score, by hand (section 4.2 of the FAITHQA paper) and by its laws."""
 
+from collections.abc import Mapping
 from typing import get_args
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import UsageError
-from jurist.programs.faithqa.constraints import MARKS, Weights, constraint_score
+from jurist.programs.faithqa.constraints import MARKS, WEIGHTS, constraint_score
+from jurist.programs.faithqa.judges import constraint_score_judge
 from jurist.programs.faithqa.scoring import band
 from jurist.signatures.faithqa import Category, Mark
 
@@ -32,13 +34,8 @@ from jurist.signatures.faithqa import Category, Mark
 )
 def test_scores_by_hand(constraints: str, weights: tuple[float, float, float], score: float) -> None:
     said = constraints.split()
-    categories = [word[:-1] for word in said]
-    mandatory, important, optional = weights
-    found = constraint_score(
-        categories,  # type: ignore[arg-type]
-        [word.endswith("+") for word in said],
-        Weights(mandatory=mandatory, important=important, optional=optional),
-    )
+    held = [word.endswith("+") for word in said]
+    found = constraint_score([word[:-1] for word in said], held, dict(zip(WEIGHTS, weights, strict=True)))
     assert found == pytest.approx(score, abs=1e-12)
 
 
@@ -55,7 +52,7 @@ def test_bands_of_section_4_2(score: float, said: str) -> None:
 )
 def test_weights_that_give_no_score_are_refused(values: tuple[float, float, float]) -> None:
     with pytest.raises(UsageError, match="cannot be used"):
-        Weights(mandatory=values[0], important=values[1], optional=values[2])
+        constraint_score_judge(*values)
 
 
 PAIR = st.tuples(st.sampled_from(get_args(Category)), st.sampled_from(MARKS))
@@ -64,17 +61,17 @@ MARKED = st.lists(PAIR, min_size=1, max_size=9)
 
 @given(MARKED, st.randoms(), st.floats(0.1, 50))
 def test_laws_of_the_score(marked: list[tuple[Category, Mark]], random: object, factor: float) -> None:
-    def score(items: list[tuple[Category, Mark]], weights: Weights) -> float:
+    def score(items: list[tuple[Category, Mark]], weights: Mapping[str, float]) -> float:
         return constraint_score([c for c, _ in items], [m == "satisfied" for _, m in items], weights)
 
-    base = Weights()
+    base = WEIGHTS
     found = score(marked, base)
     assert 0 <= found <= 10
     assert (found == 10) == all(mark == "satisfied" for _, mark in marked)
     shuffled = list(marked)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert score(shuffled, base) == pytest.approx(found)
-    scaled = Weights(mandatory=3 * factor, important=2 * factor, optional=factor)
+    scaled = {name: value * factor for name, value in WEIGHTS.items()}
     assert score(marked, scaled) == pytest.approx(found)
     worse = [*marked[:-1], (marked[-1][0], "omitted")]
     assert score(worse, base) <= found  # type: ignore[arg-type]

@@ -1,9 +1,7 @@
 """Laws of the benchmark's formats: aggregation, files, near-duplicates, what code checks, replies and rates."""
 
 import json
-import tracemalloc
 from collections import Counter
-from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +9,11 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.evaluation.paired import McNemar
-from jurist.papers.haluagent.aggregate import NearDuplicates, Statistics, aggregate
+from jurist.papers.haluagent.aggregate import NearDuplicates, aggregate, statistics
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
     TrueFalse,
-    authors_line,
     choice_prompt,
     item_line,
     read_authors,
@@ -50,7 +47,7 @@ def asked(draw):
 
 
 def made_of(questions, seed=0):
-    return list(aggregate(lambda: questions, seed))
+    return list(aggregate(questions, seed))
 
 
 def items_of(questions, seed=0):
@@ -79,33 +76,10 @@ def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
         assert not any(alike(a, b) for n, a in enumerate(item.options) for b in item.options[:n])
     truths = Counter(item.correct for item in items if isinstance(item, TrueFalse))
     assert truths[True] == truths[False]
-    statistics = Statistics()
-    for one in made:
-        statistics.add(one)
-    counted = statistics.to_json()
+    counted = statistics(made)
     assert counted["items"] == len(items)
     assert counted["documents"] == len({item.group for item in items})
     assert sum(counted["types"].values()) == counted["questions"]
-
-
-def test_memory_does_not_grow_with_the_questions():
-    answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
-
-    def peak(count):
-        def questions():
-            for n in range(count):
-                text = f"Who was number {n} on the list, and what did number {n * 7} do? " * 20
-                yield Question(id=f"{n}", question=text, correct_answer="Ada", hallucinated=answers)
-
-        tracemalloc.start()
-        written = sum(len(made.items) for made in aggregate(questions))
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert written == 4 * count
-        return most
-
-    peak(20)
-    assert peak(150) < 1.2 * peak(50)
 
 
 @given(asked())
@@ -146,17 +120,23 @@ def test_a_broken_row_is_named_with_its_line(tmp_path, change, said):
         read_items(path)
 
 
-def test_own_items_in_the_authors_format(tmp_path):
-    answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
-    about = {"id": "q", "language": "en", "title": "ada"}
-    one = Question(**about, question="Who?", correct_answer="Ada", hallucinated=answers)
-    made = [item for item in items_of([one]) if not isinstance(item, TrueFalse)]
+def test_items_of_the_authors_are_read(tmp_path):
     path = tmp_path / "authors.jsonl"
-    path.write_text("".join(authors_line(item) + "\n" for item in made), encoding="utf-8")
-    generative, choice = read_authors(path)
+    free = {"question": "Who?", "correct_answer": "Ada", "reason": "She was.", "halu_type": "实体错误"}
+    prompt = "问题：谁？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n"
+    labels = ["虚构事实", "correct", "虚构事实", "关系错误"]
+    choice = {
+        "question": prompt,
+        "answers": ["甲", "乙", "丙", "丁"],
+        "labels": labels,
+        "correct_option": "B",
+    }
+    rows = [{**free, "ent": "ada", "halu_answer": "Bob"}, choice]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    generative, chosen = read_authors(path)
     assert (generative.correct_answer, generative.type, generative.entity) == ("Ada", "entity", "ada")
-    assert (choice.question, choice.options, choice.correct) == ("Who?", made[1].options, made[1].correct)
-    assert choice_prompt(choice) == choice_prompt(made[1])
+    assert (chosen.question, chosen.correct, chosen.type) == ("谁？", "B", "fabrication")
+    assert choice_prompt(chosen) == prompt
     path.write_text('{"question": "Who?"}\n')
     with pytest.raises(GoldError, match="no item of C-FAITH"):
         read_authors(path)
@@ -176,8 +156,8 @@ def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
             expected[place] = like[0]
         else:
             kept.append(place)
-    with closing(NearDuplicates(question for question, _ in texts)) as near:
-        found = [near.first(str(place), *text) for place, text in enumerate(texts)]
+    near = NearDuplicates(question for question, _ in texts)
+    found = [near.first(str(place), *text) for place, text in enumerate(texts)]
     assert {place: int(first) for place, first in enumerate(found) if first} == expected
 
 

@@ -45,7 +45,7 @@ def say(messages):
 
 def argv(server, output, *more):
     named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT, "--yes")
-    asked = ("generate", "haluagent", "--input", "docs.jsonl", "--output", output, "--sample", 2)
+    asked = ("generate", "haluagent", "--input", "docs.jsonl", "--output", output)
     # processes of their own would take the version that ships
     return (*asked, "--generator", "haluagent:basic", *named, *more)
 

@@ -8,7 +8,7 @@ from pages import ROOT
 from small import read_jsonl
 
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import DialogueSpec, plans
+from jurist.papers.cognibench.dialogues import plans
 from jurist.programs.dialogue import Exchange, Range
 
 MILL = (
@@ -40,9 +40,9 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
     return [{"id": f"d{n}", "title": "mill", "text": text} for n, text in enumerate(texts)]
 
 
-def plan_of(text: str = MILL, **changes: Any) -> dict[str, Any]:
-    spec = DialogueSpec(turns=Range(2, 2), words=Range(5, 60), **changes)
-    return plans([Document(id="d", text=text, title="mill")], spec, 0)[0]
+def plan_of(text: str = MILL) -> dict[str, Any]:
+    documents = [Document(id="d", text=text, title="mill")]
+    return plans(documents, turns=Range(2, 2), words=Range(5, 60))[0]
 
 
 def exchange_of(text: str = MILL, words: Range = Range(5, 60), language: str = "en") -> Exchange:  # noqa: B008

@@ -1,9 +1,8 @@
 """Models of random weights, made on the spot: they know nothing, and show that everything runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-THREE = ("entailment", "neutral", "contradiction")
 _TEXTS = ("the bridge was built by carters and it fell",)
 _SPECIAL = ("<|pad|>", "<|end|>", "<|start|>", "<|system|>", "<|user|>", "<|assistant|>")
 _CHAT = (
@@ -15,16 +14,12 @@ _CHAT = (
 def tiny(
     folder: Path,
     *,
-    classes: Sequence[str] = THREE,
-    kind: str = "ForSequenceClassification",
-    room: int = 48,
+    room: int,
     texts: Iterable[str] = _TEXTS,
 ) -> Path:
     """Save a Llama of random weights that takes ``room`` tokens; nothing is downloaded.
 
     Args:
-        classes: their names.
-        kind: what the name of its class ends in: ``Model`` has no head, ``ForCausalLM`` writes.
         texts: what its tokens are made of.
     """
     import tokenizers as tk
@@ -65,9 +60,7 @@ def tiny(
         pad_token_id=0,
         eos_token_id=1,
         bos_token_id=None,
-        id2label=dict(enumerate(classes)),
-        label2id={name: place for place, name in enumerate(classes)},
     )
-    getattr(transformers, f"Llama{kind}")(config).save_pretrained(folder)
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -12,7 +12,7 @@ from quiz import QUIZ, documents
 from quiz import answer as quizzing
 from scripted_runs import improving, token_alone
 from small import Done, claims, cli, killed, tree, write_jsonl
-from talks import conversing, docs
+from talks import conversing, docs, spoken
 
 IN_FLIGHT = 4
 GOLD = ("--gold", "gold.jsonl", "--model", "openai/x")
@@ -32,11 +32,11 @@ COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
             *("--model", "openai/x", "--max-rejected", 1),
         ),
     ),
-    "dataset": (
-        conversing,
+    "dialogue": (
+        spoken,
         (
-            *("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", 2),
-            *("--words", "5-60", "--model", "openai/x", *JUDGE),
+            *("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", 2),
+            *("--words", "5-60", "--model", "openai/x"),
         ),
     ),
     "assess": (

@@ -12,11 +12,9 @@ from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.replies import read_choice, read_truth
 from jurist.programs.dialogue import _ROLE
-from jurist.programs.faithqa.checks import marked, read_check
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
 N = 300_000
-OPTIONS = ("one", "two", "three", "four")
 
 
 def titled(text: str) -> list[tuple[str, str]]:
@@ -25,6 +23,8 @@ def titled(text: str) -> list[tuple[str, str]]:
 
 
 READ: list[tuple[str, Callable[[], Any], Any]] = [
+    ("stars", lambda: read_choice("*" * N + "x", ["one", "two", "three", "four"]), None),
+    ("adjectives", lambda: read_truth("the answer is " * N + "true"), None),
     ("heading", lambda: titled("# A title" + " " * N + "\nrest"), [("A title", "rest")]),
     ("heading goes on", lambda: len(titled("#  A" + " " * N + "b \nrest")[0][0]), N + 2),
     (
@@ -36,16 +36,8 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
     ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
     ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]
-    ("stars", lambda: read_choice("*" * N + "x", OPTIONS), None),
-    ("stars after all", lambda: read_choice("The answer is " + "*" * N + "b", OPTIONS), "B"),
-    ("adjectives", lambda: read_choice("my " * N + "final answer: option (c)", OPTIONS), "C"),
-    ("judg", lambda: read_truth("judg" * N), None),
-    ("judgement", lambda: read_truth("Judgement: **false**"), False),
-    ("answers", lambda: read_truth("答案" + ":是" * N + "。没有错"), True),
     ("role", lambda: _ROLE.search("<" + "\n" * N), None),
     ("role below", lambda: _ROLE.search("\n" * N + " user :")[0], " user :"),  # type: ignore[index]
-    ("constraint", lambda: read_check("the " * N + "answer is one word"), None),
-    ("lines that are no items", lambda: marked("it has 2 items", "1" * N), ("omitted", "0 items")),
     ("open quotation", lambda: _FIXED_WORDS.findall("“" * N + "so”"), ["“so”"]),
 ]
 
