@@ -6,48 +6,19 @@ item too, if all four options are distinct. Options are shuffled by the seed, an
 at each of the four places equally often, give or take one.
 """
 
-import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
 
-from ...programs.haluagent.writing import ALIKE, alike, shingles
+from ...programs.haluagent.writing import alike
+from ...text.near import clusters, sketches
+from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse
 
 _WRONG = len(LETTERS) - 1  # hallucinated options of a single-choice item
-
-
-class NearDuplicates:
-    """The questions that were kept so far, within a document and across documents, without comparing every pair.
-
-    Two texts whose character pairs have a Jaccard similarity of at least t share one among the rarest pairs of each:
-    of n pairs, in any fixed order, the first n - ceil(t n) + 1 are enough to look up (prefix filtering).
-    """
-
-    def __init__(self, questions: Iterable[str]) -> None:
-        self._often = Counter(pair for question in questions for pair in shingles(question))
-        self._kept: list[tuple[str, str, str]] = []
-        self._places: dict[str, list[int]] = defaultdict(list)
-
-    def first(self, name: str, question: str, answer: str = "") -> str | None:
-        """Return the name of the first question that was kept and is like this one; keep this one if there is none.
-
-        Near-duplicates are alike in the question, and the question with its answer is alike too: a question about
-        another year has another answer.
-        """
-        ordered = sorted(shingles(question), key=lambda pair: (self._often[pair], pair))
-        prefix = ordered[: len(ordered) - math.ceil(ALIKE * len(ordered)) + 1]
-        for place in sorted({place for pair in prefix for place in self._places[pair]}):
-            other, asked, reply = self._kept[place]
-            if alike(question, asked) and alike(f"{question} {answer}", f"{asked} {reply}"):
-                return other
-        for pair in prefix:
-            self._places[pair].append(len(self._kept))
-        self._kept.append((name, question, answer))
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +40,12 @@ def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
 
 def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
     """Yield what becomes of each question, in their order; the same for the same questions and seed."""
-    places = _balanced(seed)
-    near = NearDuplicates(one.question for one in questions)
-    for one in questions:
-        first = near.first(one.id, one.question, one.correct_answer)
-        if first is not None:
+    places, firsts = _balanced(seed), dict[Any, str]()
+    whole_texts = [f"{one.question} {one.correct_answer}" for one in questions]
+    for one, text, cluster in zip(questions, whole_texts, clusters(sketches(whole_texts)), strict=True):
+        # A question about another year is another question.
+        first = firsts.setdefault((cluster, frozenset(numbers(text))), one.id)
+        if first != one.id:
             yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
             continue
         texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[:_WRONG])]

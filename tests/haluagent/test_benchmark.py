@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.evaluation.paired import McNemar
-from jurist.papers.haluagent.aggregate import NearDuplicates, aggregate, statistics
+from jurist.papers.haluagent.aggregate import aggregate, statistics
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -142,23 +142,22 @@ def test_items_of_the_authors_are_read(tmp_path):
         read_authors(path)
 
 
-@given(st.lists(st.tuples(words, words), max_size=12))
-@settings(max_examples=60)
-def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
-    kept, expected = [], {}
-    for place, (question, answer) in enumerate(texts):
-        like = [
-            other
-            for other in kept
-            if alike(question, texts[other][0]) and alike(f"{question} {answer}", " ".join(texts[other]))
-        ]
-        if like:
-            expected[place] = like[0]
-        else:
-            kept.append(place)
-    near = NearDuplicates(question for question, _ in texts)
-    found = [near.first(str(place), *text) for place, text in enumerate(texts)]
-    assert {place: int(first) for place, first in enumerate(found) if first} == expected
+@pytest.mark.parametrize(
+    ("question", "answer", "dropped"),
+    [
+        ("Who built the old mill by the river Dun, and for whom?", "The brothers Hask, for the town.", True),
+        ("Who built the old mill by the river Dun and for whom", "the brothers Hask for the town", True),
+        ("Who built the old mill by the river Dun in 1905, and for whom?", "The brothers Hask.", False),
+        ("When did the last wheel of the mill break?", "In the flood.", False),
+    ],
+)
+def test_near_duplicate_questions_are_dropped(question, answer, dropped):
+    texts = [("Who built the old mill by the river Dun, and for whom?", "The brothers Hask, for the town.")]
+    questions = [
+        Question(id=str(n), question=one, correct_answer=two, hallucinated=[{"text": "x", "type": "entity"}])
+        for n, (one, two) in enumerate([*texts, (question, answer)])
+    ]
+    assert bool(made_of(questions)[1].dropped) is dropped
 
 
 PARIS = "One is first. Two is\nsecond. 三在最后。"
