@@ -27,6 +27,7 @@ from ...signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
+from ...text.ranking import near
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import content_terms, numbers
@@ -36,25 +37,13 @@ from ..generator import Generator
 from ..stepwise import Making, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
-ALIKE = 0.8
-"""The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
 _SHORT = 4  # words up to which an answer may be a foreign name or a number
 
 
-def shingles(text: str) -> frozenset[str]:
-    """Return the pairs of neighbouring characters of its letters; of a single character that one."""
-    plain = letters(text)
-    return frozenset(plain[place : place + 2] for place in range(max(1, len(plain) - 1))) - {""}
-
-
 def alike(first: str, second: str) -> bool:
-    """Say whether two texts are near-duplicates: the same letters, or the same numbers and most pairs in common."""
-    if letters(first) == letters(second):
-        return True
-    if numbers(first) != numbers(second):
-        return False
-    one, two = shingles(first), shingles(second)
-    return len(one & two) >= ALIKE * len(one | two)
+    """Say whether two texts are near-duplicates: the same letters, or the same numbers and nearly the same letters."""
+    one, two = letters(first), letters(second)
+    return one == two or (numbers(first) == numbers(second) and near(one, two))
 
 
 def occurs(passage: str, document: str) -> bool:

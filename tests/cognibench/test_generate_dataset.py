@@ -59,7 +59,8 @@ def test_turns_that_do_not_alternate_are_refused_with_their_place(turns: Any) ->
 
 def test_dialogues_are_labelled_by_a_run_and_become_gold() -> None:
     write_jsonl(Path("docs.jsonl"), docs(3))
-    ok("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
+    short = ("--turns", "2", "--words", "20-60")
+    ok("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", *short)
     ok("run", "cognibench:basic", "--input", "d.jsonl", "--output", "l.jsonl", "--samples", "3")
     lines = read_jsonl(Path("l.jsonl"))
     for line in lines[::2]:  # as if the judge had found something

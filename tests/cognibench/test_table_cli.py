@@ -1,8 +1,6 @@
 """``jurist table``: CogniBench's Table 3, offline."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small import FAST, cli, ok, write_jsonl
@@ -88,18 +86,6 @@ def test_a_kind_without_anything_to_find_is_said() -> None:
         assert any(note.startswith(said) for note in done.json["notes"]) == there
         value = done.json["lines"][0]["sentence"]["cognitive"]["recall"]["value"]
         assert (value == 0.0) == there
-
-
-def test_a_real_model_is_not_called_before_a_person_agrees(serve: Callable[..., Any], fake_key: str) -> None:
-    server = serve()
-    done = cli(
-        "table", "cognibench-3", "--gold", "gold.jsonl", "--detector", "detector:basic",
-        "--samples", "50", "--model", "openai/gpt-4.1-mini", "--api-base", server.url,
-    )  # fmt: skip
-    assert done.code == 2
-    assert "calls to a real model" in done.err
-    assert "--yes" in done.err
-    assert server.count == 0
 
 
 SIDES = {"invented": "hallucinated", "misleading": "hallucinated", "speculative": "hallucinated"}

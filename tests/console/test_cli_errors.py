@@ -260,7 +260,6 @@ UNPAID: list[tuple[str, str]] = [
     ("folder: Is a directory", "assess openai/m --benchmark dialogues --answers folder"),
     ("file/x.json: Not a", "assess openai/m --benchmark dialogues --output file/x.json"),
     ("full/fect/card.json: Not a directory", f"compile fect {GOLD} {SHORT} --store full"),
-    ("no verifier of the program asks", f"compile fect {GOLD} {SHORT} --verifier fect:basic"),
     ("folder: Is a directory", f"compile fect {GOLD} {SHORT} --rejects folder"),
     ("folder: Is a directory", f"{JUDGE} gold.jsonl --output o.jsonl --rejects folder"),
     *(

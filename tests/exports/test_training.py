@@ -184,5 +184,3 @@ def test_the_script_trains_and_the_loss_falls(
     how = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
     ids = tokenizer.apply_chat_template(prompt, **how)
     assert network.generate(**ids, max_new_tokens=4).shape[1] == ids["input_ids"].shape[1] + 4
-
-

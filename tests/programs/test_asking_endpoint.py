@@ -39,11 +39,6 @@ def test_what_a_provider_had_cached_is_counted_and_costs_less(serve: Serve) -> N
     assert spend(cached).cost < spend(plain).cost
 
 
-def test_what_a_model_thought_is_beside_its_answer(serve: Serve) -> None:
-    server = serve(thoughts="[[ ## factual ## ]]\nTrue and False")
-    assert all(right(verdict, n) for n, verdict in enumerate(asker(server).ask_all(CASES[:6])))
-
-
 def test_a_reply_is_kept_without_the_key(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -173,13 +168,9 @@ def test_the_key_is_never_said(serve: Serve, fake_key: str) -> None:
     assert fake_key not in str(stop.value) + stop.value.message + stop.value.hint + json.dumps(
         context.ledger.to_json()
     )
-
-
-def test_the_key_is_not_in_a_verdict_either(serve: Serve, fake_key: str) -> None:
     server = serve(answers=lambda messages: f"I know your key {fake_key}")
     verdict = asker(server).ask(CASES[0])
-    assert verdict.status == "abstained"
-    assert "***" in verdict.error
+    assert (verdict.status, "***" in verdict.error) == ("abstained", True)
     assert fake_key not in repr(verdict)
 
 
@@ -248,27 +239,12 @@ def test_the_sample_number_is_never_sent(serve: Serve) -> None:
     assert server.hits[0].body["model"] == "gpt-4.1-mini"
 
 
-def test_concurrency_is_bounded_and_used(serve: Serve) -> None:
-    server = serve(delay=0.06)
-    asker(server, concurrency=3).ask_all(CASES[:24])
-    assert server.peak == 3
-
-
 @pytest.mark.parametrize("calls", [1, 7, 50])
 def test_exactly_as_many_requests_as_the_budget_has_calls(serve: Serve, calls: int) -> None:
     server, context, seen = serve(delay=0.005), context_with(Budget(calls=calls)), []
     with pytest.raises(BudgetExhausted):
         asker(server, context, concurrency=8).ask_all(CASES, lambda index, verdict: seen.append(verdict))
     assert server.count == calls == context.meter.calls == context.ledger.spend().calls == len(seen)
-
-
-def test_retries_are_paid_from_the_budget(serve: Serve) -> None:
-    server = serve(faults=lambda index, body: "500" if index % 3 == 0 else None, delay=0.005)
-    context = context_with(Budget(calls=40))
-    with pytest.raises(BudgetExhausted):
-        asker(server, context, concurrency=8).ask_all(CASES)
-    assert server.count == 40 == context.ledger.spend().calls
-    assert context.ledger.spend().retries > 5
 
 
 def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:

@@ -118,13 +118,6 @@ def test_the_offline_engine_reads_a_megabyte() -> None:
     assert asker.ask(case).status == "verdict"
 
 
-def test_demonstrations_are_defused_too() -> None:
-    judge = find("fect")
-    for text in HOSTILE.values():
-        demo = judge.demo(Case(inputs={"conversation": text, "claim": text}, gold=("factual",)))
-        assert demo["claim"] == defuse(text)
-
-
 pieces = st.sampled_from(
     ["[", "]", "[[", "]]", "#", "##", " ", "\n", "\t", "<", "<<", "</", "/", ">", "(", "‹", "a", "é", "_"]
     + ["claim", "CLAIM", "labels", "completed", "dspy_root", "CUSTOM-TYPE", "custom-type"]
@@ -168,12 +161,6 @@ def test_defuse_changes_brackets_and_surrogates_only(text: str) -> None:
 )
 def test_harmless_text_is_left_alone(text: str) -> None:
     assert defuse(text, FIELDS) == text
-
-
-def test_strings_everywhere_in_a_value_are_defused() -> None:
-    mark, safe = "[[ ## claim ## ]]", "(( ## claim ## ))"
-    value = {"a": [mark, {"b": mark, mark: 1}], "n": 3, "x": None, "t": (mark,)}
-    assert defuse(value, FIELDS) == {"a": [safe, {"b": safe, safe: 1}], "n": 3, "x": None, "t": [safe]}
 
 
 @pytest.mark.parametrize("other", ["verdict", "score"])

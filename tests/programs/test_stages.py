@@ -15,7 +15,6 @@ from small import FAST, cli, ok, write_jsonl
 from talks import small_gold
 
 from jurist.errors import UsageError
-from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import JUDGES, find
@@ -138,17 +137,6 @@ def test_a_fitted_threshold_belongs_to_its_strictness(tmp_path: Path) -> None:
     store.save(judge, PromptState.of(judge.basic()), card, [], make_latest=True)
     assert load_judge("cognibench", store=store).sampling.needed == 1
     assert load_judge("cognibench", store=store, strictness="irrefutable").sampling.needed == 3
-
-
-def test_the_steps_agree_with_people_better_than_chance() -> None:
-    loaded = load_judge("tier:basic", store=Store("unused"))
-    cases = Gold.load("cognibench-mini", TIER).cases
-    ranks = [(TIERS.index((case.gold or ("",))[0] or ""), verdict.label) for case, verdict in
-             zip(cases, loaded.ask(cases), strict=True)]  # fmt: skip
-    below = [gold < 2 for gold, label in ranks if label in ("misleading", "speculative")]
-    above = [gold < 2 for gold, label in ranks if label in ("reliable", "irrefutable")]
-    assert len(above) > 20
-    assert sum(below) / len(below) > sum(above) / len(above) + 0.2
 
 
 SENTENCES = ["Sure!", "It was built\nin 1802.", "It must be loved.", "2. It had owners.", "So it mattered."]
