@@ -126,14 +126,11 @@ class TrueFalse(_Row):
 
 Item = Annotated[Generative | Choice | TrueFalse, pydantic.Field(discriminator="format")]
 _ITEM: Final[pydantic.TypeAdapter[Item]] = pydantic.TypeAdapter(Item)
-_FIRST: Final = ("id", "format")
 
 
 def item_line(item: Item) -> str:
     """Return an item as its line of the file, without the line break."""
-    row = item.model_dump(mode="json")
-    ordered = {name: row[name] for name in _FIRST} | {name: row[name] for name in row if name not in _FIRST}
-    return json.dumps(ordered, ensure_ascii=False)
+    return json.dumps(item.model_dump(mode="json"), ensure_ascii=False)
 
 
 def read_items(path: str | Path) -> tuple[Item, ...]:

@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 import dspy
 
 from ...cases import Case
-from ...errors import UsageError
 from ...evaluation.checked_items import CheckedItem
 from ...signatures.haluagent import (
     TYPES,
@@ -168,8 +167,6 @@ def _check(said: dspy.Prediction, field: str) -> dict[str, Any]:
 
 def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "haluagent") -> Generator:
     """Return the generator with another context limit or instructions in Chinese, under a name of its own."""
-    if words < 20:
-        raise UsageError(f"a context of {words} words is too short", hint="give at least 20")
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
