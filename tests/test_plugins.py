@@ -122,7 +122,7 @@ def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path
     assert gone.startswith(
         "warning: the judge 'acme-gone' of jurist-acme cannot be loaded: ModuleNotFoundError: "
     )
-    assert lost.startswith("warning: the generator 'acme-lost' of jurist-acme is ")
+    assert lost.startswith("warning: the generator 'acme-lost' of jurist-acme cannot be loaded: it is ")
     for code, out, err in refused:
         assert (code, out, len(err.splitlines())) == (1, "", 1)
         assert err.startswith("error: the ")
