@@ -1,6 +1,6 @@
 """The four prompts of FECT, basic and compiled, on its public gold, over several seeds.
 
-    python benchmarks/fect_variants.py              # ../shared/data/fect, 5 seeds, opro+fewshot
+    python benchmarks/fect_variants.py              # ../shared/data/fect, 5 seeds, race
     python benchmarks/fect_variants.py --seeds 3 --optimizer fewshot --variants fect fect-3d
 
 F1 of the non-factual class on the sealed test, with 95 % intervals; each seed is

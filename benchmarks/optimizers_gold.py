@@ -53,7 +53,7 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
     job = _job(judge, split, context, seed)
     result = with_thresholds(job, optimize(make(name, LONG.get(name, {})), job))
     board, best = result.board, result.best
-    gains = {one.id: one.gain for one in board.standings(best)}
+    stands = board.standings(best)
     return {
         "optimizer": name,
         "judge": judge.name,
@@ -63,7 +63,7 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
         "tokens": context.meter.tokens,
         "candidates": len(board.candidates),
         "chosen": best.source,
-        "estimated": gains[best.id],
+        "estimated": stands[best.id].gain(stands[board.basic.id]),
         "basic": _tested(job, split, board.basic),
         "value": _tested(job, split, best),
     }

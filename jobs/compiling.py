@@ -18,7 +18,6 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
-from ..optimizers.pareto import bounded, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.verdicts import Verdict
@@ -115,7 +114,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     contest, board = Contest(plan, job, result.best), result.board
     words = f"proving on {len(contest.look.cases)} sealed cases"
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
-    matrix, left_out = bounded(board.matrix(split.train, split.dev), (board.basic.id, result.best.id))
+    matrix = board.matrix(split.train, split.dev)
     before = (
         one for one in store.promoted(plan.judge.name) if not one.shipped
     )  # latest for this model until now
@@ -123,8 +122,8 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     card = {
         **_card(plan, result),
         "parent": next(parents, None),
-        "pareto": front(job, board, leaking),
-        "matrix": {"rows": len(matrix), "left_out": left_out},
+        "pareto": board.front(job.dev, leaking),
+        "matrix": {"rows": len(matrix)},
     }
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
     concluded = conclude(contest, work, store, what, card, history, matrix, force=force)
@@ -174,7 +173,7 @@ def _card(plan: Plan, result: Result) -> dict[str, Any]:
         "optimizer": {
             "name": plan.optimizer_name,
             "params": plan.params,
-            "settings": settings_of(make(plan.optimizer, plan.options)),
+            "settings": {plan.optimizer_name: settings_of(make(plan.optimizer, plan.options))},
             "seed": plan.seed,
             "ending": result.ending,
             "reason": result.reason,

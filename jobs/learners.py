@@ -3,15 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import bm25s
 import numpy as np
-from scipy.sparse import csr_array, hstack, vstack
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from scipy.sparse import csr_array, hstack
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_limits
 
@@ -24,85 +23,57 @@ from ..text.ranking import words as _words
 _NEIGHBOURS: Final = 5
 _INNER: Final = 3  # parts of what is learned from, to choose a setting
 _OFTEN: Final = 5000  # words and pairs of words that are learned from: those of most labelled units
-_COLUMNS: Final = 2**20  # of the table of words: so many that two words hardly share one
 _MEMBERS: Final = 50  # members of sets that are looked for
-_WEIGHTS: Final = (None, "balanced")
-_PENALTIES: Final = (1.0, 10.0, 100.0)
 
 Places: TypeAlias = Sequence[int]
 """Which units, from 0."""
-_Fit: TypeAlias = "Callable[[Units, Places, Places, Any], list[Value]]"
-"""What answers units, having learned from labelled ones: (all, the labelled, those to answer, a setting) -> values."""
+Features: TypeAlias = tuple[Any, Any]
+"""What is known of labelled units, and of those to answer: a row each."""
+_Predict: TypeAlias = "Callable[[Units, Places, Features, Any], list[Value]]"
+"""What answers units, having learned from labelled ones: (all, the labelled, features, a setting) -> values."""
 
 
-@dataclass(frozen=True)
 class Units:
     """The units of some cases, as learners see them."""
 
-    judge: Judge  # whose they are
-    cases: Sequence[Case]  # the cases
-
-    @cached_property
-    def place(self) -> list[range]:
-        """The units of each case."""
-        sizes = np.cumsum([0, *(len(self.judge.answer.units(case.inputs)) for case in self.cases)]).tolist()
-        return [range(start, end) for start, end in pairwise(sizes)]
-
-    @cached_property
-    def case(self) -> list[int]:
-        """The case of each unit."""
-        return [number for number, places in enumerate(self.place) for _ in places]
-
-    @cached_property
-    def gold(self) -> list[Value | None]:
-        """What people said of each unit."""
-        return [
+    def __init__(self, judge: Judge, cases: Sequence[Case]) -> None:
+        self.judge, self.cases, answer = judge, cases, judge.answer
+        units = [answer.units(case.inputs) for case in cases]
+        ends = np.cumsum([0, *map(len, units)]).tolist()
+        self.place = [range(start, end) for start, end in pairwise(ends)]  # the units of each case
+        self.case = [number for number, own in enumerate(self.place) for _ in own]  # the case of each unit
+        self.gold: list[Value | None] = [
             value
-            for case, places in zip(self.cases, self.place, strict=True)
-            for value in (case.gold if case.gold is not None else (None,) * len(places))
+            for case, own in zip(cases, units, strict=True)
+            for value in (case.gold if case.gold is not None else (None,) * len(own))
         ]
-
-    @cached_property
-    def judged(self) -> list[list[str]]:
-        """The texts that are judged, one for each unit; two lists of them where two texts are compared."""
-        answer = self.judge.answer
+        # The texts that are judged, one for each unit; two lists of them where two texts are compared.
+        self.judged = [[text for own in units for text in own]]
         if len(answer.unit_fields) > 1:
-            return [[_plain(case.inputs[name]) for case in self.cases] for name in answer.unit_fields]
-        return [[text for case in self.cases for text in answer.units(case.inputs)]]
+            self.judged = [[_plain(case.inputs[name]) for case in cases] for name in answer.unit_fields]
+        rest = [name for name in judge.input_fields if name not in answer.unit_fields]
+        self.evidence = ["\n".join(_plain(case.inputs[name]) for name in rest) for case in cases]
+        self.tokens = [_words("\n".join(texts)) for texts in zip(*self.judged, strict=True)]
 
     @cached_property
-    def evidence(self) -> list[str]:
-        """Of each case, all that is not judged."""
-        names = [name for name in self.judge.input_fields if name not in self.judge.answer.unit_fields]
-        return ["\n".join(_plain(case.inputs[name]) for name in names) for case in self.cases]
-
-    @cached_property
-    def words(self) -> list[list[Any]]:
-        """How often each word and pair of words is in a unit; where a case is one unit, in its evidence too."""
-        judged = _counts(*self.judged)
+    def words(self) -> list[list[list[list[str]]]]:
+        """The words and pairs of words of each unit's texts; where a case is one unit, of its evidence too."""
+        judged = [[_grams(text) for text in texts] for texts in self.judged]
         alone = len(judged) == 1 and len(self.case) == len(self.cases) and any(self.evidence)
-        return [judged, _counts(self.evidence)] if alone else [judged]
+        return [judged, [[_grams(text) for text in self.evidence]]] if alone else [judged]
 
     @cached_property
     def overlap(self) -> Any:
         """Of each unit, how much of it the evidence holds, and lengths: of two compared texts, first less second."""
         known = [_words(text) for text in self.evidence]
-        held = [(frozenset(words), frozenset(pairwise(words))) for words in known]
-        tables = [
+        held = [(frozenset(words), frozenset(pairwise(words)), len(words)) for words in known]
+        first, *second = [
             np.array(
-                [
-                    _overlap(_words(text), *held[case], len(known[case]))
-                    for text, case in zip(texts, self.case, strict=True)
-                ]
+                [_overlap(_words(text), *held[case]) for text, case in zip(texts, self.case, strict=True)]
             )
             for texts in self.judged
         ]
-        return tables[0] - tables[1] if len(tables) > 1 else tables[0]
-
-    @cached_property
-    def tokens(self) -> list[list[str]]:
-        """The words of each unit's judged text."""
-        return [_words("\n".join(texts)) for texts in zip(*self.judged, strict=True)]
+        return first - second[0] if second else first
 
     def groups(self, places: Places) -> list[str]:
         """Return the group of each of these units."""
@@ -122,11 +93,27 @@ def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
 
 def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:
     """Answer by a linear model on words and overlap, with the setting that does best on parts of the labelled units."""
-    fit: _Fit = _FITS[units.judge.answer.scale.learned]
-    settings = _PENALTIES if units.judge.answer.scale.learned == "number" else _WEIGHTS
+    judge, learned = units.judge, units.judge.answer.scale.learned
+    predict, settings = _LEARNERS[learned]
+    rows: dict[Any, list[Row]] = {setting: [] for setting in settings}
     with threadpool_limits(1):  # on several threads, problems this small take up to ten times as long
-        setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
-        return fit(units, known, asked, setting)
+        parts = folds(units.groups(known), _INNER, seed)
+        for part in parts if len(parts) > 1 else ():
+            apart, own = frozenset(part), [known[number] for number in part]
+            rest = [place for number, place in enumerate(known) if number not in apart]
+            features = _features(units, rest, own)
+            for setting in settings:
+                pairs = zip(own, predict(units, rest, features, setting), strict=True)
+                rows[setting] += [
+                    Row(id=str(place), group="", gold=(units.gold[place],), predicted=(value,))
+                    for place, value in pairs
+                ]
+        scores = {
+            setting: objective_score(own, judge.metric, judge.comparison) if own else 0.0
+            for setting, own in rows.items()
+        }
+        best = max(settings, key=scores.__getitem__)
+        return predict(units, known, _features(units, known, asked), best)
 
 
 def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:
@@ -147,64 +134,43 @@ def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> 
     return answers
 
 
-def _inner_score(units: Units, known: Places, seed: int, fit: _Fit, setting: Any) -> float:
-    """Return the judge's metric of a setting, on parts of the labelled units that the rest answers."""
-    rows: list[Row] = []
-    parts = folds(units.groups(known), _INNER, seed)
-    for part in parts if len(parts) > 1 else ():
-        apart = frozenset(part)
-        rest = [place for number, place in enumerate(known) if number not in apart]
-        asked = [known[number] for number in part]
-        rows += [
-            Row(id=str(place), group="", gold=(units.gold[place],), predicted=(value,))
-            for place, value in zip(asked, fit(units, rest, asked, setting), strict=True)
-        ]
-    judge = units.judge
-    return objective_score(rows, judge.metric, judge.comparison) if rows else 0.0
-
-
-def _features(units: Units, known: Places, asked: Places) -> tuple[Any, Any]:
+def _features(units: Units, known: Places, asked: Places) -> Features:
     """Return what is known of labelled units and of those to answer, weighed and scaled by the labelled ones."""
     blocks: list[list[Any]] = [[], []]
     compared = len(units.judged) > 1
-    for table in units.words:
-        learned = [one[known] for one in table]
-        held = sum((one > 0).sum(axis=0) for one in learned)
-        several = np.flatnonzero(held > 1)
-        often = several[np.argsort(-held[several], kind="stable")[:_OFTEN]]
-        if not len(often):
+    for lists in units.words:
+        learned = [texts[place] for texts in lists for place in known]
+        often = Counter(gram for grams in learned for gram in set(grams)).most_common(_OFTEN)
+        if not (words := [gram for gram, count in often if count > 1]):
             continue
-        weigh = TfidfTransformer(sublinear_tf=True).fit(vstack([one[:, often] for one in learned]))
+        weigh = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=words).fit(learned)
         for block, places in zip(blocks, (known, asked), strict=True):
-            weighed = [weigh.transform(one[places][:, often]) for one in table]
+            weighed = [weigh.transform([texts[place] for place in places]) for texts in lists]
             block.append(weighed[0] - weighed[1] if compared else weighed[0])
     numbers = units.overlap[known]
     middle, spread = (0.0 if compared else numbers.mean(axis=0)), numbers.std(axis=0)
     for block, places in zip(blocks, (known, asked), strict=True):
         block.append(csr_array((units.overlap[places] - middle) / np.where(spread > 0, spread, 1.0)))
-    learned, answered = (hstack(block, format="csr") for block in blocks)
-    return learned, answered
+    of_known, of_asked = (hstack(block, format="csr") for block in blocks)
+    return of_known, of_asked
 
 
-def _labels(units: Units, known: Places, asked: Places, weight: str | None) -> list[Value]:
-    features = _features(units, known, asked)
+def _labels(units: Units, known: Places, features: Features, weight: str | None) -> list[Value]:
     return _predicted(features, [units.gold[place] for place in known], weight)
 
 
-def _members(units: Units, known: Places, asked: Places, weight: str | None) -> list[Value]:
-    features = _features(units, known, asked)
+def _members(units: Units, known: Places, features: Features, weight: str | None) -> list[Value]:
     gold: list[Any] = [units.gold[place] for place in known]
     often = Counter(member for value in gold for member in set(value)).most_common(_MEMBERS)
     names = sorted(name for name, count in often if count > 1)
     chosen = {name: _predicted(features, [name in value for value in gold], weight) for name in names}
-    return [tuple(name for name in names if chosen[name][number]) for number in range(len(asked))]
+    return [tuple(name for name in names if chosen[name][number]) for number in range(features[1].shape[0])]
 
 
-def _number(units: Units, known: Places, asked: Places, penalty: float) -> list[Value]:
-    learned, answered = _features(units, known, asked)
+def _number(units: Units, known: Places, features: Features, penalty: float) -> list[Value]:
     gold = np.array([units.gold[place] for place in known], dtype=float)
-    found = Ridge(alpha=penalty).fit(learned, gold).predict(answered)
-    return [units.judge.answer.scale.on_scale(float(number)) for number in found]
+    numbers = Ridge(alpha=penalty).fit(features[0], gold).predict(features[1])
+    return [units.judge.answer.scale.on_scale(float(number)) for number in numbers]
 
 
 def _predicted(features: tuple[Any, Any], gold: Sequence[Any], weight: str | None) -> list[Any]:
@@ -217,7 +183,13 @@ def _predicted(features: tuple[Any, Any], gold: Sequence[Any], weight: str | Non
     return [names[code] for code in found.tolist()]
 
 
-_FITS: Final[Mapping[str, _Fit]] = {"label": _labels, "members": _members, "number": _number}
+_WEIGHTS: Final = (None, "balanced")
+_LEARNERS: Final[Mapping[str, tuple[_Predict, Sequence[Any]]]] = {
+    "label": (_labels, _WEIGHTS),
+    "members": (_members, _WEIGHTS),
+    "number": (_number, (1.0, 10.0, 100.0)),
+}
+"""By what a scale's values are learned as: what predicts them, and the settings to choose from."""
 
 
 def _plain(value: Any) -> str:
@@ -232,15 +204,6 @@ def _plain(value: Any) -> str:
 def _grams(text: str) -> list[str]:
     words = _words(text)
     return [*words, *(f"{one} {two}" for one, two in pairwise(words))]
-
-
-def _counts(*lists: Sequence[str]) -> list[Any]:
-    """Return how often each word and pair of words is in the texts of each list, in the same (hashed) columns."""
-    different = {text: place for place, text in enumerate(dict.fromkeys(chain(*lists)))}
-    counter = HashingVectorizer(analyzer=_grams, n_features=_COLUMNS, norm=None, alternate_sign=False)
-    counted = csr_array(counter.transform(different))
-    used = counted[:, np.unique(counted.indices)]
-    return [used[[different[text] for text in texts]] for texts in lists]
 
 
 def _overlap(

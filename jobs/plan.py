@@ -41,7 +41,7 @@ class Plan(SearchOptions):
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
     beside: tuple[RecordedJudge, ...] = ()  # what others said of the rows, scored on the sealed test too
-    # a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself
+    # a name of :mod:`jurist.optimizers.registry`, or an optimizer itself
     optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
     model: Model = field(default_factory=Model)  # answers as the judge
@@ -97,15 +97,9 @@ class Plan(SearchOptions):
 
     @property
     def params(self) -> dict[str, str]:
-        """The optimizer's settings, as far as they were given; in a chain of optimizers, by ``PART.NAME``."""
-        if isinstance(self.optimizer, str):
-            return {name: str(value) for name, value in self.options.items()}
-        known = settings_of(self.optimizer)
-        return {
-            f"{part}.{name}" if len(known) > 1 else name: str(value)
-            for part, settings in known.items()
-            for name, value in settings.items()
-        }
+        """The optimizer's settings, as far as they were given."""
+        given = self.options if isinstance(self.optimizer, str) else settings_of(self.optimizer)
+        return {name: str(value) for name, value in given.items()}
 
     @property
     def frozen_model(self) -> Model | None:
@@ -196,7 +190,6 @@ _SHORTER = 0.95  # train and dev together may be shorter than all cases are on a
 def foresee_compilation(plan: Plan) -> Estimate:
     """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
-    parts: tuple[Any, ...] = getattr(optimizer, "parts", (optimizer,))
     context, offline = CallContext.fresh(), Model(temperature=0.0)
     job = Job.of(
         plan,
@@ -212,17 +205,16 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # Votes end when they are settled: by more than half of the samples at the earliest.
     settled = (plan.sampling.samples // 2 + 1) * basic.calls
     quickest = min(round(len(split.test) * settled), held // 2)
-    # A chain starts only where every part has a share, and may be done after its first part, or as soon as the basic
-    # prompt has made no error.
-    once = min(len(split.train), getattr(parts[0], "sample", len(split.train))) + len(split.dev)
-    least = parts[0].minimum(job)
+    # It may be done as soon as the basic prompt has made no error.
+    once = min(len(split.train), getattr(optimizer, "sample", len(split.train))) + len(split.dev)
+    least = optimizer.minimum(job)
     if once >= ENOUGH:
         least = min(least, round(_SHORTER * once * settled))
     most = math.inf if limit is None else max(least, limit - quickest)
-    if not any(getattr(part, "searches", True) for part in parts):
+    if not getattr(optimizer, "searches", True):
         most = optimizer.minimum(job)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
-    shown = min(_shown(parts), len(split.train))
+    shown = min(_shown(optimizer), len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
@@ -240,15 +232,9 @@ def foresee_compilation(plan: Plan) -> Estimate:
     )
 
 
-def _shown(parts: tuple[Optimizer, ...]) -> int:
+def _shown(optimizer: Optimizer) -> int:
     """Return the most demonstrations that an optimizer may put into a prompt, by its settings."""
-    most = 0
-    part: Any
-    for part in parts:
-        known = settings_of(part)[part.name]
-        pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
-        theirs = (
-            known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
-        )
-        most = max(most, *known.get("sizes", (0,)), *theirs, pairs)
-    return most
+    known = settings_of(optimizer)
+    pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
+    theirs = (known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos"))
+    return int(max(0, *known.get("sizes", (0,)), *theirs, pairs))

@@ -14,13 +14,13 @@ from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested
+from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
 from ..programs.asking import FIRST, Asker, in_readable_form
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
-from .drawing import labelled
 
 Ending = Literal["finished", "budget", "interrupted"]
 
@@ -33,11 +33,10 @@ class Event:
     kind: Literal["phase", "step", "candidate", "note"]
     text: str  # in words, one line
     calls: int = 0  # spent so far
-    best: float | None = None  # the value it speaks of
+    best: float | None = None  # the value of the judge's metric that it speaks of
     phase: str = ""  # what begins: ``splitting``, ``optimizing`` or ``proving``
     expected: int | None = None  # the calls of this phase at most, where they are known
     job: Job | None = None  # the job that begins, with its context and parts
-    board: Board | None = None  # where its candidates will be
 
 
 Sink = Callable[[Event], None]
@@ -66,7 +65,7 @@ class Job(SearchOptions):
 
     def labelled_train(self) -> list[Case]:
         """Return the training cases with at least one gold label, of which there must be some."""
-        cases = labelled(self.train)
+        cases = [case for case in self.train if case.known]
         if not cases:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
         return cases
@@ -106,7 +105,9 @@ class Job(SearchOptions):
     def note(
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
     ) -> None:
-        """Send an event."""
+        """Send an event; what is maximised of an error is its negative, and shown is the error."""
+        if best is not None:
+            best = resolve(self.judge.metric, self.judge.comparison).oriented(best)
         self.sink(Event(kind=kind, text=text, calls=self.context.meter.calls, best=best))
 
 
@@ -126,11 +127,6 @@ class Optimizer(Protocol):
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
         ...
-
-
-def races(optimizer: Optimizer) -> bool:
-    """Whether it scores the basic prompt itself, in the order and as far as its race wants it known."""
-    return bool(getattr(optimizer, "races", False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +158,6 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
             calls=job.context.meter.calls,
             phase="optimizing",
             job=job,
-            board=board,
         )
     )
     ending: Ending = "finished"
@@ -170,7 +165,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     try:
         if job.adapter is None and job.finds_form and job.judge.role == "judge":
             job, board, start = _readable(job, board, start)
-        if not races(optimizer):
+        if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
             board.score(start, job.dev)
             job.note("basic prompt scored on dev", board.value(start, job.dev))
         optimizer.run(job, board, start)

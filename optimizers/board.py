@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 
-from ..cases import Case, Values
+from ..cases import Case
 from ..engines.channel import CallContext
 from ..programs.asking import Asker
 from ..programs.judge import Judge
@@ -15,7 +15,7 @@ from ..programs.verdicts import Verdict
 from .candidate import DEFAULT_SETTING, Setting, Spent, answered_calls, candidate_names, prices, spent
 from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
-from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes, standings
+from .standing import ON_ALL, ON_DEV, SHRINK, Credit, Scored, Standing, outdoes, standings
 
 ALIKE = 0.5
 """Errors of the best gain within which prompts are as good as the best: the cheapest a row is chosen of them."""
@@ -113,6 +113,11 @@ class Board:
             known[case.id] = self.objective.outcome(case, first)
         return known[case.id]
 
+    @property
+    def pairs(self) -> int:
+        """The number of outcomes that are kept."""
+        return sum(map(len, self._outcomes.copy().values()))
+
     def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
         """Return the outcome of a pair, ``None`` if it was never asked."""
         return self._outcomes.get(candidate.id, {}).get(case.id)
@@ -148,31 +153,20 @@ class Board:
         usages = [self._verdicts[candidate.asked_id, outcome.row.id].usage for outcome in known]
         return spent(usages) if usages else None
 
-    def standings(self, around: Candidate | None = None, over: Candidate | None = None) -> list[Standing]:
-        """Return where all stand, the metric to first order ``around`` one, with gains ``over`` one: the first."""
+    def standings(self, around: Candidate | None = None, shrink: float = SHRINK) -> dict[str, Standing]:
+        """Return where all stand that were scored, by id, the basic one first; the metric to first order ``around``."""
         known = []
         for one in self.candidates.copy().values():  # whoever watches reads this while others write
-            outcomes = self.outcomes(one).items()
-            own = {case_id: outcome for case_id, outcome in outcomes if case_id not in one.demo_ids}
-            known.append(Scored(id=one.id, parent=one.parent, outcomes=own))
-        first = next((one.outcomes for one in known if one.outcomes), None)  # the basic prompt's, once scored
-        if first is None:
-            return []
-        references = [first]
+            own = {id_: outcome for id_, outcome in self.outcomes(one).items() if id_ not in one.demo_ids}
+            if own:
+                known.append(Scored(id=one.id, parent=one.parent, outcomes=own))
+        if not known or known[0].id != self.basic.id:
+            return {}
+        references = [known[0].outcomes]
         if around is not None and around.id != self.basic.id:
-            references.append({**first, **self.outcomes(around)})
-        if over is not None:
-            known.sort(key=lambda one: one.id != over.id)
-        return standings(known, Credit(self.objective, *(list(one.values()) for one in references)))
-
-    def by_gain(self) -> list[Standing]:
-        """Return the standings of all candidates that were scored, the highest estimated gain first."""
-        around = None
-        for _ in range(2):  # credits are to first order: the second time around the first of them
-            found = [one for one in self.standings(around) if one.cases]
-            found.sort(key=lambda one: -round(one.gain, 9))
-            around = self.candidates[found[0].id] if found else None
-        return found
+            references.append({**known[0].outcomes, **self.outcomes(around)})
+        credit = Credit(self.objective, *(list(one.values()) for one in references))
+        return {one.id: one for one in standings(known, credit, shrink)}
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``.
@@ -184,22 +178,7 @@ class Board:
         met = [one for one in open_ if self.met(one, dev)]
         unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
         simple = self._best_over(self.basic, unchanged, dev) or self.basic
-        best = self._best_over(simple, met, dev)
-        return best and self._shortest(best, [one for one in met if one.setting == best.setting], dev)
-
-    def _shortest(self, best: Candidate, among: Sequence[Candidate], dev: Sequence[Case]) -> Candidate:
-        """Return the cheapest a row of those that say the same of every case of dev."""
-
-        def said(one: Candidate) -> list[Values]:
-            return [outcome.row.predicted for outcome in self._on(one, dev)]
-
-        if not self.scored(best, dev):
-            return best
-        same = [one for one in among if self.scored(one, dev) and said(one) == said(best)]
-        taken = {one.id: spent for one in same if (spent := self.spent(one, dev))}
-        return (
-            min((best, *same), key=lambda one: (taken[one.id].tokens, one.id != best.id)) if taken else best
-        )
+        return self._best_over(simple, met, dev)
 
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
@@ -211,16 +190,16 @@ class Board:
         best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is not None:
-                best = self._cheapest(able, {one.id: one for one in self.standings(best, over=other)}, dev)
+                best = self._cheapest(able, other, self.standings(best), dev)
         return best
 
     def _cheapest(
-        self, able: Sequence[Candidate], found: Mapping[str, Standing], dev: Sequence[Case]
+        self, able: Sequence[Candidate], other: Candidate, found: Mapping[str, Standing], dev: Sequence[Case]
     ) -> Candidate:
         """Return the one with the highest bound, or the cheapest a row of those that are as good by it."""
-        bounds = {one.id: round(found[one.id].bound(CAUTION), 9) for one in able}
+        bounds = {one.id: round(found[one.id].bound(found[other.id]), 9) for one in able}
         best = max(able, key=lambda one: bounds[one.id])
-        least = bounds[best.id] - ALIKE * found[best.id].doubt
+        least = bounds[best.id] - ALIKE * found[best.id].doubt(found[other.id])
         near = [best, *(one for one in able if one.id != best.id and bounds[one.id] >= least)]
         taken = [self.spent(one, dev) for one in near]
         known = prices([one for one in taken if one is not None])
@@ -241,6 +220,31 @@ class Board:
                 for ids, level in ((on_dev, ON_DEV), (met, ON_ALL))
             )
         return self._shown[key]
+
+    def front(self, dev: Sequence[Case], without: Collection[str] = ()) -> list[dict[str, Any]]:
+        """Return the candidates scored on all of dev that no other beats in cost and score, the cheapest first."""
+        done = [one for one in self.candidates.values() if one.id not in without and self.scored(one, dev)]
+        taken = [took for one in done if (took := self.spent(one, dev)) is not None]
+        priced = [took.cost for took in taken if took.cost is not None]
+        in_money = len(priced) == len(done) and any(priced)
+        costs = priced if in_money else [took.tokens for took in taken]
+        points = [(cost, self.value(one, dev), one) for one, cost in zip(done, costs, strict=True)]
+        best: list[tuple[float, float, Candidate]] = []
+        for point in sorted(points, key=lambda each: (each[0], -each[1])):
+            if not best or point[1] > best[-1][1]:
+                best.append(point)
+        return [
+            {
+                "candidate": one.id,
+                "source": one.source,
+                "score": round(score, 6),
+                "cost": round(cost, 9),
+                "unit": "USD per case" if in_money else "tokens per case",
+                "threshold": one.setting.threshold,
+                **({} if one.setting.weights is None else {"weights": dict(one.setting.weights)}),
+            }
+            for cost, score, one in best
+        ]
 
     def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
@@ -264,19 +268,19 @@ class Board:
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried; values are of the cases it met."""
-        standings_ = {one.id: one for one in self.standings(self.best(dev)) if one.cases}
+        known = self.standings(self.best(dev))
 
         def part(candidate: Candidate, cases: Sequence[Case]) -> dict[str, Any]:
-            known = self._on(candidate, cases)
+            outcomes = self._on(candidate, cases)
             return {
-                "cases": len(known),
-                "failed": sum(outcome.row.failed for outcome in known),
-                "value": round(self.objective.aggregate(known), 6) if known else None,
+                "cases": len(outcomes),
+                "failed": sum(outcome.row.failed for outcome in outcomes),
+                "value": round(self.objective.aggregate(outcomes), 6) if outcomes else None,
             }
 
         rows = []
         for one in self.candidates.values():
-            stands, whole = standings_.get(one.id), self.scored(one, dev)
+            stands, whole = known.get(one.id), self.scored(one, dev)
             taken = self.spent(one, dev) or self.spent(one, train)
             marks = [self._marks.get((one.id, case.id), one.calls) for case in dev]
             rows.append(
@@ -293,7 +297,7 @@ class Board:
                     "train": part(one, train),
                     "dev": part(one, dev),
                     "calls_dev": max(marks, default=one.calls) if whole else None,
-                    "gain": round(stands.gain, 6) if stands and whole else None,
+                    "gain": round(stands.gain(known[self.basic.id]), 6) if stands and whole else None,
                     "estimate": {"value": round(stands.mean, 6), "error": round(stands.error, 6)}
                     if stands
                     else None,

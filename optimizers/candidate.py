@@ -71,15 +71,6 @@ class Candidate:
 
 # -- names: ``basic``, ``opro-3``, ``fewshot-12`` ------------------------------------------------------------
 
-_TRIES = {
-    "race": "an instruction written from the scored ones and their errors",
-    "opro": "an instruction written from the scored ones and their errors",
-    "causes": "the best instruction rewritten for a cause of its errors",
-    "cfaith": "the instructions rewritten for the causes of their errors",
-    "crossing": "two of the best prompts made into one",
-    "order": "the best prompt with its demonstrations in another order",
-}
-"""First word of a source -> what is tried, where the source does not say it itself."""
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
@@ -94,12 +85,6 @@ def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
             counts[name] += 1
             names[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
     return names
-
-
-def source_words(source: str) -> str:
-    """Return in words what a candidate of this source tries."""
-    first, _, rest = source.partition(", ")
-    return rest or _TRIES.get(first, source)
 
 
 # -- what asking it takes ----------------------------------------------------------------------------------

@@ -1,21 +1,18 @@
 """Examples of recurrent errors: corrected ones, and wrong answers with why they are wrong (CogniBench 3.1, A.7)."""
 
 import random
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
-
-import dspy
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ..cases import Case
 from ..text.escaping import defuse
 from .board import Board, Candidate
 from .fewshot import demos_of
 from .guidelines import answering, with_more_rules
-from .proposing import Writing, exemplar, propose, task
-from .raced import Raced, Track
+from .proposing import Writing
+from .raced import Raced, Track, Whole
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
@@ -31,25 +28,6 @@ class Confusion:
     others: tuple[Case, ...]  # counterparts: cases of which people said something of the category ``judged``
 
 
-class SayWhyWrong(dspy.Signature):
-    """Say why each numbered answer of a judge is wrong, and what people answered is right.
-
-    Each reason is one short sentence that names what in the case settles it. Write one line for each case: its
-    number, a full stop and the reason. Write nothing else.
-    """
-
-    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
-    mistakes: str = dspy.InputField(
-        desc="numbered cases, with what people answered and what the judge answered"
-    )
-    reasons: str = dspy.OutputField(
-        desc="a line for each case: its number and why the judge's answer is wrong"
-    )
-
-
-_REASON = re.compile(r"^\W*(\d+)[.):]\s*(\S.*?)\s*$", re.MULTILINE)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Contrastive(Raced):
     """Examples at the boundary of recurring confusions, the most frequent first, each kept if dev gets better.
@@ -62,13 +40,11 @@ class Contrastive(Raced):
     least: int = 2  # cases a confusion must show in to count as recurring
     pairs: int = 2  # pairs of cases added for a confusion
     draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
-    mistakes: int = 2  # wrong answers shown for a confusion, with why they are wrong; 0: none
-    whole: ClassVar[str] = "dev"
+    mistakes: int = 2  # wrong answers shown for a confusion, of those of which people said why; 0: none
+    whole: Whole = "dev"
     patience: int = 6
-    shrink: float = 0.0
-    reach: float = 0.0
     name: str = "contrastive"
-    proposal: ClassVar[int] = 0  # reasons are written only where people gave none
+    proposal: ClassVar[int] = 0
     learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
@@ -97,10 +73,10 @@ class Contrastive(Raced):
         return [*made, *self._corrected(track, confusion)]
 
     def _corrected(self, track: Track, confusion: Confusion) -> list[Candidate]:
-        """Add wrong answers of the confusion and why they are wrong to the leader's instruction."""
+        """Add wrong answers of the confusion, and what people said of why, to the leader's instruction."""
         job, current, scale = track.job, track.leader, track.job.judge.answer.scale
-        name, wrong = answering(job), list[tuple[Case, str]]()
-        for case in confusion.cases[: self.mistakes]:
+        name, rules = answering(job), list[dict[str, Any]]()
+        for case in [one for one in confusion.cases if one.reason][: self.mistakes]:
             row = track.board.score(track.start, [case])[0].row
             units = zip(job.judge.answer.units(case.inputs), row.gold, row.predicted, strict=True)
             said = [
@@ -109,21 +85,8 @@ class Contrastive(Raced):
                 if None not in (gold, judged)
                 and (scale.category(gold), scale.category(judged)) == (confusion.gold, confusion.judged)
             ]
-            wrong.append((case, exemplar(replace(case, reason=""), "\n".join(said))))
-        reasons = {at: case.reason for at, (case, _) in enumerate(wrong, 1) if case.reason}
-        if len(reasons) < len(wrong):
-            mistakes = "\n\n".join(f"case {at}\n{said}" for at, (_, said) in enumerate(wrong, 1))
-            asked = {"task": task(job, name), "mistakes": mistakes}
-            for answer in propose(job, SayWhyWrong, [asked], temperature=0.0):
-                reasons = {int(at): why for at, why in _REASON.findall(answer["reasons"])} | reasons
-        rules = [
-            {
-                "rule": " ".join(f"{'; '.join(said.splitlines())}, which is wrong: {why}".split()),
-                "cases": [case.id],
-            }
-            for at, (case, said) in enumerate(wrong, 1)
-            if (why := reasons.get(at))
-        ]
+            rule = " ".join(f"{'; '.join(said)}, which is wrong: {case.reason}".split())
+            rules.append({"rule": rule, "cases": [case.id]})
         rules = defuse(rules, job.judge.signature.fields)
         before = current.state.predictors[name].instructions
         text = with_more_rules(before, [one["rule"] for one in rules])

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -12,25 +12,15 @@ from ..programs.answers.base import Answer
 _Member = TypeVar("_Member")
 
 
-def labelled(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases with at least one gold label."""
-    return [case for case in cases if case.known]
-
-
-def draw(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
-    """Return up to ``size`` cases in random order, those of both sides in their proportion."""
-    size = min(size, len(cases))
-
-    def take(found: int, other: int) -> int:
-        return max(round(size * found / len(cases)), size - other, min(1, found)) if cases else 0
-
-    return _mixed(cases, take, size, answer, random_)
-
-
 def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
     """Return up to ``size`` cases in random order, half of them (where there are enough) with what is looked for."""
+    sides = list(zip(cases, answer.scale.sides(cases), strict=True))
+    found, other = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
     size = min(size, len(cases))
-    return _mixed(cases, lambda found, other: max(size // 2, size - other), size, answer, random_)
+    count = min(len(found), max(size // 2, size - len(other)))
+    chosen = random_.sample(found, count) + random_.sample(other, size - count)
+    random_.shuffle(chosen)
+    return chosen
 
 
 def draw_contrasting(
@@ -40,19 +30,6 @@ def draw_contrasting(
     near, rest = ([case for case in cases if (case.id in hard) is side] for side in (True, False))
     some = draw_demos(near, size // 2, answer, random_)
     chosen = [*some, *draw_demos(rest, size - len(some), answer, random_)]
-    random_.shuffle(chosen)
-    return chosen
-
-
-def _mixed(
-    cases: Sequence[Case], take: Callable[[int, int], int], size: int, answer: Answer, random_: random.Random
-) -> list[Case]:
-    """Return up to ``size`` cases in random order; ``take`` says how many of so many with what is looked for."""
-    sides = list(zip(cases, answer.scale.sides(cases), strict=True))
-    found, other = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
-    size = min(size, len(cases))
-    count = min(len(found), take(len(found), len(other)), size)
-    chosen = random_.sample(found, count) + random_.sample(other, min(len(other), size - count))
     random_.shuffle(chosen)
     return chosen
 
@@ -75,13 +52,3 @@ def blocks(cases: Sequence[_Member], size: int) -> Iterator[list[_Member]]:
     rest = iter(cases)
     while block := list(islice(rest, max(1, size))):
         yield block
-
-
-def interleaved(first: Sequence[_Member], second: Sequence[_Member]) -> list[_Member]:
-    """Return both in one order, each in its own, such that every prefix holds them about in their proportion."""
-    placed = [
-        ((at + 0.5) / len(part), which, at)
-        for which, part in enumerate((first, second))
-        for at in range(len(part))
-    ]
-    return [(first, second)[which][at] for _, which, at in sorted(placed)]

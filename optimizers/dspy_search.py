@@ -8,7 +8,7 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +22,11 @@ from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError,
 
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
-from ..engines.failures import fatal, model_error
+from ..engines.failures import model_error
 from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
 from .board import Board, Candidate
-from .drawing import draw, labelled
+from .drawing import stratified
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
 
@@ -42,8 +42,6 @@ SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 """Short name -> DSPy's class, and settings that are not the usual ones."""
 _SIZES = ("sample", "validation", "finalists")  # settings of ours
 _NEVER = 10**9
-_DOWN = 3  # proposals in a row that failed, each tried several times
-_UNUSABLE = 5  # proposals in a row of which nothing can be read
 _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
 _REMEMBERED = 4  # GEPA's metric calls to a paid one, at most: what was asked before costs nothing here
 # settings that stand in for DSPy's ``auto``
@@ -118,41 +116,42 @@ class DspyOptimizer:
         """Search from ``start``; return the best candidate on the board."""
         import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
 
-        finalists, quiet = Finalists(job, board, self.finalists, self.name), _Quiet()
-        heard = dataclasses.replace(job, sink=quiet.through(job.sink))
-        recorder = Recorder(job=heard, board=board, start=start, source=self.name)
+        finalists = Finalists(job, board, self.finalists, self.name)
         with finalists.after():
             try:
-                with quiet.streams():
-                    self._compile(recorder, _Proposer(heard, self.name), finalists)
+                with _silenced(job) as heard:
+                    self._compile(Recorder(heard, board, start, self.name), finalists)
             except CarriedError as carried:
                 raise carried.error from carried
             except _DEFECTS as defect:
-                _note_end(job, board, self.name, defect)
-            except Stopped as end:
-                job.note(f"{self.name} ended early: {end}")
+                why = f"{type(defect).__name__}: {defect}"[:300]
+                if not any(one.source == self.name for one in board.candidates.values()):
+                    hint = "look at its settings in DSPy's documentation, and give them with --set"
+                    said = f"{self.name} failed before it tried anything: {why}"
+                    raise OptimizerError(said, hint=hint) from defect
+                job.note(f"{self.name} ended early: {why}")
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
         return best
 
-    def _compile(self, recorder: Recorder, engine: _Proposer, finalists: Finalists) -> None:
+    def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
-        job, kind, adapter = recorder.job, _class(self.of), _Lenient(engine)
+        job, kind = recorder.job, _class(self.of)
         # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
         train, dev = (
-            draw(cases, size or len(cases), job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
+            stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))[: size or None]
             for cases, size in (
                 (job.labelled_train(), self.sample),
-                (labelled(job.dev) or list(job.dev), self.validation),
+                ([case for case in job.dev if case.known] or job.dev, self.validation),
             )
         )
-        proposer = job.proposer_lm.copy(engine=engine)
+        proposer = job.proposer_lm.copy(engine=_Proposer(job.proposer_lm.engine))
         made, compiled = _parameters(kind)
         given = {
             "metric": recorder.feedback if "reflection_lm" in made else recorder.metric,
             "prompt_model": proposer,
             "reflection_lm": proposer.copy(temperature=1.0),
-            "instruction_proposer": InstructionProposer(adapter=adapter),
+            "instruction_proposer": InstructionProposer(adapter=_Lenient()),
             "task_model": job.judge_lm,
             "trainset": recorder.examples(train),
             "valset": recorder.examples(dev),
@@ -174,10 +173,24 @@ class DspyOptimizer:
         left = job.context.meter.left()
         if "max_metric_calls" in made and given["auto"] == "light" and left is not None:
             given |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
-        with _context(job, adapter, _BeforeEvaluation(recorder, finalists)):
-            optimizer = kind(**{name: value for name, value in given.items() if name in made})
-            of_run = {name: value for name, value in given.items() if name in compiled}
-            recorder.candidate(optimizer.compile(recorder.program(), **of_run))
+        context = {
+            "lm": job.judge_lm,
+            "adapter": _Lenient(),
+            "callbacks": [_BeforeEvaluation(recorder, finalists)],
+            "disable_history": True,
+            "track_usage": False,
+            "trace": None,
+            "max_errors": _NEVER,
+            "num_threads": 1,
+        }
+        drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+        try:
+            with dspy.context(**context):
+                optimizer = kind(**{name: value for name, value in given.items() if name in made})
+                of_run = {name: value for name, value in given.items() if name in compiled}
+                recorder.candidate(optimizer.compile(recorder.program(), **of_run))
+        finally:
+            current_draw.reset(drawn)
 
 
 def _class(name: str) -> Any:
@@ -208,16 +221,11 @@ def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 _MORE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
-class Stopped(BaseException):
-    """Ends a search from within, past code that catches every ``Exception``; what was found so far is kept."""
-
-
 class _Proposer:
-    """The proposer's engine: DSPy would swallow its failures, and says nowhere which proposals it lost."""
+    """The proposer's engine: DSPy would swallow its failures, each of which was tried several times."""
 
-    def __init__(self, job: Job, name: str) -> None:
-        self._inner, self._job, self._name = job.proposer_lm.engine, job, name
-        self._failed = self._lost = self._row = 0
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Proposer:
         return self
@@ -226,50 +234,25 @@ class _Proposer:
         try:
             response: Response = self._inner.complete(request)
         except ContextWindowExceededError:  # it says nothing of the next one, which may be shorter
-            self.lost("what is shown is too long for the proposer")
             raise
         except LMError as error:
-            self._failed += 1
-            if fatal(error) or self._failed >= _DOWN:
-                raise CarriedError(model_error(error)) from error
-            raise
+            raise CarriedError(model_error(error)) from error
         except JuristError as error:
             raise CarriedError(error) from error
-        self._failed = 0
         return response
-
-    def used(self) -> None:
-        """Take note that a proposal can be used."""
-        self._row = 0
-
-    def lost(self, why: str) -> None:
-        """Tell that a proposal cannot be used."""
-        self._lost, self._row = self._lost + 1, self._row + 1
-        self._job.note(f"{self._name}: an unusable proposal: {why}")
-        if self._row >= _UNUSABLE:
-            raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
 
 
 class _Lenient(ChatAdapter):
     """An adapter for proposals in words: one that cannot be read is empty, and DSPy does not lose the others."""
-
-    def __init__(self, proposer: _Proposer) -> None:
-        super().__init__()
-        self._proposer = proposer
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
         try:
             fields: dict[str, Any] = super().parse(signature, completion)
         except AdapterParseError:
-            self._proposer.lost("the proposer's reply cannot be read")
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
             return dict.fromkeys(signature.output_fields, "")
-        if any(str(value).strip() for value in fields.values()):
-            self._proposer.used()
-        else:
-            self._proposer.lost("the proposer's reply is empty")
         return fields
 
 
@@ -288,72 +271,22 @@ class _BeforeEvaluation(BaseCallback):
 
 
 @contextmanager
-def _context(job: Job, adapter: ChatAdapter, callback: BaseCallback) -> Iterator[None]:
-    drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+def _silenced(job: Job) -> Iterator[Job]:
+    """Keep what DSPy prints, draws and logs off the terminal; yield the job, whose events still come through."""
+    out, err = sys.stdout, sys.stderr
+
+    def sink(event: Event) -> None:
+        with redirect_stdout(out), redirect_stderr(err):
+            job.sink(event)
+
+    loggers = {logging.getLogger(name): logging.getLogger(name).level for name in ("dspy", "gepa", "optuna")}
     try:
-        with dspy.context(
-            lm=job.judge_lm,
-            adapter=adapter,
-            callbacks=[callback],
-            disable_history=True,
-            track_usage=False,
-            trace=None,
-            max_errors=_NEVER,
-            num_threads=1,
-        ):
-            yield
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
+        # Never closed: a handler that is made meanwhile may write to it ever after.
+        nowhere = io.StringIO()
+        with redirect_stdout(nowhere), redirect_stderr(nowhere):
+            yield dataclasses.replace(job, sink=sink)
     finally:
-        current_draw.reset(drawn)
-
-
-def _note_end(job: Job, board: Board, name: str, defect: Exception) -> None:
-    """Tell why DSPy's optimizer ended before its end; where it tried nothing, that is an error."""
-    if not any(one.source == name for one in board.candidates.values()):
-        cause: BaseException | None = defect
-        for _ in range(16):
-            if isinstance(cause, LMError):
-                raise model_error(cause) from defect
-            cause = cause and (cause.__cause__ or cause.__context__)
-        raise OptimizerError(
-            f"{name} failed before it tried anything: {type(defect).__name__}: {defect}"[:300],
-            hint="look at its settings in DSPy's documentation, and give them with --set",
-        ) from defect
-    job.note(f"{name} ended early: {type(defect).__name__}: {defect}"[:300])
-
-
-class _Nowhere(io.TextIOBase):
-    """Takes all; never closed, as a handler that is made meanwhile may write to it ever after."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-
-class _Quiet:
-    """Keeps what DSPy prints, draws and logs off the terminal, and lets our own events through."""
-
-    def __init__(self) -> None:
-        self._out: Any = None
-        self._err: Any = None
-
-    @contextmanager
-    def streams(self) -> Iterator[None]:
-        loggers = [logging.getLogger(name) for name in ("dspy", "gepa", "optuna")]
-        before = [(logger.level, logger.handlers, logger.propagate) for logger in loggers]
-        self._out, self._err = sys.stdout, sys.stderr
-        try:
-            for logger in loggers:
-                logger.setLevel(logging.CRITICAL + 1)
-                logger.handlers, logger.propagate = [logging.NullHandler()], False
-            with redirect_stdout(_Nowhere()), redirect_stderr(_Nowhere()):
-                yield
-        finally:
-            for logger, (level, handlers, propagate) in zip(loggers, before, strict=True):
-                logger.setLevel(level)
-                logger.handlers, logger.propagate = handlers, propagate
-
-    def through(self, sink: Callable[[Event], None]) -> Callable[[Event], None]:
-        def on_event(event: Event) -> None:
-            with redirect_stdout(self._out), redirect_stderr(self._err):
-                sink(event)
-
-        return on_event
+        for logger, level in loggers.items():
+            logger.setLevel(level)

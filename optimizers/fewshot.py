@@ -29,11 +29,6 @@ class FewShot(Raced):
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
 
-    def added(self, job: Job) -> float:
-        """Return about how many tokens the first sets take."""
-        length = _length(job)
-        return sum(min(self.tokens, size * length) for size in self.sizes[: self.sets]) / self.sets
-
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
         job, leader = track.job, track.text
@@ -66,9 +61,9 @@ class FewShot(Raced):
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
         first = (turn - 1) * self.sets
         if turn % 2 == 0 and first >= len(sizes):
-            for standing in track.race.ranking():
-                if ids := track.board.candidates[standing.id].demo_ids:
-                    return [min(len(ids), most)] * self.sets
+            for one, _ in track.best():
+                if one.demo_ids:
+                    return [min(len(one.demo_ids), most)] * self.sets
         return [sizes[(first + at) % len(sizes)] for at in range(self.sets)]
 
 
@@ -81,10 +76,6 @@ class Nearest(Raced):
     steps: int = 3
     name: str = "nearest"
     proposal: ClassVar[int] = 0
-
-    def added(self, job: Job) -> float:
-        """Return about how many tokens the rows of a call take."""
-        return min(self.tokens, self.sizes[0] * _length(job))
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Give the leader all labelled rows of train to remember."""
@@ -99,23 +90,6 @@ class Nearest(Raced):
 
 NEAREST = Nearest()
 """The settings of a version that is given rows to remember."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """The arm that shows the leader's demonstrations in another order: models attend most to the last ones."""
-
-    name: str = "order"
-
-    def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Shuffle the demonstrations of each predictor."""
-        leader, random_ = track.leader, random.Random(f"order/{track.job.seed}/{turn}")
-        state = leader.state
-        for name, prompt in leader.state.predictors.items():
-            demos = tuple(random_.sample(prompt.demos, len(prompt.demos)))
-            state = state.with_demos(name, demos, prompt.remembered)
-        made = track.fresh(state, parent=leader, source="order")
-        return [made] if made else []
 
 
 def _length(job: Job) -> float:

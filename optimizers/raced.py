@@ -1,12 +1,13 @@
-"""The search that all racing optimizers share: arms propose prompts, one race scores them, calls go to who gains."""
+"""The search that all racing optimizers share: arms propose prompts in turn, and calls go to those that may be best."""
 
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from ..cases import Case
 from ..errors import BudgetExhausted
@@ -15,33 +16,64 @@ from ..text.sentences import without_repeats
 from ..text.wording import normalised
 from .base import Job
 from .board import Board, Candidate
-from .drawing import interleaved, stratified
+from .drawing import blocks, stratified
 from .objective import Outcome
 from .proposing import CopyGuard, Writing
-from .racing import Race
+from .standing import Standing
 
-# what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
-_HOPE = 0.02
-_HOPED = 2.0  # steps for which that counts
-_FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
+Whole: TypeAlias = Literal["", "train", "dev"]
+_FRUITLESS = 2  # turns of an arm in a row without a new leader, after which others are tried
 ENOUGH = 60  # cases without an error, from which on an error in twenty is unlikely (the rule of three)
 
 
 @dataclass(kw_only=True)
 class Track:
-    """What an arm proposes from."""
+    """A race: its prompts, the order in which all of them meet the cases, and what arms propose from."""
 
-    job: Job  # the job
+    job: Job
     board: Board  # all prompts
-    race: Race  # where they stand
     start: Candidate  # what the search began with
-    reach: float  # standard errors of the lower bound by which one leads
+    order: Sequence[Case]
+    block: (
+        int  # cases that a prompt meets at once; of a race by wholes, those that all prompts are compared on
+    )
+    shrink: float = 5.0  # as in :func:`.standing.standings`
+    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which one leads
+    by_wholes: bool = False  # whether all prompts meet the same first block, and the best of it leads
     step: int = 0  # the step of the search, from 1
+    around: Candidate | None = None  # the prompt around which the metric is taken to first order
+    _fitted: tuple[Any, dict[str, Standing]] = ((), {})
+
+    def standings(self) -> dict[str, Standing]:
+        """Return where every prompt stands, by id."""
+        key = self.board.pairs, self.around
+        if self._fitted[0] != key:
+            self._fitted = key, self.board.standings(self.around, self.shrink)
+        return self._fitted[1]
+
+    def best(self, count: int | None = None) -> list[tuple[Candidate, float]]:
+        """Return the best few prompts with their values, the earlier first among equals."""
+        board, first = self.board, self.order[: self.block]
+        if self.by_wholes:
+            scored = [one for one in board.candidates.values() if board.scored(one, first)]
+            pairs = [(one, board.value(one, first)) for one in scored]
+        else:
+            pairs = [(board.candidates[id_], stands.mean) for id_, stands in self.standings().items()]
+        return sorted(pairs, key=lambda pair: -round(pair[1], 9))[:count]
+
+    def _leader(self, among: Sequence[Candidate], reach: float) -> Candidate:
+        """Return the prompt with the highest ``mean + reach * error``."""
+        if self.by_wholes:
+            ids = {one.id for one in among}
+            return next((one for one, _ in self.best() if one.id in ids), self.start)
+        stands = self.standings()
+        known = [one for one in among if one.id in stands]
+        return max(known, key=lambda one: round(stands[one.id].mean + reach * stands[one.id].error, 9))
 
     @property
     def leader(self) -> Candidate:
         """The prompt that leads the race."""
-        return self.race.leader(self.reach)
+        return self._leader([*self.board.candidates.values()], -self.reach)
 
     @property
     def text(self) -> Candidate:
@@ -49,32 +81,50 @@ class Track:
 
         Instructions are written for it and told apart by it; examples are added to what has come out best.
         """
-        shown = self.start.state.shown
-        plain = {
-            one.id
-            for one in self.board.candidates.values()
-            if one.state.shown == shown and one.setting == self.start.setting
-        }
-        return self.race.leader(self.reach, plain)
+        start, every = self.start, self.board.candidates.values()
+        plain = [one for one in every if (one.state.shown, one.setting) == (start.state.shown, start.setting)]
+        return self._leader(plain, -self.reach)
+
+    def open(self, candidate: Candidate) -> list[Case]:
+        """Return the cases that a prompt has still to meet, in order; none that it shows."""
+        known = self.board.outcomes(candidate)
+        return [case for case in self.order if case.id not in known and case.id not in candidate.demo_ids]
+
+    def run(self, candidate: Candidate) -> None:
+        """Let a prompt meet a block of cases."""
+        self.board.score(candidate, self.open(candidate)[: self.block])
+
+    def advance(self, count: int) -> None:
+        """Give ``count`` blocks away, each to the prompt with the highest upper bound; a long prompt takes several."""
+        taken, basic = 0.0, self._tokens(self.board.basic)
+        while taken < count:
+            stands = self.standings()
+            known = [one for one in self.board.candidates.values() if one.id in stands]
+            if not (able := [one for one in known if self.open(one)]):
+                return
+            chosen = self._leader(able, self.reach)
+            taken += max(1.0, self._tokens(chosen) / basic)
+            self.run(chosen)
+
+    def _tokens(self, candidate: Candidate) -> float:
+        """Return what a row of a prompt takes, from 1."""
+        taken = self.board.spent(candidate, self.order)
+        return max(1.0, taken.tokens) if taken else 1.0
+
+    def complete(self) -> None:
+        """Let whoever leads meet all cases."""
+        while cases := self.open(leader := self.leader):
+            self.board.score(leader, cases)
 
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
-        """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
-        dev = {case.id for case in self.job.dev}
-        met = [case for case in self.race.seen(candidate) if case.id not in dev]
-        return list(zip(met, self.board.score(candidate, met), strict=True))
+        """Return the cases of train that a prompt has met, with the outcomes; dev is shown to nobody."""
+        dev, outcomes = {case.id for case in self.job.dev}, self.board.outcomes(candidate)
+        met = [case for case in self.order if case.id in outcomes and case.id not in dev]
+        return [(case, outcomes[case.id]) for case in met if case.id not in candidate.demo_ids]
 
     def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return those of them that it got wrong."""
         return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
-
-    def best(self, count: int) -> list[tuple[Candidate, float]]:
-        """Return the best few prompts with their values: shrunken where they met different cases, else their own."""
-        board, first = self.board, self.race.order[: self.race.block]
-        pairs = [(board.candidates[one.id], one.mean) for one in self.race.ranking()]
-        if not self.race.telling:
-            pairs = [(one, board.value(one, first)) for one, _ in pairs]
-            pairs.sort(key=lambda pair: -round(pair[1], 9))
-        return pairs[:count]
 
     def fresh(self, state: PromptState, **about: Any) -> Candidate | None:
         """Enter a prompt, with the arguments of :meth:`Board.add`; return ``None`` if it is known."""
@@ -132,53 +182,42 @@ class Arm(Protocol):
         ...
 
 
-class Bandit:
-    """Chooses the arm of each step: the one whose prompts gained most over what led per token, those of the race too.
+class Turns:
+    """Whose turn it is: the arm that found the leader; one that finds none twice goes to the end of the row."""
 
-    Every arm begins with the same hope, at the price of its prompts, so that long ones wait until short ones gain
-    less. It fades as the arm takes tokens without gaining; none is given up for ever.
-    """
-
-    def __init__(self, arms: Sequence[Arm], race: Race, job: Job) -> None:
-        self._arms, self._race = arms, race
-        row = race.price / race.block
-        added = {arm.name: getattr(arm, "added", lambda job: 0.0)(job) for arm in arms}  # tokens a row
-        self._least = {name: race.price * (1 + tokens / row) for name, tokens in added.items()}
-        # of each step of an arm: the prompts it made, what led before each, and the tokens it took beside the race
-        self._picks: dict[str, list[tuple[Sequence[Candidate], Sequence[Candidate], int]]] = {
-            arm.name: [] for arm in arms
-        }
+    def __init__(self, arms: Sequence[Arm]) -> None:
+        self._row, self._taken, self._fruitless = list(arms), Counter[str](), Counter[str]()
+        self._made: list[tuple[Arm, list[Candidate]]] = []
 
     @property
-    def untried(self) -> int:
-        """How many arms have had no turn."""
-        return sum(not picks for picks in self._picks.values())
+    def untried(self) -> list[Arm]:
+        """The arms that have had no turn."""
+        return [arm for arm in self._row if not self._taken[arm.name]]
 
-    def order(self, *, late: bool = False) -> list[tuple[Arm, int]]:
-        """Return the arms, by where all prompts stand now those first that gain most per token, and each one's turn.
+    def propose(self, track: Track, *, late: bool) -> list[Candidate]:
+        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it."""
+        self._made = []
+        self._ask(track, list(self._row))
+        if late:
+            self._ask(track, self.untried)
+        return [one for _, made in self._made for one in made]
 
-        It is ``late`` where the search is about to end: those that have had no turn come first.
-        """
-        means, tried = {one.id: one.mean for one in self._race.standings()}, self._picks
-        rates = {arm.name: round(self._rate(arm.name, means), 12) for arm in self._arms}
-        best_first = sorted(self._arms, key=lambda arm: (late and bool(tried[arm.name]), -rates[arm.name]))
-        return [(arm, len(self._picks[arm.name]) + 1) for arm in best_first]
+    def _ask(self, track: Track, arms: Sequence[Arm]) -> None:
+        for arm in arms:
+            self._taken[arm.name] += 1
+            if made := arm.propose(track, self._taken[arm.name]):
+                self._made.append((arm, made))
+                return
 
-    def _rate(self, arm: str, means: Mapping[str, float]) -> float:
-        """Return what an arm gains per token: each step by the best that it made."""
-        picks = self._picks[arm]
-        weight = _HOPED * _FADES ** len(picks)
-        gain, taken = weight * _HOPE, weight * self._least[arm]
-        for age, (made, before, beside) in enumerate(reversed(picks)):
-            over = [means[one.id] - means[other.id] for one, other in zip(made, before, strict=True)]
-            gain += _FADES**age * max(0.0, *over, 0.0)
-            spent = beside + sum(self._race.spent(one) for one in made)
-            taken += _FADES**age * max(self._race.price, spent)
-        return gain / taken
-
-    def took(self, arm: Arm, made: Sequence[Candidate], before: Sequence[Candidate], taken: int) -> None:
-        """Note what a step of an arm made, what led before each, and the tokens it took before its prompts ran."""
-        self._picks[arm.name].append((made, before, taken))
+    def note(self, leader: Candidate) -> None:
+        """Note who leads after the last turns."""
+        for arm, made in self._made:
+            found = any(one.id == leader.id for one in made)
+            self._fruitless[arm.name] = 0 if found else self._fruitless[arm.name] + 1
+            if found or self._fruitless[arm.name] == _FRUITLESS:
+                self._row.remove(arm)
+                self._row.insert(0 if found else len(self._row), arm)
+                self._fruitless[arm.name] = 0
 
 
 class Finalists:
@@ -198,8 +237,7 @@ class Finalists:
         """Keep back what the finalists still need: those that would be it now, and others for the places left."""
         board, dev, first = self._board, self._job.dev, self._first()
         open_ = sum(len(dev) - board.met(one, dev) for one in [board.basic, *first])
-        shows = any(one.state.shown != board.basic.state.shown for one in first)
-        open_ += (self._count + shows - len(first)) * len(dev)  # examples are scored without other words too
+        open_ += (self._count - len(first)) * len(dev)
         wanted = max(self._pass, open_ * self._job.calls_per_case)
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
@@ -208,12 +246,11 @@ class Finalists:
         board, source = self._board, self._source
         able = [one for one in board.candidates.values() if one.id != board.basic.id]
         able = [one for one in able if not source or one.source == source]
-        last = able[-1:] if source else []
-        open_ = {one.id: one for one in able if one not in last}
-        known = [one for one in board.by_gain() if one.id in open_]
-        known.sort(key=lambda one: -round(one.gain + one.doubt, 9))
-        first = [*last, *(open_.pop(one.id) for one in known)]
-        return [*first, *open_.values()][: self._count]
+        last, able = (able[-1:], able[:-1]) if source else ([], able)
+        stands = board.standings()
+        known = [one for one in able if one.id in stands]
+        known.sort(key=lambda one: -round(stands[one.id].mean + stands[one.id].error, 9))
+        return [*last, *known, *(one for one in able if one.id not in stands)][: self._count]
 
     @contextmanager
     def after(self) -> Iterator[None]:
@@ -232,34 +269,11 @@ class Finalists:
             board.score(one, dev)
         while (best := board.best(dev)) is not None and not board.scored(best, dev):
             board.score(best, dev)
-        self._shorten(best)
         if ended is not None:
-            raise self._truthful(ended)
-
-    def _shorten(self, best: Candidate | None) -> None:
-        """Score the examples of the best under the basic instruction: words that change no verdict are left out."""
-        if best is None or best.state.shown == self._board.basic.state.shown:
-            return
-        state, left = best.state, self._job.context.meter.left()
-        for name, prompt in self._board.basic_state().predictors.items():
-            state = state.with_instruction(name, prompt.instructions)
-        if state != best.state and (left is None or left >= self._pass):
-            source = "the same examples under the basic instruction"
-            shortened = self._board.add(state, parent=best, source=source, step=best.step)
-            self._board.score(shortened, self._job.dev)
-
-    def _truthful(self, ended: BudgetExhausted) -> BudgetExhausted:
-        """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
-        left = self._job.context.meter.left()
-        if ended.limit == "calls" and left:
-            later = f", but for {self._before} that are kept for what follows" if self._before else ""
-            ended.args = (
-                f"the calls for the search are spent, of a budget of {ended.allowed:g} calls{later}; "
-                f"{left} reserved calls unused",
-            )
-        elif ended.limit == "calls":
-            ended = BudgetExhausted(ended.limit, ended.allowed, kept=self._before)
-        return ended
+            if ended.limit == "calls":  # what was kept for the finalists is spent, or left for what follows
+                kept = self._before + (self._job.context.meter.left() or 0)
+                raise BudgetExhausted("calls", ended.allowed, kept=kept) from ended
+            raise ended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,19 +288,16 @@ class Raced(ABC):
     extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
     growth: float = 0.5  # by how many blocks that grows each step
     reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which one leads
-    # cases for which its parent's mean counts beside a prompt's own, before anything is known of how much
-    # they differ
-    shrink: float = 5.0
+    shrink: float = 5.0  # cases for which its parent's mean counts beside a prompt's own
     patience: int = 8  # rounds without a new leader or another choice before it stops
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
-    # ``train`` or ``dev``: in place of blocks, each new prompt is scored on all of it, and who leads on the rest too
-    whole: ClassVar[str] = ""
+    # in place of blocks, each new prompt is scored on all of a part, and who leads on the rest too
+    whole: Whole = ""
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
-    by_price: ClassVar[bool] = False  # whether a block of a long prompt counts as several
-    learns: ClassVar[bool] = (
-        True  # from the errors of each leader, so that with ``whole`` it meets the rest too
-    )
+    # from the errors of each leader, so that with ``whole`` it meets the rest too
+    learns: ClassVar[bool] = True
+    races: ClassVar[bool] = True  # the basic prompt is one of the race, and is scored as far as that needs it
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return the arms, those that are tried first first: itself, unless there are others."""
@@ -296,105 +307,80 @@ class Raced(ABC):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter new prompts, as :meth:`Arm.propose` does."""
 
-    @property
-    def races(self) -> bool:
-        """The basic prompt is one of the race, and is scored as far as that needs it."""
-        return True
-
     def minimum(self, job: Job) -> int:
         """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
         train = min(self.sample, len(job.train))
+        beside = min(self.opening, train) + min(self.block, train)
         if self.whole:
-            beside_dev = train * (1 + (self.whole == "train"))
-        else:
-            of_train = interleaved([1] * train, [0] * len(job.dev))
-            beside_dev = sum(sum(of_train[: max(1, size)]) for size in (self.opening, self.block))
-        return (beside_dev + 2 * len(job.dev)) * job.calls_per_case + self.proposal
+            beside = train * (1 + (self.whole == "train"))
+        return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposal
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start``."""
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
-            race = self._race(job, board, start)
-            self._search(Track(job=job, board=board, race=race, start=start, reach=self.reach), finalists)
+            track = self._track(job, board, start)
+            if start.id != board.basic.id or len(track.order) < ENOUGH or not _flawless(track):
+                self._search(track, finalists)
         return board.best(job.dev) or start
 
-    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
+    def _track(self, job: Job, board: Board, start: Candidate) -> Track:
         train, dev = (
             stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))
             for part, cases in (("race", job.train), ("dev", job.dev))
         )
         train = train[: self.sample]
         if self.whole:
-            first, rest = (train, dev) if self.whole == "train" else (dev, train)
-            order, block, opening = [*first, *rest], len(first), len(first)
+            order = [*train, *dev] if self.whole == "train" else [*dev, *train]
+            block = opening = len(train if self.whole == "train" else dev)
         else:
-            order, block, opening = interleaved(train, dev), self.block, self.opening
-        reference = board.score(board.basic, order[: max(1, opening)])
-        race = Race(
-            board,
-            order,
-            block=block,
-            reference=reference,
-            shrink=self.shrink,
-            telling=not self.whole,
-            by_price=self.by_price,
-        )
-        race.enter(board.basic)
-        race.enter(start)
+            order = stratified([*train, *dev], job.judge.answer, random.Random(f"order/{job.seed}"))
+            block, opening = max(1, self.block), max(1, self.opening)
+        track = Track(job=job, board=board, start=start, order=order, block=block,
+                      shrink=self.shrink, reach=self.reach, by_wholes=bool(self.whole))  # fmt: skip
+        board.score(board.basic, order[:opening])
+        track.run(start)
         if self.whole:
-            race.complete(self.reach)
-        return race
+            track.complete()
+        return track
 
     def _search(self, track: Track, finalists: Finalists) -> None:
-        job, board, race, start = track.job, track.board, track.race, track.start
-        if start.id == board.basic.id and len(race.order) >= ENOUGH and self._flawless(board, race):
-            job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
-            return
-        bandit = Bandit(self.arms(job), race, job)
-        last, waited, of_dev = (start.id, start.id), 0, {case.id for case in job.dev}
+        job, board, meter = track.job, track.board, track.job.context.meter
+        turns, waited, last, begun = Turns(self.arms(job)), 0, (track.start.id, track.start.id), meter.left()
         for step in range(1, self.steps + 1):
-            track.step = step
-            untried = bandit.untried
-            late = waited >= self.patience or self.steps - step < untried
-            if not self._step(track, bandit, late) and self.whole:
+            track.step, untried = step, len(turns.untried)
+            left = meter.left()
+            halved = begun is not None and left is not None and 2 * left < begun
+            made = turns.propose(track, late=halved or waited >= self.patience or self.steps - step < untried)
+            for one in made:
+                track.run(one)
+                job.note(f"step {step}: {board.name(one)}", board.value(one, track.order), kind="candidate")
+            if not made and self.whole:
                 break  # whoever leads has met all there is
             finalists.keep()
             if not self.whole:
-                race.advance(round(self.extra + self.growth * step), self.reach)
+                track.advance(round(self.extra + self.growth * step))
             elif self.learns:
-                race.complete(self.reach)
+                track.complete()
             leader = track.leader
-            race.keep_up(board.basic, leader)
-            dev = [case for case in race.seen(leader) if case.id in of_dev]
-            board.score(board.basic, dev)  # in the end it is scored on all of dev anyway
-            race.around(leader)
-            best = board.best(job.dev) or start
-            new = (best.id, leader.id) != last or (late and bandit.untried < untried)
-            waited = 0 if new else waited + 1
-            last = best.id, leader.id
+            turns.note(leader)
+            if len(track.open(leader)) < len(track.open(board.basic)):
+                track.run(board.basic)
+            board.score(board.basic, [case for case in job.dev if board.outcome(leader, case)])
+            track.around = leader
+            best = board.best(job.dev) or track.start
+            new = (best.id, leader.id) != last or len(turns.untried) < untried
+            waited, last = 0 if new else waited + 1, (best.id, leader.id)
             job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
-            if waited >= self.patience and not bandit.untried:
+            if waited >= self.patience and not turns.untried:
                 break
 
-    @staticmethod
-    def _flawless(board: Board, race: Race) -> bool:
-        """Whether the basic prompt makes no error; it meets further cases only as long as it makes none."""
-        blocks = (race.order[at : at + race.block] for at in range(0, len(race.order), race.block))
-        return not any(outcome.feedback for block in blocks for outcome in board.score(board.basic, block))
 
-    def _step(self, track: Track, bandit: Bandit, late: bool) -> bool:
-        """Let the best arm that has an idea propose, and its prompts run their first block; say whether one has."""
-        job, leader, text, meter = track.job, track.leader, track.text, track.job.context.meter
-        for arm, turn in bandit.order(late=late):
-            before = meter.taken
-            made = arm.propose(track, turn)
-            led = [text if one.state.shown == text.state.shown else leader for one in made]
-            bandit.took(arm, made, led, meter.taken - before)
-            for candidate in made:
-                track.race.enter(candidate)
-                value = track.board.value(candidate, track.race.order)
-                job.note(f"step {track.step}: {candidate.id}", value, kind="candidate")
-            if made:
-                return True
-        return False
+def _flawless(track: Track) -> bool:
+    """Whether the basic prompt makes no error; it meets further cases only as long as it makes none."""
+    board, job = track.board, track.job
+    for block in blocks(track.order, track.block):
+        if any(outcome.feedback for outcome in board.score(board.basic, block)):
+            return False
+    job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
+    return True

@@ -6,8 +6,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -19,6 +19,9 @@ from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
+
+Steps: TypeAlias = Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
+"""Predictor, inputs and outputs of each step of a run, as JSON types: what is none, DSPy shows as non-serializable."""
 
 
 class CarriedError(BaseException):
@@ -64,21 +67,20 @@ class _Judged(dspy.Prediction):
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What one run of a program gave."""
+    """What asking about one case gave; without an outcome it failed."""
 
-    answer: Mapping[str, Any] = field(default_factory=dict)  # its fields, as they came
-    # predictor, inputs and outputs of each step, as JSON types: what is none, DSPy shows as "non-serializable"
-    steps: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = ()
-    outcome: Outcome | None = None  # of the verdict; without one it failed
+    outcome: Outcome | None
+    answer: Mapping[str, Any]  # its fields, as they came
+    steps: Steps = ()  # of a sample that says what was voted; none if no sample does
     error: str = ""
 
 
 class _Traced(dspy.Module):
-    """A program that keeps what each run gave and which predictors it went through."""
+    """A program that keeps what each run answered and which predictors it went through."""
 
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
-        self.inner, self.runs = program, defaultdict[str, list[_Run]](list)
+        self.inner, self.runs = program, defaultdict[str, list[tuple[Mapping[str, Any], Steps]]](list)
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
         if hasattr(program, "aforward"):  # which tells the asker how to run it
             self.aforward = self._aforward
@@ -93,37 +95,27 @@ class _Traced(dspy.Module):
             return self._keep(inputs, await self.inner.acall(**inputs))
 
     def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
-        steps = tuple(
+        steps = [
             (self._names[id(predictor)], dict(asked), jsonable(dict(answer.items())))
             for predictor, asked, answer in dspy.settings.trace
             if id(predictor) in self._names
-        )
-        self.runs[_key(inputs)].append(_Run(answer=dict(prediction.items()), steps=steps))
+        ]
+        self.runs[_key(inputs)].append((dict(prediction.items()), steps))
         return prediction
 
 
-@dataclass(kw_only=True, eq=False)
 class Recorder:
     """Keeps one search's record."""
 
-    job: Job  # what is optimized
-    board: Board  # where outcomes go
-    start: Candidate  # the candidate that the search starts from
-    source: str  # what candidates are said to be made by
-    _cases: dict[str, Case] = field(
-        default_factory=dict
-    )  # by inputs of the program, and of any predictor met
-    _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
-    _runs: dict[tuple[str, str, bool], _Run] = field(
-        default_factory=dict
-    )  # by prompt, case, whether a teacher's
-    _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        """Learn to recognise the cases by what a program is called with."""
-        self._reasons = {case.id: case.reason for case in self.job.train}
-        for case in (*self.job.train, *self.job.dev):
-            self._cases.setdefault(_key(self.job.judge.prompt_values(case.inputs)), case)
+    def __init__(self, job: Job, board: Board, start: Candidate, source: str) -> None:
+        self.job, self.board, self.start, self.source = job, board, start, source
+        self._reasons = {case.id: case.reason for case in job.train}
+        self._gold = dict[str, Mapping[str, Any]]()  # labelled example -> demonstration by predictor
+        self._runs = dict[tuple[str, str, bool], _Run]()  # by prompt, case, and whether a teacher was asked
+        self._rollouts = Counter[tuple[str, str]]()
+        self._cases = dict[str, Case]()  # by inputs of the program, and of any predictor met
+        for case in (*job.train, *job.dev):
+            self._cases.setdefault(_key(job.judge.prompt_values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
@@ -175,22 +167,19 @@ class Recorder:
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
         with unswallowed():
-            cases = [self._cases[_key(dict(example.inputs()))] for example in examples]
+            cases = {(case := self._cases[_key(dict(one.inputs()))]).id: case for one in examples}
             candidate = self.candidate(program)
-            missing = {case.id: case for case in cases if self.board.outcome(candidate, case) is None}
             known = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
-            self._ask(candidate.state, [case for case in missing.values() if case.id not in known], candidate)
-            value = self.board.value(candidate, cases)
-            self.job.note(f"{self.source}: {candidate.id} on {len(cases)} cases", value, kind="candidate")
+            known |= self.board.outcomes(candidate).keys()
+            self._ask(candidate.state, [one for one in cases.values() if one.id not in known], candidate)
+            value, name = self.board.value(candidate, [*cases.values()]), self.board.name(candidate)
+            self.job.note(f"{name} on {len(cases)} cases", value, kind="candidate")
 
     def candidate(self, program: Judging) -> Candidate:
         """Enter the prompt of a copy of the student on the board."""
-        state, known = self._state(program), len(self.board.candidates)
+        state = self._state(program)
         demo_ids = tuple(sorted(self._demo_ids(program, state)))
-        candidate = self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
-        if len(self.board.candidates) > known:
-            self.job.note(f"{self.source}: {candidate.id} is new", kind="candidate")
-        return candidate
+        return self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
 
     def _answer(self, program: Judging, case: Case) -> _Run:
         lm = next((predictor.lm for predictor in program.predictors() if predictor.lm), dspy.settings.lm)
@@ -204,7 +193,7 @@ class Recorder:
         run = self._runs.get((candidate.id, case.id, False))
         outcome = self.board.outcome(candidate, case)
         if run is None and outcome is not None and dspy.settings.trace is None:
-            return _Run(outcome=outcome)  # asked before the search: how it came about is not known
+            return _Run(outcome=outcome, answer={})  # asked before the search: how it came about is not known
         return run or self._ask(candidate.state, [case], candidate)[case.id]
 
     def _ask(
@@ -216,52 +205,50 @@ class Recorder:
         rollout: dspy.LM | None = None,
     ) -> dict[str, _Run]:
         """Ask a prompt about cases; recorded for a candidate, and asked of another model (``rollout``) once each."""
-        basic = self.job.judge.basic()
-        traced = _Traced(state.apply(basic))
+        traced = _Traced(state.apply(self.job.judge.basic()))
         asker = self.job.asker(traced)
         if rollout is not None:  # the same question again is meant as another draw
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
             self._rollouts.update((state.id, case.id) for case in cases)
-            kept = {
-                name: rollout.kwargs[name] for name in ("rollout_id", "temperature") if name in rollout.kwargs
-            }
-            asker = replace(asker, lm=asker.lm.copy(**kept), sampling=Sampling(), first_draw=drawn)
+            hot = {name: rollout.kwargs.get(name) for name in ("rollout_id", "temperature")}
+            lm = asker.lm.copy(**{name: value for name, value in hot.items() if value is not None})
+            asker = replace(asker, lm=lm, sampling=Sampling(), first_draw=drawn)
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            found = traced.runs[_key(self.job.judge.prompt_values(case.inputs))]
-            runs[case.id] = self._kept(case, verdict, found, candidate)
+            samples = traced.runs[_key(self.job.judge.prompt_values(case.inputs))]
+            runs[case.id] = self._kept(case, verdict, samples, candidate)
 
         asker.ask_all(cases, keep)
         if candidate is not None:
             self.board.mark(candidate, cases)
         if rollout is None:
-            prompt, teacher = (candidate.id, False) if candidate else (state.id, True)
-            self._runs.update({(prompt, case_id, teacher): run for case_id, run in runs.items()})
+            prompt = candidate.id if candidate else state.id
+            self._runs.update({(prompt, id_, candidate is None): run for id_, run in runs.items()})
         return runs
 
-    def _kept(self, case: Case, verdict: Verdict, runs: Sequence[_Run], candidate: Candidate | None) -> _Run:
-        """Record a verdict; return the sample that says most of what it says (none need say all), with its outcome."""
+    def _kept(
+        self,
+        case: Case,
+        verdict: Verdict,
+        samples: Sequence[tuple[Mapping[str, Any], Steps]],
+        candidate: Candidate | None,
+    ) -> _Run:
+        """Record a verdict; return it with the steps of a sample that says the same, which may be demonstrated."""
         if verdict.status == "failed":
-            return _Run(error=verdict.error)
-        judge = self.job.judge
-        for run in runs:
-            for _, asked, _ in run.steps:
+            return _Run(outcome=None, answer={}, error=verdict.error)
+        for _, steps in samples:
+            for _, asked, _ in steps:
                 self._cases.setdefault(_key(asked), case)
         if candidate is not None:
-            self.board.record(candidate, case, verdict)
-        if self.start.setting.threshold is not None and verdict.samples:
-            verdict = self.job.asker(judge.basic(), self.start.setting).revote(case, verdict)
-
-        def agreeing(run: _Run) -> int:
-            values = judge.read(dspy.Prediction(**run.answer), case.inputs).values
-            return sum(mine == voted for mine, voted in zip(values, verdict.values, strict=True))
-
-        best = max(runs, key=agreeing, default=_Run())
-        if candidate is None and runs and agreeing(best) < len(verdict.values):
-            best = replace(best, steps=())
-        return replace(best, outcome=self.board.objective.outcome(case, verdict))
+            outcome = self.board.record(candidate, case, verdict)
+        else:
+            outcome = self.board.objective.outcome(case, verdict)
+        for answer, steps in samples:
+            if self.job.judge.read(dspy.Prediction(**answer), case.inputs).values == verdict.values:
+                return _Run(outcome=outcome, answer=answer, steps=steps)
+        return _Run(outcome=outcome, answer=samples[0][0] if samples else {})
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..cases import Values
 from ..evaluation.paired import permute
@@ -15,7 +14,7 @@ from ..programs.judge import Judge
 from .objective import Objective, Outcome
 
 SHRINK = 10.0
-"""Cases for which the parent's mean counts beside a prompt's own, before anything is known of how they differ."""
+"""Cases for which the parent's mean counts beside a prompt's own."""
 CAUTION = 0.5
 """Errors by which the choice among prompts is cautious."""
 SURE = 2.0
@@ -25,11 +24,9 @@ ON_DEV, ON_ALL = 0.1, 0.05
 and on all cases that both met."""
 _FEW = 4  # groups, of which one without a difference leaves too few for the level
 _SWAPS = 499  # drawn for one choice; a proof draws more
-_NORMAL_95 = 1.96
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
 _STEADY = 30.0  # cases for which the pooled spread counts beside a prompt's own: a clean record of a few says little
-_GUESSED = 3.0  # prompts for which the guess of how much they differ from their parents counts
-_RANGE = 8.0  # times the guess: how far it can be wrong
+_ROUNDS = 8  # of fitting prompts and cases in turn
 
 
 class Credit:
@@ -75,19 +72,19 @@ class Standing:
     cases: int  # cases it was scored on
     mean: float  # its shrunken value, in units of the metric
     error: float  # standard error of ``mean``
-    gain: float  # ``mean`` less the first prompt's, mostly the basic one
-    doubt: float  # standard error of ``gain``; 0 for the first
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % of ``gain``, for a normal error."""
-        return self.gain - _NORMAL_95 * self.doubt, self.gain + _NORMAL_95 * self.doubt
+    def gain(self, other: "Standing") -> float:
+        """Return by how much it is better than another prompt, in units of the metric."""
+        return self.mean - other.mean
 
-    def bound(self, caution: float) -> float:
-        """Return the gain less ``caution`` errors; without end below the basic prompt's 0 if it may be no better."""
-        if not self.doubt:
-            return 0.0
-        return self.gain - caution * self.doubt if self.gain > SURE * self.doubt else -math.inf
+    def doubt(self, other: "Standing") -> float:
+        """Return the standard error of its gain over another prompt; 0 over itself."""
+        return 0.0 if self.id == other.id else math.hypot(self.error, other.error)
+
+    def bound(self, other: "Standing") -> float:
+        """Return its gain less the caution; without end below 0 where it may be no better."""
+        gain, doubt = self.gain(other), self.doubt(other)
+        return gain - CAUTION * doubt if not doubt or gain > SURE * doubt else -math.inf
 
 
 def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
@@ -107,7 +104,7 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
-    """Return where each prompt stands, in their order."""
+    """Return where each prompt stands, in their order, in which parents come first."""
     groups = {case: outcome.row.group for one in prompts for case, outcome in one.outcomes.items()}
     columns = {case: at for at, case in enumerate(sorted(groups))}
     scores = np.zeros((len(prompts), len(columns)))
@@ -115,24 +112,28 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
     for row, one in enumerate(prompts):
         for case, outcome in one.outcomes.items():
             scores[row, columns[case]], seen[row, columns[case]] = credit(outcome), 1.0
-    rows = {one.id: row for row, one in enumerate(prompts)}
-    parents = np.array([rows.get(one.parent or "", row) for row, one in enumerate(prompts)])
-    means, covariance, left = _fitted(scores, seen, parents, shrink)
-    spread = np.sqrt(_spread(left, seen, [groups[case] for case in columns]))
-    variances = covariance * spread[:, None] * spread
-    own = np.diag(variances)
-    doubts = np.sqrt(np.maximum(own + own[0] - 2 * variances[0], 0.0))
-    return [
-        Standing(
-            id=one.id,
-            cases=len(one.outcomes),
-            mean=credit.base + float(means[row]),
-            error=float(np.sqrt(own[row])),
-            gain=float(means[row] - means[0]),
-            doubt=float(doubts[row]) if row else 0.0,
-        )
-        for row, one in enumerate(prompts)
-    ]
+    means, left = _fitted(scores, seen)
+    spread = _spread(left, seen, [groups[case] for case in columns])
+    stands = dict[str, Standing]()
+    for one, own, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
+        count, parent = len(one.outcomes), stands.get(one.parent or "")
+        weight = shrink if parent else 0.0
+        share = weight / (count + weight) if parent else 0.0
+        mean, error = own, variance / max(1.0, count + weight)
+        if parent:
+            mean = (1 - share) * own + share * (parent.mean - credit.base)
+            error += (share * parent.error) ** 2
+        stands[one.id] = Standing(id=one.id, cases=count, mean=credit.base + mean, error=math.sqrt(error))
+    return list(stands.values())
+
+
+def _fitted(scores: Floats, seen: Floats) -> tuple[Floats, Floats]:
+    """Fit ``score = prompt + case``, the cases drawn towards nothing; return the prompts' part, and what is left."""
+    counts, cases = np.maximum(seen.sum(axis=1), 1.0), np.zeros(scores.shape[1])
+    for _ in range(_ROUNDS):
+        prompts = ((scores - cases) * seen).sum(axis=1) / counts
+        cases = ((scores - prompts[:, None]) * seen).sum(axis=0) / (seen.sum(axis=0) + _CASE)
+    return prompts, (scores - prompts[:, None] - cases) * seen
 
 
 def _spread(left: Floats, seen: Floats, groups: Sequence[str]) -> Floats:
@@ -143,46 +144,3 @@ def _spread(left: Floats, seen: Floats, groups: Sequence[str]) -> Floats:
     squares, counts = (sums**2).sum(axis=0), seen.sum(axis=1)
     pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(left)), 1e-4)
     return np.asarray((squares + _STEADY * pooled) / (counts + _STEADY))
-
-
-def _fitted(
-    scores: Floats, seen: Floats, parents: NDArray[np.int64], shrink: float
-) -> tuple[Floats, Floats, Floats]:
-    """Fit ``score = prompt + case``, the cases drawn towards nothing, then draw the prompts towards their parents.
-
-    In two stages: at once, what all prompts have in common would be taken for easy cases.
-    """
-    counts = seen.sum(axis=1)
-    inverse = 1.0 / (seen.sum(axis=0) + _CASE)
-    doubt = np.linalg.inv(np.diag(counts + 1e-9) - (seen * inverse) @ seen.T)  # of the prompts alone
-    alone = doubt @ ((scores * seen).sum(axis=1) - (seen * inverse) @ scores.sum(axis=0))
-    cases = ((scores - alone[:, None]) * seen).sum(axis=0) * inverse
-    left = (scores - alone[:, None] - cases) * seen
-    sigma = math.sqrt(max(float((left**2).sum()) / max(1.0, float(counts.sum()) - len(counts)), 1e-4))
-    children = parents != np.arange(len(parents))
-    own = np.flatnonzero(children & (counts > 0) & (counts[parents] > 0))
-    of = parents[own]
-    noise = np.maximum(doubt[own, own] + doubt[of, of] - 2 * doubt[own, of], 0.0)
-    usual, drawn = _usual((alone[own] - alone[of]) / sigma, noise, shrink)
-    weights = drawn * children
-    matrix = np.diag(counts + weights + 1e-9)
-    matrix[np.arange(len(parents)), parents] -= weights
-    solved = np.linalg.inv(matrix)
-    means = solved @ (((scores - cases) * seen).sum(axis=1) + weights * usual * sigma)
-    covariance = solved @ (counts[:, None] * doubt * counts + np.diag(weights)) @ solved.T
-    return means, covariance, (scores - means[:, None] - cases) * seen
-
-
-def _usual(gains: Floats, noise: Floats, shrink: float) -> tuple[float, float]:
-    """Return what a prompt usually gains over its parent, and for how many cases the parent's mean counts.
-
-    Empirical Bayes by moments: where rewrites differ little from what they rewrite, a lucky one is drawn down hard.
-    """
-    guess = 1.0 / max(shrink, 1e-3)
-    weights = 1.0 / (noise + guess)
-    # A rewrite is never presumed better than what it rewrites, but it may be presumed worse.
-    usual = min(0.0, float((weights * gains).sum() / (weights.sum() + _GUESSED / guess)))
-    informed = (guess * weights) ** 2
-    moment = _GUESSED * guess + float((informed * ((gains - usual) ** 2 - noise)).sum())
-    between = float(np.clip(moment / (_GUESSED + float(informed.sum())), guess / _RANGE, guess * _RANGE))
-    return usual, 1.0 / between

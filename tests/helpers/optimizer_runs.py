@@ -18,11 +18,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "opro": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "fewshot": {name: OPTIONS[name] for name in ("steps", "sizes", "sets", "block", "sample")},
     "race": {"steps": 5, "candidates": 3, "sample": 12, "sizes": (2, 4), "block": 5},
-    "opro+fewshot": OPTIONS,
     "opro-paper": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "cfaith": {"steps": 3, "rewrites": 3, "sample": 12, "errors": 3},
     "contrastive": {"sample": 20, "draws": 2, "pairs": 1},
-    "optuna": {"trials": 5, "sizes": (2, 4), "sets": 1, "sample": 6, "hard": 6, "startup": 2},
+    "optuna": {"steps": 2, "trials": 5, "sizes": (2, 4), "sets": 1, "sample": 6, "startup": 2},
     "bootstrap": {"num_candidate_programs": 2, "max_labeled_demos": 4, "sample": 12},
     "copro": {"breadth": 3, "depth": 2, "sample": 8},
     "mipro": {"num_candidates": 3, "num_trials": 4, "sample": 12},
@@ -33,7 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Settings with which each is done in a moment."""
 DSPY = ("bootstrap", "copro", "mipro", "gepa", "simba", "infer-rules", "dspy:BootstrapFewShot")
-NAMES = (*OPTIMIZERS, "opro+fewshot", "dspy:BootstrapFewShot")
+NAMES = (*OPTIMIZERS, "dspy:BootstrapFewShot")
 PROPOSING = ("race", "opro", "opro-paper", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
 
 

@@ -15,13 +15,12 @@ from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.optimizers.pareto import bounded
 from jurist.programs.state import PromptState
 from jurist.report.table import Table
 
 JOINT = (
     *("--optimizer", "optuna", "--set", "trials=5", "--set", "sizes=2", "--set", "sets=1"),
-    *("--set", "sample=6", "--set", "hard=4"),
+    *("--set", "sample=6", "--set", "steps=2"),
 )
 
 
@@ -60,7 +59,7 @@ def of(folder: Path, ref: str = "fect@1") -> Artifact:
 def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) -> None:
     artifact = of(compiled / name)
     rows = artifact.matrix()
-    assert artifact.card["matrix"] == {"rows": len(rows), "left_out": 0}
+    assert artifact.card["matrix"] == {"rows": len(rows)}
     counts: dict[tuple[str, str], int] = {}
     for row in rows:
         key = row["candidate"], row["part"]
@@ -163,16 +162,3 @@ def test_a_choice_that_was_stopped_goes_on_also_after_another_one(store: Path) -
     assert done.code == 0, done.err
     assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
     assert not list((store / ".checkpoints").glob("*"))
-
-
-def test_a_matrix_too_large_keeps_whole_candidates() -> None:
-    rows: list[dict[str, Any]] = [
-        {"candidate": name, "case": str(n)}
-        for name, count in (("a", 3), ("b", 9), ("c", 5))
-        for n in range(count)
-    ]
-    assert bounded(rows, ("a",), 17) == (rows, 0)
-    kept, left_out = bounded(rows, ("a", "a"), 12)
-    assert ([row["candidate"] for row in kept], left_out) == (["a"] * 3 + ["b"] * 9, 5)
-    kept, left_out = bounded(rows, ("c",), 10)
-    assert ({row["candidate"] for row in kept}, left_out) == ({"c", "a"}, 9)

@@ -30,9 +30,7 @@ def _parts(seed: int) -> Split:
 
 def test_the_same_seed_gives_the_same_files() -> None:
     for store, concurrency in (("one", 1), ("two", 8)):
-        compile_(
-            "--optimizer", "opro+fewshot", *OPRO, "--store", store, "--concurrency", concurrency, "--anyway"
-        )
+        compile_("--store", store, "--concurrency", concurrency, "--anyway")
     for name in ("program.json", "history.jsonl"):
         one, two = (Path(store, "fect/1", name).read_bytes() for store in ("one", "two"))
         assert one == two
@@ -55,7 +53,7 @@ def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
 
 
 def test_the_sealed_test_is_nowhere_in_the_artifact() -> None:
-    compile_("--force", "--optimizer", "opro+fewshot", *OPRO, "--set", "sizes=2,4")
+    compile_("--force", "--set", "sizes=2,4")
     split = _parts(0)
     files = {path.name: path.read_text() for path in Path("compiled/fect/1").iterdir()}
     text = "".join(files.values())

@@ -18,11 +18,8 @@ from judges import CHECK, NEW, ROWS
 from small import ok
 
 import jurist
-from jurist.jobs.plan import Plan
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.fewshot import FewShot
-from jurist.optimizers.registry import Chain
 
 SEND = dspy.Example(**ROWS[1]).with_inputs("policy", "reply")
 
@@ -229,9 +226,6 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     about = compiled.artifact.card["optimizer"]
     assert (about["name"], about["params"]) == ("remind", {"sentence": "Mind all figures."})
     assert any("Mind all figures." in str(one) for one in compiled.artifact.history)
-    chain = Chain(parts=(Remind(), FewShot()))
-    params = Plan(judge=CHECK, gold=jurist.Gold.of(ROWS, CHECK), optimizer=chain).params
-    assert (params["remind.sentence"], params["fewshot.sets"]) == ("Read everything twice.", "3")
     for given, said in (
         ({"optimizer": Remind}, "is no optimizer; give an instance of a frozen dataclass"),
         ({"optimizer": dspy.BootstrapFewShot()}, "cannot be used; give a str or Optimizer"),

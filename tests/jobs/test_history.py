@@ -11,7 +11,7 @@ from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
-from jurist.report.history import Curve, curve
+from jurist.report.history import search_parts
 
 PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")
 
@@ -39,6 +39,7 @@ def row(candidate: str, calls: int, known: int, value: float | None, cases: int 
         "train": {"cases": 0, "failed": 0, "value": None},
         "dev": {"cases": cases if value is not None else 0, "failed": 0, "value": value},
         "gain": None if value is None else value - 0.5,
+        "estimate": {"value": value, "error": 0.1} if value is not None and cases == 10 else None,
     }
 
 
@@ -46,7 +47,7 @@ def saved(*rows: Mapping[str, Any], chosen: str = "c", metric: str = "f1") -> No
     card = {
         "optimizer": {"name": "opro", "candidate": chosen},
         "gold": {"dev": 10},
-        "decision": {"metric": metric},
+        "decision": {"metric": metric, "higher_is_better": metric != "mae"},
     }
     Store("compiled").save(FECT, PROMPT, card, list(rows), make_latest=True)
 
@@ -83,35 +84,26 @@ def test_the_table_of_a_real_search_is_the_history() -> None:
     assert [one["candidate"] for one in found["history"] if one["chosen"]] == [card["optimizer"]["candidate"]]
 
 
-def test_the_curve_is_the_best_so_far_against_calls() -> None:
+def plotted() -> dict[str, tuple[tuple[float, float], ...]]:
+    (plot,) = search_parts(Store("compiled").load("fect"))
+    return {series.name: series.points for series in plot.series}
+
+
+def test_the_plot_is_the_best_so_far_against_calls() -> None:
     saved(*ROWS)
-    found = curve(Store("compiled").load("fect"))
-    assert found == Curve(
-        metric="f1",
-        tried=((10, 0.5), (40, 0.4), (60, 0.8), (90, 0.7)),
-        best=((10, 0.5), (60, 0.8), (95, 0.8)),
-        basic=0.5,
-        chosen=(60, 0.8),
-    )
+    assert plotted() == {
+        "best so far": ((10, 0.5), (60, 0.8), (95, 0.8)),
+        "candidates": ((10, 0.5), (40, 0.4), (60, 0.8), (90, 0.7)),
+        "basic prompt": ((0, 0.5), (95, 0.5)),
+        "became the artifact": ((60, 0.8),),
+    }
+    assert "0.800 ± 0.100" in show("fect", "--history").out
 
 
-def test_what_was_estimated_comes_before_what_was_counted() -> None:
-    """A race scores few candidates on the whole of dev; all of them stand somewhere."""
-    stood = {"a": 0.5, "b": 0.45, "c": 0.7, "d": 0.6, "e": 0.65}
-    rows = [
-        {
-            **one,
-            "estimate": {"value": stood[one["candidate"]], "error": 0.1}
-            if one["candidate"] in stood
-            else None,
-        }
-        for one in ROWS
-    ]
-    saved(*rows)
-    found = curve(Store("compiled").load("fect"))
-    assert found.tried == ((10, 0.5), (40, 0.45), (60, 0.7), (90, 0.6), (90, 0.65))
-    assert (found.basic, found.chosen, found.best[-1]) == (0.5, (60, 0.7), (95, 0.7))
-    assert "0.700 ± 0.100" in show("fect", "--history").out
+def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
+    saved(row("a", 0, 10, -2.0), row("b", 20, 30, -0.5), row("c", 40, 50, -1.0), metric="mae")
+    assert plotted()["best so far"] == ((10, 2.0), (30, 0.5), (50, 0.5))
+    assert "0.500 on 10" in show("fect@1", "--history").out
 
 
 def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:

@@ -63,26 +63,6 @@ def test_the_errors_are_those_of_the_current_prompt_on_train() -> None:
             assert outcome.row.predicted == (judged,)
 
 
-def test_errors_stand_under_their_causes_and_the_scored_history_beside_them() -> None:
-    numbers = iter(range(100))
-    job, result, proposer = run(lambda request: stating(USEFUL[:1], next(numbers)), steps=2, errors=40)
-    wrong = [
-        outcome.row
-        for case in job.train
-        if (outcome := result.board.outcome(result.board.basic, case)) and outcome.feedback
-    ]
-    told = field_of(user_of(proposer.requests[0]), "errors")
-    counts = re.findall(r"^wanted (\w+), got (\w+), (\d+) of (\d+) errors:$", told, re.M)
-    assert counts
-    assert [int(count) for *_, count, _ in counts] == sorted((int(one[2]) for one in counts), reverse=True)
-    assert sum(int(count) for *_, count, _ in counts) == len(wrong)
-    for gold, said, count, whole in counts:
-        assert int(whole) == len(wrong)
-        assert int(count) == sum((row.gold, row.predicted) == ((gold,), (said,)) for row in wrong)
-    shown = field_of(user_of(proposer.requests[-1]), "scored_instructions")
-    assert shown.count("score:") == 3  # the basic prompt and the two rewrites of the first round
-
-
 def test_it_stops_when_dev_drops_and_returns_the_best() -> None:
     def proposed(request: Request) -> str:
         first = not simulator.stated(field_of(user_of(request), "current_instruction"))

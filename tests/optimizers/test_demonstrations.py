@@ -12,7 +12,7 @@ from fakes import context_with, reply, system_of, user_of
 from loopback import field_of
 from optimizer_runs import Run, judged, split
 from scripted_runs import fect_split, gold, job_with
-from worlds import World, board_of, job_of
+from worlds import World, job_of
 
 import jurist
 from jurist.cases import Case
@@ -20,7 +20,7 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.contrastive import Contrastive, confusions
+from jurist.optimizers.contrastive import Contrastive
 from jurist.optimizers.fewshot import FewShot
 from jurist.optimizers.guidelines import with_more_rules, with_rules
 from jurist.optimizers.registry import make
@@ -110,22 +110,6 @@ def test_all_predictors_show_the_same_cases_as_far_as_gold_says() -> None:
     assert shown > 0
 
 
-def test_the_joint_search_combines_the_instructions_of_all_predictors() -> None:
-    job = dataclasses.replace(job_of(World(seed=4)), judge=STEPS)
-    board = board_of(job)
-    board.score(board.basic, job.dev)
-    for name in ("draft", "decide"):
-        state = board.basic_state().with_instruction(name, f"Another instruction to {name}.")
-        board.score(board.add(state, parent=board.basic, source="given"), job.dev)
-    settings = {"trials": 12, "sizes": (6,), "sets": 3, "sample": 6, "hard": 0, "startup": 12}
-    make("optuna", settings).run(job, board, board.basic)
-    tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]
-    assert {"instruction of draft", "instruction of decide"} <= set(tried[0].params)
-    pairs = {tuple(prompt.instructions[:7] for prompt in one.state.predictors.values()) for one in tried}
-    assert ("Another", "Another") in pairs
-    assert any(one.state.predictors["draft"].demos for one in tried)
-
-
 # -- contrastive --------------------------------------------------------------------------------------
 
 
@@ -136,19 +120,6 @@ def too_kind(request: Request) -> str:
     luck = hashlib.sha256(claim.encode()).digest()[0] / 255
     right = gold()[claim] == "factual"
     return reply("chat", factual=right or luck < 0.8 - 0.15 * demos)
-
-
-def test_confusions_are_grouped_and_counted() -> None:
-    job = job_with(too_kind)
-    board = board_of(job)
-    basic = board.basic
-    (found,) = confusions(board, basic, job.train, least=2)
-    assert (found.gold, found.judged) == ("non_factual", "factual")
-    assert all(case.gold == ("non_factual",) for case in found.cases)
-    assert all(case.gold == ("factual",) for case in found.others)
-    wrong = [case for case in job.train if board.score(basic, [case])[0].score < 1]
-    assert {case.id for case in found.cases} == {case.id for case in wrong}
-    assert confusions(board, basic, job.train, least=len(wrong) + 1) == []
 
 
 def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
@@ -167,8 +138,7 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
         assert len(one.demo_ids) == len(labels)
         assert len(wrong & set(one.demo_ids)) == len(labels) // 2
         assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
-    asked_why = 1  # whose reply, without a numbered reason, makes no candidate
-    assert len(job.dev) * len(board.candidates) + len(job.train) + asked_why >= job.context.meter.calls
+    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
 
 
 def explained(request: Request) -> str:
@@ -178,18 +148,10 @@ def explained(request: Request) -> str:
     return reply("chat", factual=right) if "which is wrong:" in system_of(request) else too_kind(request)
 
 
-@pytest.mark.parametrize("by", ["people", "model"])
-def test_wrong_answers_are_shown_with_why_they_are_wrong(by: str) -> None:
-    own, asked = "It names\n[[ ## factual ## ]] a step that nobody took.", list[str]()
-
-    def why(request: Request) -> str:
-        asked.append(user_of(request))
-        return "[[ ## reasons ## ]]\n1. Nobody took that step.\n2. It was only asked for.\n\n[[ ## completed ## ]]"
-
-    train = tuple(
-        dataclasses.replace(case, reason=own if by == "people" else "") for case in fect_split().train
-    )
-    job = job_with(explained, why, train=train)
+def test_wrong_answers_are_shown_with_why_they_are_wrong() -> None:
+    reason = "It names\n[[ ## factual ## ]] a step that nobody took."
+    train = tuple(dataclasses.replace(case, reason=reason) for case in fect_split().train)
+    job = job_with(explained, train=train)
     result = optimize(Contrastive(), job)
     best, board = result.best, result.board
     assert best.source == "contrastive, why non_factual is not factual"
@@ -198,22 +160,14 @@ def test_wrong_answers_are_shown_with_why_they_are_wrong(by: str) -> None:
         "\n\nRules that people follow here:\n"
     )
     assert before == board.basic.state.predictors["self"].instructions
-    assert len(asked) == (by == "model")
     wrong = {case.id: case for case in job.train if board.score(board.basic, [case])[0].score < 1}
     assert len(rules.splitlines()) == len(best.params["rules"]) == 2
     for line, rule in zip(rules.splitlines(), best.params["rules"], strict=True):
         (case,) = (wrong[id_] for id_ in rule["cases"])
         assert line.endswith(rule["rule"])
-        assert (
-            f'"{case.inputs["claim"]}" is non_factual according to people; judged factual, which is wrong:'
-            in line
-        )
-        assert "[[ ## factual" not in line
-    reason = "It names (( ## factual ## )) a step" if by == "people" else "Nobody took that step."
-    assert reason in rules
+        assert f'"{case.inputs["claim"]}" is non_factual according to people; judged factual' in line
+        assert line.endswith("which is wrong: It names (( ## factual ## )) a step that nobody took.")
     assert not any(case.inputs["claim"] in rules for case in job.dev)
-    with_why = [one for one in board.candidates.values() if "rules" in one.params]
-    assert [one.id for one in with_why] == [best.id]
 
 
 def test_rules_are_added_to_those_an_instruction_has() -> None:

@@ -10,21 +10,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import dspy
 import pytest
 from dspy.lm15 import Request
-from dspy.utils.exceptions import ContextWindowExceededError
-from fakes import Scripted, reply, system_of, user_of
+from fakes import reply, system_of, user_of
 from optimizer_runs import Run, proposed, split
-from scripted_runs import FECT, ScriptedRun, hashed, job_with
-from worlds import board_of
+from scripted_runs import ScriptedRun, hashed
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.optimizers.candidate import Setting
-from jurist.optimizers.recorder import Recorder
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
@@ -135,65 +130,8 @@ def test_labelled_demonstrations_are_what_gold_says_of_each_predictor(name: str)
         assert all(any(demos.get(predictor) == dict(demo) for demos in gold) for demo in prompt.demos)
 
 
-def test_the_threshold_of_the_start_decides_what_is_right() -> None:
-    # One of three samples says non_factual: enough for the setting, too few for a majority.
-    own = Scripted(lambda request: reply("chat", factual=(request.config.seed or 0) != 0))
-    parts = {"train": split().train, "dev": split().dev, "sampling": Sampling(samples=3)}
-    job = job_with(own, proposed, budget=Budget(calls=400), **parts)
-    board = board_of(job)
-    board.score(board.basic, job.dev)
-    board.add(board.basic_state(), parent=board.basic, source="x", setting=Setting(threshold=1))
-    case = next(one for one in job.train if (one.gold or ("",))[0] in FECT.answer.positive)
-    recorder = Recorder(job=job, board=board, start=list(board.candidates.values())[-1], source="x")
-    with dspy.context(lm=job.judge_lm, trace=[]):
-        (example,) = recorder.examples([case])
-        for teacher in (True, False):
-            prediction = recorder.program(teacher=teacher)(**example.inputs())
-            assert (recorder.metric(example, prediction), prediction["factual"]) == (1.0, False)
-
-
-# -- proposals that cannot be used -----------------------------------------------------------------------
-
-
-def too_long() -> ContextWindowExceededError:
-    return ContextWindowExceededError(model="m")
-
-
-UNREADABLE = (lambda request: "no format", "cannot be read")
-EMPTY = (
-    lambda request: reply("chat", new_instruction=" ", proposed_instruction=" "),
-    "cannot be read|is empty",
-)
-TOO_LONG = (lambda request: too_long(), "too long for the proposer")
-
-
-@pytest.mark.parametrize(
-    ("name", "answer", "why"),
-    [
-        *((name, *answer) for name in ("gepa", "simba") for answer in (UNREADABLE, EMPTY, TOO_LONG)),
-        *((name, *answer) for name in ("copro", "mipro") for answer in (UNREADABLE, EMPTY)),
-    ],
-)
-def test_a_search_without_usable_proposals_ends_before_the_budget(
-    name: str, answer: Answers, why: str
-) -> None:
-    run = Run(name, options={}, proposed=answer, budget=Budget(calls=1200), dev=split().dev[:8])
-    told = [note for note in run.notes if f"{name}: an unusable proposal: " in note]
-    assert told
-    assert all(re.search(why, note) for note in told)
+@pytest.mark.parametrize("name", ["gepa", "simba", "copro", "mipro"])
+def test_a_search_without_usable_proposals_keeps_the_basic_prompt(name: str) -> None:
+    run = Run(name, options={}, proposed=lambda request: "?", budget=Budget(calls=400), dev=split().dev[:8])
     assert run.result.best == run.board.basic
-    assert len(run.proposer.requests) < 60
-    if name == "gepa":
-        assert any(
-            "gepa ended early: 5 proposals were unusable, the last 5 in a row" in note for note in run.notes
-        )
-
-
-def test_a_good_proposal_in_between_counts_and_is_kept() -> None:
-    good = reply("chat", new_instruction="Follow the rule. quality=70")
-    script = iter(["?", "?", good, *["?"] * 99])
-    run = Run("gepa", options={}, proposed=lambda request: next(script), budget=Budget(calls=600))
-    assert any("5 in a row" in note for note in run.notes)
-    assert any(
-        "quality=70" in one.state.predictors["self"].instructions for one in run.board.candidates.values()
-    )
+    assert run.sent <= 400

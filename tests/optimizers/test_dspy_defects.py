@@ -8,7 +8,6 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from dspy.teleprompt import InferRules
-from dspy.utils.exceptions import AdapterParseError, LMServerError
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from scripted_runs import ScriptedRun
 
@@ -117,32 +116,6 @@ def test_what_was_found_before_dspy_failed_is_kept(name: str, options: Any, why:
     assert run.value() == 1.0
 
 
-def test_upstream_one_unusable_proposal_loses_all() -> None:
-    lm = lm_of(
-        Scripted(["nothing of use", *["[[ ## b ## ]]\nfine\n\n[[ ## completed ## ]]"] * 2]), context_with()
-    )
-    with dspy.context(lm=lm, adapter=adapter("chat")), pytest.raises(AdapterParseError):
-        dspy.Predict("a -> b", n=3)(a="x")
-
-
-@pytest.mark.parametrize(("given", "used"), [(0, 9), (3, 3)])
-def test_upstream_mipro_ignores_the_seed_0_of_its_run(
-    given: int, used: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Seen(Exception):  # noqa: N818
-        pass
-
-    def seen(self: Any, seed: int) -> None:
-        raise Seen(seed)
-
-    monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", seen)
-    judge, lm = parity(), lm_of(Scripted([]), context_with())
-    optimizer = dspy.MIPROv2(metric=score, prompt_model=lm, task_model=lm, auto="light", seed=9)
-    with pytest.raises(Seen) as caught:
-        optimizer.compile(judge.basic(), trainset=examples(judge), seed=given)
-    assert caught.value.args == (used,)
-
-
 def test_upstream_bootstrapping_takes_any_truthy_score() -> None:
     judge = parity()
 
@@ -163,14 +136,3 @@ def test_no_wrong_answer_becomes_a_demonstration(name: str) -> None:
     demos = [demo for one in run.board.candidates.values() for demo in one.state.predictors["self"].demos]
     assert demos
     assert all(dict(demo) == gold[demo["number"]] for demo in demos)
-
-
-def test_upstream_evaluate_counts_a_failed_call_as_a_score_of_0(no_waiting: None) -> None:
-    judge = parity()
-    lm = lm_of(
-        Scripted(lambda r: LMServerError("busy") if "## number ## ]]\n2" in user_of(r) else even(r, True)),
-        context_with(),
-    )
-    with dspy.context(lm=lm, adapter=adapter("chat")):
-        found = dspy.Evaluate(devset=examples(judge, 4), metric=score, num_threads=1)(judge.basic())
-    assert found.score == 75.0  # three of the three that were answered

@@ -46,7 +46,7 @@ def test_the_record_is_complete_and_the_board_decides(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("extra", [0, 13, 40])
+@pytest.mark.parametrize("extra", [0, 40])
 def test_the_budget_is_never_exceeded_and_the_best_so_far_is_returned(name: str, extra: int) -> None:
     calls = make(name, SMALL.get(name)).minimum(whole(name).job) + extra
     run = Run(name, budget=Budget(calls=calls))
@@ -72,9 +72,7 @@ def interrupting(answers: Callable[[Request], str], after: int) -> Callable[[Req
 
 
 @every
-@pytest.mark.parametrize(
-    ("who", "share"), [("judged", 0.3), ("judged", 0.8), ("proposed", 0.0), ("proposed", 0.8)]
-)
+@pytest.mark.parametrize(("who", "share"), [("judged", 0.5), ("proposed", 0.5)])
 def test_killed_anywhere_and_resumed_equals_uninterrupted(
     name: str, share: float, who: str, tmp_path: Path
 ) -> None:
@@ -182,7 +180,7 @@ def test_proposals_that_say_nothing_are_not_tried(name: str) -> None:
     assert not any("no format" in row["prompt"]["self"]["instructions"] for row in run.history)
 
 
-NO_DEMOS = {"race": {"arm": "history,causes"}}
+NO_DEMOS = {"race": {"arm": "history"}}
 
 
 @pytest.mark.parametrize("name", PROPOSING)

@@ -6,7 +6,6 @@ import re
 
 import pytest
 from dspy.lm15 import Request
-from dspy.utils.exceptions import LMServerError
 from fakes import Scripted, lm_of, reply, system_of, user_of
 from loopback import field_of
 from optimizer_runs import SMALL, Run, proposed, split
@@ -19,7 +18,6 @@ from jurist.optimizers.drawing import stratified
 from jurist.optimizers.instructions import Opro
 from jurist.optimizers.raced import Track
 from jurist.optimizers.registry import make
-from jurist.optimizers.standing import Standing
 
 
 def plain(text: str) -> str:
@@ -71,18 +69,18 @@ def test_the_meta_prompt() -> None:
 
 
 def test_only_so_many_instructions_are_shown_and_they_are_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    rankings: list[list[Standing]] = []
+    rankings: list[list[float]] = []
     original = Opro.propose
 
     def propose(opro: Opro, track: Track, turn: int) -> list[Candidate]:
-        rankings.append(track.race.ranking())
+        rankings.append([value for _, value in track.best()])
         return original(opro, track, turn)
 
     monkeypatch.setattr(Opro, "propose", propose)
     run = Run("opro", options={"steps": 4, "candidates": 3, "sample": 12, "shown": 4, "patience": 9})
     scored = field_of(user_of(run.proposer.requests[-1]), "scored_instructions")
     scores = [int(score) for score in re.findall(r"^score: (\d+)$", scored, re.M)]
-    means = [min(100, max(0, round(100 * found.mean))) for found in rankings[-1]]
+    means = [min(100, max(0, round(100 * mean))) for mean in rankings[-1]]
     assert len(means) > 4
     assert scores == sorted(means)[-4:]
     # Shrunken: no score is as high as the best mean on a few cases.
@@ -102,12 +100,6 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
     for request in proposer.requests:
         headers = re.findall(r"^\[\[ ## (\w+) ## \]\]", user_of(request), re.M)
         assert headers == ["task", "scored_instructions", "errors"]
-
-
-def test_one_proposal_that_fails_does_not(no_waiting: None) -> None:
-    run = Run("opro", proposed=lambda r: LMServerError("busy") if r.config.seed == 1 else proposed(r))
-    assert run.result.ending == "finished"
-    assert len(run.history) > 3
 
 
 def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
@@ -167,25 +159,3 @@ def test_every_instruction_is_scored_on_the_whole_sample() -> None:
     assert best["dev"]["cases"] == len(job.dev)
     assert sum(row["dev"]["cases"] > 0 for row in rows) < len(rows)
     assert all(row["source"] == "opro-paper" for row in rows[1:])
-
-
-def test_the_meta_prompt_has_the_history_and_labelled_cases_without_the_judges_answers() -> None:
-    job = job_of(WORLD)
-    result, asked = paper_run(job)
-    values = {
-        row["prompt"]["self"]["instructions"]: round(100 * row["train"]["value"])
-        for row in result.board.history(job.train, job.dev)
-    }
-    train = {case.inputs["item"]: case.gold for case in job.train}
-    seen = set()
-    for text in asked:
-        shown = re.findall(r"text:\n(.*?)\nscore: (\d+)", field_of(text, "scored_instructions"), re.S)
-        scores = [int(score) for _, score in shown]
-        assert scores == sorted(scores)
-        assert all(values[instruction] == int(score) for instruction, score in shown)
-        examples = re.findall(r'^"(.*)" is (\w+) according to people$', field_of(text, "examples"), re.M)
-        assert len(examples) == 3
-        assert all(train[item] == (label,) for item, label in examples)
-        assert "judged" not in field_of(text, "examples")
-        seen.add(field_of(text, "examples"))
-    assert len(seen) == 3  # others each step

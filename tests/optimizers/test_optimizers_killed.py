@@ -43,7 +43,7 @@ def argv(name: str, server: Any, *more: object) -> tuple[object, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
+@pytest.mark.parametrize("name", [*OPTIMIZERS])
 def test_two_kills_change_nothing(
     name: str, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ from jurist.cases import Case
 from jurist.engines.ledger import Spend
 from jurist.evaluation.rows import Row
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.candidate import Spent, prices
 from jurist.optimizers.objective import Objective, Outcome
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings
 from jurist.programs.verdicts import Verdict
@@ -59,7 +58,7 @@ def test_a_new_prompt_is_as_good_as_its_parent_until_shown_otherwise() -> None:
     assert nothing["new"][0] == pytest.approx(nothing["good"][0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.0, 30.0))
 def test_standings_do_not_depend_on_the_order_of_outcomes(seed: int, prompts: int, shrink: float) -> None:
     random_ = random.Random(seed)
@@ -164,15 +163,6 @@ def give(
         board.record(candidate, case, verdict)
 
 
-def test_nothing_scored_on_dev_is_no_choice() -> None:
-    board, train, dev = board_with(simulator.World(seed=4))
-    assert board.best(dev) is None
-    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(dev)])
-    assert board.best(dev) == board.basic
-    put(board, "On train only.", all_right(train))
-    assert board.best(dev) == board.basic
-
-
 def test_luck_is_not_chosen_and_evidence_is() -> None:
     board, train, dev = board_with(simulator.World(seed=4))
     give(board, board.basic, [(case, n % 5 < 3) for n, case in enumerate(dev)])
@@ -251,10 +241,3 @@ def test_of_prompts_that_are_as_good_the_cheapest_a_row_is_chosen(
     best = board.best(dev)
     assert best is not None
     assert best.state.predictors["self"].instructions == chosen
-
-
-def test_prices_are_dollars_where_all_are_known_else_tokens() -> None:
-    known = Spent(calls=1, input_tokens=100, output_tokens=10, cost=0.02)
-    unknown = Spent(calls=1, input_tokens=50, output_tokens=20, cost=None)
-    assert prices([known, known]) == [0.02, 0.02]
-    assert prices([known, unknown]) == [140.0, 130.0]

@@ -9,21 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from small import cli, ok
+from small import ok
 from worlds import board_of
 
 import jurist
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.evaluation.votes import decide
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.candidate import Setting
 from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
@@ -64,7 +62,6 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
     told = card["calibration"]["compiled"]
     assert (told["units"], told["auc"]) == (about["test"], 1.0)
     assert told["average_precision"] == pytest.approx(1.0)
-    assert "reliability" in jurist_report(store, tmp_path)
     output = tmp_path / "out.jsonl"
     ok("run", "fect@1", "--store", store, "--input", gold, "--output", output)
     for line in map(json.loads, output.read_text().splitlines()):
@@ -115,39 +112,6 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
             seen, crossed = (seen, crossed + gain) if without else (seen + gain, crossed)
     assert 0 < seen / 4 < 0.02  # the best cut without smoothing looks better by 0.03 and more
     assert crossed / 4 < 0.01
-
-
-def mean_recall(gold: Sequence[str], said: Sequence[str]) -> float:
-    """As a user might write it."""
-    of = {
-        one: [other == one for wanted, other in zip(gold, said, strict=True) if wanted == one]
-        for one in set(gold)
-    }
-    return statistics.fmean(statistics.fmean(right) for right in of.values())
-
-
-def test_what_cannot_be_smoothed_is_cut_between_the_units() -> None:
-    """By a user's own function: no threshold is better on what was met."""
-    judge = dataclasses.replace(find("detector"), metric=mean_recall)
-    cases, random_ = Gold.load("cognibench-mini", judge).cases, random.Random(0)
-    job = job_of(judge, cases)
-    board = board_of(job)
-    (found,) = judge.answer.positive
-    (clear,) = set(judge.answer.labels) - {found}
-    for case in cases:
-        shares = [random_.gauss(0.35 if one == found else 0.3, 0.03) for one in case.gold or ()]
-        units = [{found: share, clear: 1 - share} for share in shares]
-        board.record(board.basic, case, verdict(case, [clear] * len(shares), units))
-
-    def value(threshold: float) -> float:
-        asker = job.asker(judge.basic(), Setting(threshold=threshold))
-        kept = zip(cases, board.verdicts(board.basic, cases), strict=True)
-        return board.objective.aggregate(
-            [board.objective.outcome(case, asker.revote(case, one)) for case, one in kept]
-        )
-
-    made, _ = fitted(job, board, board.basic)["threshold"]
-    assert value(made.threshold or 0.0) >= max(value(at / 100) for at in range(1, 100)) - 0.02 > value(0.99)
 
 
 def accuracy_on_fresh_units(seed: int, missing: int) -> float:
@@ -216,29 +180,3 @@ def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() ->
     assert board.best(job.dev) == cut
     better = other("Right.", truth)
     assert board.best(job.dev) == better
-
-
-def jurist_report(store: Path, folder: Path) -> str:
-    page = folder / "report.html"
-    ok("report", "fect@1", "--store", store, "--output", page)
-    return page.read_text()
-
-
-@pytest.mark.parametrize(
-    ("threshold", "found"), [(0.05, "a"), (0.29, "a"), (0.31, "c"), (0.6, "c"), (0.99, "c")]
-)
-def test_the_side_by_its_probability_and_then_its_likeliest_label(threshold: float, found: str) -> None:
-    shares = {"a": 0.2, "b": 0.1, "c": 0.65, "d": 0.05}
-    rule = {"samples": 3, "positive": {"a", "b"}, "order": ("a", "b", "c", "d")}
-    assert decide(shares, threshold=threshold, **rule) == found
-    assert decide({}, threshold=threshold, **rule) is None
-
-
-def test_it_is_said_where_it_goes(stricter: tuple[Path, float], tmp_path: Path) -> None:
-    store = ("--store", tmp_path)
-    done = cli(
-        "compile", "fect", "--gold", stricter[0], "--optimizer", "threshold", "--temperature", 0, *store
-    )
-    assert "prompt: the basic one, unchanged; positive from a probability of" in done.out
-    shown = cli("export", "fect@1", "--to", "python", "--output", tmp_path / "judge.py", *store)
-    assert (shown.code, "share of the samples counts" in shown.err) == (0, True)

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,28 +12,20 @@ from optimizer_runs import Run, split
 from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
-from jurist.evaluation.votes import Sampling
-from jurist.optimizers.base import optimize
+from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.drawing import interleaved, stratified
+from jurist.optimizers.drawing import stratified
 from jurist.optimizers.proposing import CopyGuard, Writing
-from jurist.optimizers.raced import Bandit, Track
-from jurist.optimizers.racing import Race
-from jurist.optimizers.registry import make
-from jurist.optimizers.standing import Standing
+from jurist.optimizers.raced import Track, Turns
 from jurist.programs.answers.labels import OneLabel
 
 ANSWER = OneLabel(values={name: name for name in ("bad", "good", "ugly")}, positive=frozenset({"bad"}))
 
 
-def labelled(labels: list[str]) -> list[Case]:
-    return [Case(inputs={"x": str(n)}, gold=(label,)) for n, label in enumerate(labels)]
-
-
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["bad", "good", "ugly"]), max_size=60), st.integers(0, 99))
 def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) -> None:
-    cases = labelled(labels)
+    cases = [Case(inputs={"x": str(n)}, gold=(label,)) for n, label in enumerate(labels)]
     order = stratified(cases, ANSWER, random.Random(seed))
     assert sorted(case.id for case in order) == sorted(case.id for case in cases)
     whole = Counter(case.gold for case in cases)
@@ -45,98 +36,46 @@ def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) ->
     assert order == stratified(cases, ANSWER, random.Random(seed))
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 40), st.integers(0, 40))
-def test_two_orders_are_interleaved_in_proportion(first: int, second: int) -> None:
-    cases = labelled([str(number) for number in range(first + second)])
-    order = interleaved(cases[:first], cases[first:])
-    numbers = [int(case.inputs["x"]) for case in order]
-    assert [number for number in numbers if number < first] == list(range(first))
-    assert [number for number in numbers if number >= first] == list(range(first, first + second))
-    for size in range(1, len(order) + 1):
-        assert abs(sum(number < first for number in numbers[:size]) - size * first / len(order)) <= 1
-
-
-def racing(seed: int = 4, texts: int = 6) -> tuple[World, Race]:
-    world = simulator.World(seed=seed)
-    job = job_of(world)
+def track_of(job: Job) -> Track:
     board = board_of(job)
-    order = interleaved(
-        *(stratified(part, job.judge.answer, random.Random(0)) for part in (job.train, job.dev))
-    )
-    race = Race(board, order, block=6, reference=board.score(board.basic, job.dev), shrink=5.0)
-    race.enter(board.basic)
+    order = stratified([*job.train, *job.dev], job.judge.answer, random.Random(0))
+    track = Track(job=job, board=board, start=board.basic, order=order, block=6)
+    track.run(board.basic)
+    return track
+
+
+def child(board: Board, text: str) -> Candidate:
+    return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
+
+
+def racing(texts: int = 6) -> tuple[World, Track]:
+    world = simulator.World(seed=4)
+    track = track_of(job_of(world))
     names = [name for name, strength in world.strengths.items() if strength > 0]
     for number in range(texts):
-        text = " ".join(f"Check the {name}." for name in names[: number + 2])
-        state = board.basic.state.with_instruction("self", text)
-        race.enter(board.add(state, parent=board.basic, source="test"))
-    return world, race
+        track.run(child(track.board, " ".join(f"Check the {name}." for name in names[: number + 2])))
+    return world, track
 
 
-def test_most_calls_go_to_the_best() -> None:
-    world, race = racing()
-    assert [len(race.seen(one)) for one in arms(race)] == [6] * 7
-    race.advance(40, 1.0)
-    ran = [len(race.seen(one)) for one in arms(race)]
-    assert sum(ran) == 47 * 6
-    truth = [world.accuracy(one.state.predictors["self"].instructions) for one in arms(race)]
-    best = int(np.argmax(truth))
-    assert sum(
-        count for count, value in zip(ran, truth, strict=True) if value > truth[best] - 0.09
-    ) > 0.6 * sum(ran)
+def test_most_calls_go_to_the_best_and_all_meet_the_cases_in_one_order() -> None:
+    world, track = racing()
+    board, every = track.board, list(track.board.candidates.values())
+    assert [len(board.outcomes(one)) for one in every] == [6] * 7
+    early, raw = track.standings(), [board.value(one, track.order) for one in every]
+    means = [early[one.id].mean for one in every]
+    assert max(means) - min(means) < max(raw) - min(raw)  # a clean record of a few cases says little
+    track.advance(40)
+    ran = [len(board.outcomes(one)) for one in every]
+    assert 40 * 6 < sum(ran) <= 47 * 6
+    for one, count in zip(every, ran, strict=True):
+        assert board.outcomes(one).keys() == {case.id for case in track.order[:count]}
+    truth = [world.accuracy(one.state.predictors["self"].instructions) for one in every]
+    good = [count for count, value in zip(ran, truth, strict=True) if value > max(truth) - 0.09]
+    assert sum(good) > 0.6 * sum(ran)
     assert ran[0] < 0.15 * sum(ran)  # the basic prompt
-    assert world.accuracy(race.leader(1.0).state.predictors["self"].instructions) > truth[best] - 0.05
-
-
-def arms(race: Race) -> list[Candidate]:
-    return [race.board.candidates[found.id] for found in race.standings()]
-
-
-def test_after_its_first_block_every_prompt_meets_the_cases_in_one_order() -> None:
-    _, race = racing()
-    race.advance(20, 1.0)
-    for candidate in arms(race):
-        seen = race.seen(candidate)
-        first = {case.id for case in seen[: race.block]}
-        later = [case for case in race.order if case.id not in first]
-        assert list(seen[race.block :]) == later[: len(seen) - race.block]
-        assert race.board.scored(candidate, seen)
-        if candidate != race.board.basic:  # it was scored on dev first
-            assert len(race.board.outcomes(candidate)) == len(seen)
-
-
-def test_a_new_prompt_first_meets_those_cases_of_each_label_on_which_it_is_open_who_is_right() -> None:
-    _, race = racing()
-    race.advance(30, 1.0)
-    board, best = race.board, race.seen(race.board.candidates[race.ranking()[0].id])
-    known = [board.outcomes(one) for one in arms(race)]
-
-    def open_(case: Case) -> float:
-        scores = [one[case.id].score for one in known if case.id in one]
-        return -abs((sum(scores) + 0.5) / (len(scores) + 1) - 0.5)
-
-    state = board.basic.state.with_instruction("self", "Be strict.")
-    new = board.add(state, parent=board.basic, source="test")
-    race.enter(new)
-    first = race.seen(new)
-    assert Counter(case.gold for case in first) == Counter(case.gold for case in race.order[: race.block])
-    assert {open_(case) for case in first} != {open_(case) for case in race.order[: race.block]}
-    for other in (case for case in best if case not in first):
-        assert open_(other) <= min(open_(one) for one in first if one.gold == other.gold)
-
-
-def test_means_on_few_cases_are_shrunken_and_uncertain() -> None:
-    _, race = racing()
-    raw = [race.board.value(one, race.seen(one)) for one in arms(race)]
-    early = race.standings()
-    means = [one.mean for one in early]
-    assert max(means) - min(means) < max(raw) - min(raw)
-    assert max(means) < max(raw)
-    race.advance(10**6, 1.0)
-    later = race.standings()[3]
-    assert later.cases == 150
-    assert later.error < early[3].error / 2
+    assert world.accuracy(track.leader.state.predictors["self"].instructions) > max(truth) - 0.05
+    best = every[int(np.argmax(ran))].id
+    assert track.standings()[best].error < early[best].error / 2
 
 
 # -- arms ---------------------------------------------------------------------------------------------
@@ -145,125 +84,45 @@ def test_means_on_few_cases_are_shrunken_and_uncertain() -> None:
 @dataclass(frozen=True)
 class Named:
     name: str
+    ideas: int = 99
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        return []
+        return [child(track.board, f"{self.name} {turn}")] if turn <= self.ideas else []
 
 
-@dataclass(frozen=True)
-class Long(Named):
-    def added(self, job: Any) -> float:
-        return 32.0
+def test_an_arm_that_finds_the_leader_goes_on_and_none_is_given_up() -> None:
+    track = track_of(job_of(World(seed=4)))
+    turns, took = Turns([Named("bad"), Named("empty", 0), Named("good")]), list[str]()
+    for number in range(12):
+        made = turns.propose(track, late=False)
+        took += [one.state.predictors["self"].instructions.split()[0] for one in made]
+        turns.note(made[0] if took[-1] == "good" and number < 7 else track.board.basic)
+    assert took == ["bad"] * 2 + ["good"] * 7 + ["bad"] * 2 + ["good"]
 
 
-@dataclass
-class Ran:
-    """A race by its results alone: the mean of each prompt, and the calls it took."""
-
-    results: dict[str, tuple[float, int]]
-    price: float = 8.0
-    block: int = 1
-
-    def standings(self) -> list[Standing]:
-        return [
-            Standing(id=name, cases=9, mean=mean, error=0.1, gain=mean, doubt=0.1)
-            for name, (mean, _) in self.results.items()
-        ]
-
-    def spent(self, candidate: Candidate) -> int:
-        return self.results[candidate.id][1]
+def test_an_arm_without_a_turn_has_it_beside_another_one_late_in_the_search() -> None:
+    track = track_of(job_of(World(seed=4)))
+    turns = Turns([Named("usual"), Named("nearest"), Named("other")])
+    made = [turns.propose(track, late=late) for late in (False, True, True, True)]
+    names = [[one.state.predictors["self"].instructions.split()[0] for one in some] for some in made]
+    assert names == [["usual"], ["usual", "nearest"], ["usual", "other"], ["usual"]]
+    assert turns.untried == []
 
 
-def child(board: Board, text: str) -> Candidate:
-    return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
-
-
-def picked(good: tuple[float, int], bad: tuple[float, int]) -> list[str]:
-    """Return the arms of 40 steps whose prompts give these results; after ten steps the good ones are like the bad."""
-    board = board_of(job_of(World(seed=4)))
-    race = Ran({board.basic.id: (0.5, 40)})
-    bandit, picks = Bandit([Named("bad"), Named("good")], race, None), []  # type: ignore[arg-type]
-    for number in range(40):
-        (arm, turn), _ = bandit.order()
-        picks.append(arm.name)
-        assert turn == picks.count(arm.name)
-        made = child(board, f"{arm.name} {number}")
-        race.results[made.id] = good if arm.name == "good" and number < 10 else bad
-        bandit.took(arm, [made], [board.basic], 3)
-    return picks
-
-
-@pytest.mark.parametrize(
-    ("good", "bad"),
-    [((0.55, 24), (0.45, 24)), ((0.55, 24), (0.55, 240))],
-    ids=["what gains", "what gains at fewer calls of the race"],
-)
-def test_calls_flow_to_the_arm_that_gains_and_no_arm_is_given_up(
-    good: tuple[float, int], bad: tuple[float, int]
-) -> None:
-    picks = picked(good, bad)
-    assert picks[0] == "bad"  # with equal hopes the first goes first
-    assert picks[:10].count("good") >= 8  # while it gains
-    assert picks.count("bad") > 5  # once the other gains no more
-
-
-def test_an_arm_of_long_prompts_waits_until_short_ones_gain_less() -> None:
-    board = board_of(job_of(World(seed=4)))
-    race = Ran({board.basic.id: (0.5, 40)})
-    bandit, picks = Bandit([Long("long"), Named("short")], race, None), []  # type: ignore[arg-type]
-    for number in range(20):
-        (arm, _), _ = bandit.order()
-        picks.append(arm.name)
-        made = child(board, f"{arm.name} {number}")
-        race.results[made.id] = (0.55 if arm.name == "short" and number < 5 else 0.5, 24)
-        bandit.took(arm, [made], [board.basic], 3)
-    assert picks[:5] == ["short"] * 5
-    assert "long" in picks[5:]
-
-
-def test_an_arm_without_an_idea_takes_no_step() -> None:
-    """Demonstrations have no order where there are none."""
-    run = Run("race", options={"arm": "order,history", "steps": 3, "candidates": 2, "block": 4})
-    assert {one.step for one in run.result.board.candidates.values()} == {0, 1, 2, 3}
-
-
-def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
-    options = {"steps": 14, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4, "patience": 99}
-    others = "history,causes,demonstrations,crossing,order,threshold"  # nearest rows leave no errors here
-    run = Run("race", options={**options, "arm": others}, sampling=Sampling(samples=3))
+def test_every_arm_takes_part_however_few_the_steps() -> None:
+    options = {"steps": 5, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4}
+    run = Run("race", options=options)
     tried = list(run.result.board.candidates.values())
-    assert {one.source.split(",")[0] for one in tried} >= {"basic", "race", "causes", "fewshot", "crossing"}
+    assert {one.source.split(",")[0] for one in tried} >= {"basic", "race", "fewshot", "nearest"}
     train = {case.id for case in split().train}
-    for one in tried:
-        assert set(one.demo_ids) <= train
-        assert one.setting.threshold is None or 1 <= one.setting.threshold <= 3
-
-
-def test_the_basic_prompt_meets_of_dev_what_the_leader_has_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The choice compares them on dev: a leader cannot stand out on cases that only it has met."""
-    job = job_of(World(seed=4))
-    on_dev, met = [], []
-
-    def around(race: Race, leader: Candidate) -> None:
-        cases = [case for case in race.seen(leader) if case in job.dev]
-        on_dev.append(len(cases))
-        met.append(race.board.met(race.board.basic, cases))
-
-    monkeypatch.setattr(Race, "around", around)
-    optimize(make("opro", {"opening": 8, "extra": 8, "steps": 5}), job)
-    assert met == on_dev
-    assert max(on_dev) > 8
+    assert all(set(one.demo_ids) <= train for one in tried)
 
 
 # -- copying ------------------------------------------------------------------------------------------
 
 
 ENGLISH = "The customer called on Monday because the parcel with the blue kettle had not arrived at all."
-
-
 CHINESE = "顾客星期一打电话来说那个装着蓝色水壶的包裹到现在还没有送到他家里所以他很生气"
-
-
 TRAIN = [Case(inputs={"text": ENGLISH}), Case(inputs={"parts": [CHINESE]}), Case(inputs={"text": "short"})]
 
 
@@ -299,7 +158,7 @@ def test_copied_instructions_are_refused_or_reported() -> None:
     quoted = " ".join(f"It says {n} and then some more words." for n in range(30)) + " " + long
     train = (*job.train[:3], Case(inputs={"item": long}, gold=("reject",)))
     job = job_of(simulator.World(seed=2), train=train, sink=lambda event: said.append(event.text))
-    track: Any = Track(job=job, board=board, race=None, start=board.basic, reach=0.0, step=1)  # type: ignore[arg-type]
+    track = Track(job=job, board=board, start=board.basic, order=(), block=1, step=1)
     texts = [{"self": text} for text in (long, quoted, "Be strict.")]
     fresh = track.write(Writing(name="test", longest=9999), board.basic, texts)
     assert [one.state.predictors["self"].instructions for one in fresh] == [quoted, "Be strict."]

@@ -16,22 +16,21 @@ from jurist.optimizers.registry import make, settings_of
 WRONG: list[tuple[str, Any, str]] = [
     ("nosuch", {}, "no optimizer is called 'nosuch'"),
     ("", {}, "no optimizer is called ''"),
-    ("opro+", {}, "no optimizer is called ''"),
+    ("opro+fewshot", {}, "no optimizer is called 'opro+fewshot'"),
     ("opro", {"stepz": 3}, "no setting stepz"),
     ("opro", {"sizes": "4"}, "no setting sizes"),
     ("opro", {"name": "x"}, "no setting name"),
-    ("opro+fewshot", {"steps": 1, "x": 1, "y": 2}, "no setting x, y"),
+    ("race", {"steps": 1, "x": 1, "y": 2}, "no setting x, y"),
     ("opro", {"steps": "many"}, "opro.steps cannot be 'many'"),
     ("opro", {"steps": None}, "opro.steps cannot be None"),
     ("opro", {"steps": "-1"}, "opro.steps cannot be '-1'"),
     ("opro", {"steps": float("inf")}, "opro.steps cannot be inf"),
     ("opro", {"shrink": "1e999"}, "opro.shrink cannot be '1e999'"),
     ("opro", {"temperature": "nan"}, "opro.temperature cannot be 'nan'"),
-    ("opro", {"temperature": "2.1"}, "opro.temperature cannot be '2.1'; give a value like 1.0, from 0 to 2"),
     ("fewshot", {"sizes": "4,x"}, "fewshot.sizes cannot be '4,x'"),
     ("fewshot", {"sizes": "4,-2"}, "fewshot.sizes cannot be '4,-2'"),
     ("fewshot", {"sizes": 4}, "fewshot.sizes cannot be 4"),
-    ("race", {"arm": "history,magic"}, "race.arm cannot be 'magic'"),
+    ("race", {"arm": "history,magic"}, "race.arm cannot be 'history,magic'"),
     ("dspy:Simba", {}, "'dspy:Simba' names no optimizer of DSPy that leaves a prompt"),
     ("dspy:BootstrapFinetune", {}, "leaves a prompt"),
     ("dspy:", {}, "leaves a prompt"),
@@ -39,12 +38,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("simba", {"metric": "x"}, "simba has no setting metric"),
     ("simba", {"max_steps": "many"}, "simba.max_steps cannot be 'many'; give a value like 8"),
     ("copro", {"breadth": -1}, "copro.breadth cannot be -1"),
-    (
-        "copro",
-        {"init_temperature": 9},
-        "copro.init_temperature cannot be 9; give a value like 1.0, from 0 to 2",
-    ),
-    ("mipro", {"metric_threshold": 1.5}, "mipro.metric_threshold cannot be 1.5"),
 ]
 
 
@@ -63,19 +56,18 @@ def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
 
 def test_settings_arrive_where_they_belong_and_the_card_has_the_defaults_too() -> None:
     given_ = {"steps": "2", "sizes": "1,2", "temperature": "0.5"}
-    found = settings_of(make("opro+fewshot", given_))
-    assert found["opro"] | {"steps": 2, "temperature": 0.5} == found["opro"]
-    assert found["fewshot"] | {"steps": 2, "sizes": [1, 2]} == found["fewshot"]
-    assert found["opro"].keys() == settings_of(make("opro"))["opro"].keys() > {"patience", "block"}
+    found = settings_of(make("race", given_))
+    assert found | {"steps": 2, "temperature": 0.5, "sizes": [1, 2]} == found
+    assert found.keys() == settings_of(make("race")).keys() > {"patience", "block"}
     assert json.loads(json.dumps(found)) == found
 
 
 def test_a_short_name_is_dspys_class_with_its_usual_settings() -> None:
-    short, long = (settings_of(make(name))[name] for name in ("copro", "dspy:COPRO"))
+    short, long = (settings_of(make(name)) for name in ("copro", "dspy:COPRO"))
     assert short == {**long, "sample": 40, "finalists": 3}
     assert short["init_temperature"] == 1.0
     tuned = make("dspy:SIMBA", {"max_steps": "3", "temperature_for_sampling": "0.5", "finalists": "1"})
-    assert settings_of(tuned)["dspy:SIMBA"] == {
+    assert settings_of(tuned) == {
         "sample": 0,
         "validation": 0,
         "finalists": 1,
@@ -83,8 +75,7 @@ def test_a_short_name_is_dspys_class_with_its_usual_settings() -> None:
         "max_steps": 3,
         "temperature_for_sampling": 0.5,
     }
-    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["gepa"]["auto"] is None
-    assert make("opro+dspy:BootstrapFewShot", {"max_rounds": 2}).name == "opro+dspy:BootstrapFewShot"
+    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["auto"] is None
 
 
 TRIED = st.lists(

@@ -6,13 +6,12 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, context_with, reply, system_of, user_of
+from fakes import Scripted, reply, system_of, user_of
 from loopback import field_of
 from scripted_runs import hashed, job_with
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
-from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Result, optimize
@@ -128,24 +127,11 @@ def test_in_turn_each_step_changes_one_predictor() -> None:
     assert all("scored_instructions" in user_of(request) for request in proposer.requests)
 
 
-def test_the_offline_proposer_writes_each_step_its_own() -> None:
-    context = context_with()
-    model = Model(temperature=0.0)
-    lms = {f"{name}_lm": connect(model, context, name) for name in ("judge", "proposer")}
-    job = Job(judge=JUDGE, train=TRAIN, dev=DEV, context=context, **lms)
-    result = optimize(Opro(steps=2, candidates=2, extra=1), job)
-    tried = [row for row in result.board.history(job.train, job.dev) if row["parent"]]
-    assert len(tried) > 2
-    for first, second in map(texts, tried):
-        assert first.startswith("List what the reply says.")
-        assert second.startswith("Say whether the reply may be sent.")
-
-
 def test_instructions_are_told_apart_as_wholes() -> None:
     """The same text for one step is something new where the other step's is another."""
     result, _, job = run(steps=1)
     board = result.board
-    track: Any = Track(job=job, board=board, race=None, start=board.basic, reach=0.0)  # type: ignore[arg-type]
+    track = Track(job=job, board=board, start=board.basic, order=(), block=1)
     writing = Writing(name="test", longest=100)
     both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
     (one,) = track.write(writing, board.basic, [both, {**both, "extract": "erste anweisung."}])
