@@ -92,46 +92,6 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
     assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
 
 
-def _terminal(argv: list[str], until: Callable[[], bool]) -> tuple[int, str]:
-    """Run a command in a pseudo-terminal; press Ctrl-C when ``until`` says so."""
-    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    pid, fd = pty.fork()
-    if not pid:
-        os.execv(sys.executable, [sys.executable, "-m", "jurist", *argv])
-    heard, pressed, deadline = b"", False, time.monotonic() + 90
-    while time.monotonic() < deadline:
-        if select.select([fd], [], [], 0.01)[0]:
-            try:
-                data = os.read(fd, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            heard += data
-        if not pressed and until():
-            pressed = os.write(fd, b"\x03") == 1
-    else:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(fd)
-    return os.waitstatus_to_exitcode(status), heard.decode(errors="replace")
-
-
-def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> None:
-    server = serve(delay=0.02)
-    argv = [*OPRO, "--model", "openai/x", "--api-base", server.url, "--yes"]
-    code, shown = _terminal(argv, lambda: server.count >= 40)
-    assert code == 130, shown
-    assert "Traceback" not in shown
-    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown again"
-    said = " ".join(shown.split())
-    assert "optimizing" in said
-    assert "the display stopped" not in said
-    assert "stopped by Ctrl-C; best so far: " in said
-    assert " paid answers are kept in " in said
-    ok(*argv, "--resume")
-
-
 def test_nobody_who_reads_the_display_is_no_reason_to_end_the_work() -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
