@@ -39,7 +39,7 @@ _APART = (
 )
 
 
-_ATTEMPTS, _OF_MANY = 200, 20
+_ATTEMPTS, _OF_MANY = 100, 20
 """Draws that are tried where a part would lack a side of the labels, and where there are many groups."""
 FEWEST = 6
 """Groups that a proof takes at the least (2 to the power of -6 is below .025). A group of more than this part of the

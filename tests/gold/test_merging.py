@@ -47,7 +47,7 @@ def test_the_rules(
     assert tuple(merge(ratings, rule, gold) for rule in RULES) == wanted
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(ratings=RATINGS, gold=ANY)
 def test_laws_of_the_rules(ratings: dict[str, str | None], gold: str | None) -> None:
     unanimous, most, adjudicated, _ = (merge(ratings, rule, gold) for rule in RULES)
@@ -138,7 +138,7 @@ SETS = st.one_of(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SETS)
 def test_an_import_reads_back_the_same(tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]]) -> None:
     judge, rows = made

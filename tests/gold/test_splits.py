@@ -91,7 +91,7 @@ def test_no_case_moves_when_rows_are_added_to_a_split(names: list[str], seed: in
     st.lists(st.sampled_from([("send",), ("hold",), ("send", "hold")]), min_size=3, max_size=14),
     st.integers(0, 99),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_each_part_has_both_sides_where_three_groups_have(kinds: list[tuple[str, ...]], seed: int) -> None:
     rows = [row(f"g{n}", f"reply {verdict}", verdict) for n, kind in enumerate(kinds) for verdict in kind]
     counts = Counter(verdict for kind in kinds for verdict in kind)
