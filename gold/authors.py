@@ -96,14 +96,11 @@ def _sentences(entry: Any, name: str, response: str, place: Place) -> Row:
 def _original(sentences: list[str], response: str) -> list[str]:
     """Return the sentences as the response writes them; the labels hold them in lower case."""
     lower, written, start = response.lower(), list[str](), 0
+    if len(lower) != len(response):  # of a few letters: then offsets mean nothing
+        return sentences
     for text in sentences:
-        position = lower.find(text, start)
-        if position < 0:
-            position = lower.find(text)
-        # lower-casing a few letters changes the length, and then offsets mean nothing
-        if position < 0 or len(lower) != len(response):
-            written.append(text)
-            continue
-        start = position + len(text)
-        written.append(response[position:start])
+        after = lower.find(text, start)
+        position = after if after >= 0 else lower.find(text)
+        written.append(response[position : position + len(text)] if position >= 0 else text)
+        start = position + len(text) if position >= 0 else start
     return written
