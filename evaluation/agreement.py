@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cases import Value
-from ..errors import JuristError, UsageError
+from ..errors import JuristError
 from .closed_labels import cohen_kappa
 from .intervals import Estimate, estimated
 from .metrics import Ratio, mean
@@ -175,23 +175,8 @@ def encode_ratings(
     groups: Sequence[str] | None = None,
 ) -> tuple[tuple[Value, ...], Ints, tuple[str, ...]]:
     """Return all values in their order, the place of each rating among them (N, R), and each unit's group."""
-    lengths = sorted({len(given) for given in ratings.values()})
-    if len(ratings) < 2:
-        raise UsageError(f"there are the labels of {len(ratings)} raters", hint="give those of two or more")
-    named = [f"{unit:09d}" for unit in range(lengths[0])] if groups is None else list(groups)
-    if lengths != [len(named)]:
-        counts = ", ".join(str(len(given)) for given in ratings.values())
-        raise UsageError(
-            f"the raters gave {counts} labels for units of {len(named)} groups",
-            hint="give one label, or None, per unit and rater, in the same order",
-        )
-    for rater, given in ratings.items():
-        for unit, value in enumerate(given):
-            if comparison is not None and value is not None and (problem := comparison.check(value)):
-                raise JuristError(
-                    f"unit {unit} by rater {rater!r}: the {problem}",
-                    hint="correct it, or use None where the rater gave none",
-                )
+    units = len(next(iter(ratings.values())))
+    named = [f"{unit:09d}" for unit in range(units)] if groups is None else list(groups)
     values = comparison.domain if comparison is not None else ()
     if not values:  # numbers by size, labels by their letters
         seen = {value for given in ratings.values() for value in given if value is not None}
@@ -200,7 +185,7 @@ def encode_ratings(
     codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
         raise JuristError(
-            f"none of the {lengths[0]} units is labelled by two raters",
+            f"none of the {units} units is labelled by two raters",
             hint="let two raters label the same units",
         )
     return values, codes, tuple(named)

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
-
 BINS = 10
 """Ranges of probability of equal width, as in Guo et al. 2017."""
 
@@ -22,10 +20,6 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
     said, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
-    if not said.size or said.shape != gold.shape or not ((said >= 0) & (said <= 1)).all():
-        raise UsageError(
-            f"{said.size} probabilities do not fit {gold.size} labels", hint="give one in [0, 1] a unit"
-        )
     places, both = np.clip(np.ceil(said * BINS).astype(int) - 1, 0, BINS - 1), 0 < gold.sum() < gold.size
     bins = [
         {

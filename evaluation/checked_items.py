@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import pydantic
 
@@ -24,7 +24,7 @@ from .votes import Sampling
 
 Said: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
 """What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
-_SAID: tuple[Said, ...] = get_args(Said)
+_SAID: Final[tuple[Any, ...]] = get_args(Said)
 
 
 class Check(pydantic.BaseModel, frozen=True):
@@ -47,10 +47,9 @@ class Check(pydantic.BaseModel, frozen=True):
         if hasattr(given, "get"):  # a mapping or a prediction
             given, reason = given.get("verdict"), str(given.get("reason") or "")[:SHOWN]
         word = ("no", "yes")[given] if isinstance(given, bool) else str(given).strip().lower()
-        said: Said | None = next((one for one in _SAID if one == word), None)
-        if said is None:
-            return cls(verdict="unusable", reason=reason or f"the verdict was {given!r}"[:SHOWN])
-        return cls(verdict=said, reason=reason)
+        if word in _SAID:
+            return cls.model_validate({"verdict": word, "reason": reason})
+        return cls(verdict="unusable", reason=reason or f"the verdict was {given!r}"[:SHOWN])
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,6 @@ class CheckedItems(Scale):
         yes = [[verdict == "yes" for verdict in item.verdicts] for item in value]
         each = [float(sum(column)) for column in zip(*yes, strict=True)] or [0.0] * len(self.checks)
         return [float(sum(map(all, yes))), *each, float(max(len(gold), len(value)))]
-
-    def check(self, value: Any) -> str:
-        if not isinstance(value, tuple):
-            return f"answer {value!r} is not a tuple of items"
-        wrong = [item for item in value if len(getattr(item, "verdicts", ())) != len(self.checks)]
-        return f"item {wrong[0]!r} does not have the checks {list(self.checks)}" if wrong else ""
 
     def right(self, gold: Items, value: Items) -> bool:
         passed, *_, wanted = self._sums(gold, value)
@@ -263,9 +256,12 @@ class CheckedItems(Scale):
             for name, verdict in zip(self.checks, item.verdicts, strict=True)
             if verdict == "yes"
         )
-        uncertain = sum("uncertain" in item.verdicts for item in items)
-        passed = sum(item.passed for item in items)
-        return {"items": len(items), "passed": passed, "uncertain_items": uncertain, **yes}
+        return {
+            "items": len(items),
+            "passed": sum(item.passed for item in items),
+            "uncertain_items": sum("uncertain" in item.verdicts for item in items),
+            **yes,
+        }
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         items = int(sums.get("items", 0))

@@ -12,11 +12,11 @@ far the mean would move if the same rows were asked again, the clustered one how
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..errors import UsageError, plural
+from ..errors import plural
 from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
@@ -95,11 +95,6 @@ def contrast(
     alpha: float = 0.05,
 ) -> Contrast:
     """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`."""
-    if len(first[1]) != len(second[1]) or not first[1]:
-        raise UsageError(
-            f"{first[0]} has {len(first[1])} repeats and {second[0]} {len(second[1])}",
-            hint="ask both equally often, at least once",
-        )
     units, found = encode(comparison, *second[1], *first[1]), resolve(metric, comparison)
     paired = compare_pair(units, found, seed=seed, tested=alpha / 2.0)
     return Contrast(
@@ -155,8 +150,6 @@ class Spread:
 
 def spread(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Spread:
     """Return mean, sd and t-interval of one value a repeat, within what the values can be."""
-    if not values:
-        raise UsageError("no repeat, no mean", hint="give one value or more")
     mean = statistics.fmean(values)
     if len(values) == 1:
         return Spread(values=tuple(values), mean=mean)
@@ -174,18 +167,13 @@ class Consistency:
     agreement: float
     pairwise: float
     unanimous: float
-    by_case: Mapping[str, float]
 
 
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
     """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
     # No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
-    if len(repeats) < 2:
-        raise UsageError("one repeat agrees with nothing", hint="ask twice or more")
     tables = [{row.id: row.predicted for row in rows} for rows in repeats]
-    if not tables[0] or any(table.keys() != tables[0].keys() for table in tables):
-        raise UsageError("the repeats are of different cases", hint="ask the same rows in each")
-    by_case, pairwise, unanimous = dict[str, float](), list[float](), list[bool]()
+    agreement, pairwise, unanimous = list[float](), list[float](), list[bool]()
     count = len(repeats)
     for id_ in tables[0]:
         units = [
@@ -193,14 +181,13 @@ def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
             for unit in zip(*(table[id_] for table in tables), strict=True)
         ]
         modal = [max(votes, default=0) for votes in units]
-        by_case[id_] = statistics.fmean(modal) / count
+        agreement.append(statistics.fmean(modal) / count)
         agreeing = statistics.fmean(sum(one * (one - 1) for one in votes) for votes in units)
         pairwise.append(agreeing / (count * (count - 1)))
         unanimous.append(min(modal) == count)
     return Consistency(
         repeats=count,
-        agreement=statistics.fmean(by_case.values()),
+        agreement=statistics.fmean(agreement),
         pairwise=statistics.fmean(pairwise),
         unanimous=statistics.fmean(unanimous),
-        by_case=by_case,
     )

@@ -79,11 +79,6 @@ class CriteriaScale(Scale):
     def right(self, gold: Rated, value: Rated) -> bool | None:
         return self.scales[gold.criterion].right(gold.value, value.value)
 
-    def check(self, value: Any) -> str:
-        if not isinstance(value, Rated) or value.criterion not in self.scales:
-            return f"{value!r} is of none of the criteria {', '.join(self.scales)}"
-        return self.scales[value.criterion].check(value.value)
-
     def wrong(self, gold: Rated) -> Rated:
         return replace(gold, value=self.scales[gold.criterion].wrong(gold.value))
 

@@ -18,7 +18,7 @@ from ..errors import JuristError
 from .disagreements import credit
 from .intervals import Estimate, estimated
 from .metrics import mean
-from .rows import Row
+from .rows import Row, tally
 from .scale import Scale
 
 
@@ -54,24 +54,23 @@ def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = 
             f"none of {len(rows)} cases was answered, so that no answer can change",
             hint="see with jurist evaluate why there are none",
         )
-    flags, silenced, shifts, every, flipped = [], 0, [], Counter[str](), Counter[str]()
+    changed_cases, shifts = list[bool](), list[float]()
+    every, flipped = Counter[str](), Counter[str]()
     for row in counted:
         pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
         changed = [credit(comparison, before, value) < 1.0 for before, value in pairs]
-        moves = [1.0 if said is None else 1.0 - comparison.similarity(before, said) for before, said in pairs]
         names = [named(before) for before, _ in pairs]
         every.update(names)
         flipped.update(compress(names, changed))
-        silenced += any(value is None for _, value in pairs)
-        flags.append((any(changed), 1.0))
-        shifts.append(fmean(moves))
-    rate = estimated(np.array(flags), np.array([row.group for row in counted]), mean)
+        changed_cases.append(any(changed))
+        shifts.append(fmean(1.0 - comparison.credit(before, value) for before, value in pairs))
+    table = np.column_stack([changed_cases, np.ones(len(counted))])
     return Flips(
         cases=len(counted),
-        flipped=sum(changed for changed, _ in flags),
-        silenced=silenced,
+        flipped=sum(changed_cases),
+        silenced=sum(tally([row]).units.abstained > 0 for row in counted),
         failed=sum(row.failed for row in rows),
-        rate=rate,
+        rate=estimated(table, np.array([row.group for row in counted]), mean),
         shift=fmean(shifts),
         answers={name: (flipped[name], every[name]) for name in sorted(every)},
     )

@@ -10,7 +10,7 @@ can be worse than none; the lower bound is 0 as soon as an answer is missing.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -96,12 +96,6 @@ class ObjectSets(Members):
     def _known(self) -> dict[tuple[Set, Set], list[tuple[int, int, float]]]:
         # every metric, resample and candidate asks for the same pairs again, and an assignment takes its time
         return {}
-
-    def check(self, value: Any) -> str:
-        if not isinstance(value, tuple):
-            return f"set {value!r} is not a tuple of objects"
-        strange = [one for one in value if not isinstance(one, Hashable)]
-        return f"object {strange[0]!r} is not hashable" if strange else ""
 
     def similarity(self, gold: Set, value: Set) -> float:
         """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""

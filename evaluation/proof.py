@@ -23,8 +23,6 @@ Verdict = Literal["better", "worse", "not shown to be better"]
 
 def level_of(alpha: float, openings: int) -> float:
     """Return the level of the k-th opening of a test; those of all openings, however many, add up to ``alpha``."""
-    if openings < 1:
-        raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
     return alpha / (openings * (openings + 1))
 
 

@@ -86,14 +86,6 @@ class Scale(ABC):
     def wrong(self, gold: Any) -> Any:
         """What a missing answer counts as: as far from gold as an answer can be."""
 
-    def check(self, value: Any) -> str:
-        """What is wrong with a value, as ``label 'x' is not one of [...]``; empty if nothing is."""
-        try:
-            same = self.of_json(self.to_json(value)) == value
-        except (TypeError, ValueError):
-            same = False
-        return "" if same else f"{self.noun} {value!r} is not {self.expects}"
-
     @abstractmethod
     def similarity(self, gold: Any, value: Any) -> float:
         """How far two values are the same, in [0, 1]; 1.0 for equal ones."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cases import Value
 from ..errors import JuristError
 from .rows import Row, matched
 
@@ -129,11 +128,11 @@ def encode(kind: Scale, *sets: Sequence[Row]) -> Units:
         for unit, truth in enumerate(rows[0].gold):
             if truth is None:
                 continue
-            gold.append(_code(truth, codes, kind, rows[0].id, "gold"))
+            gold.append(codes.setdefault(truth, len(codes)))
             groups.append(rows[0].group)
             for row, said in zip(rows, predicted, strict=True):
                 answer = row.predicted[unit]
-                said.append(MISSING if answer is None else _code(answer, codes, kind, row.id, "predicted"))
+                said.append(MISSING if answer is None else codes.setdefault(answer, len(codes)))
     if not gold:
         raise JuristError(f"none of the {len(first)} rows has a labelled unit", hint="score labelled rows")
     seen = list(codes)
@@ -148,15 +147,3 @@ def encode(kind: Scale, *sets: Sequence[Row]) -> Units:
         group=np.array([names[name] for name in groups], dtype=np.int64),
         groups=len(names),
     )
-
-
-def _code(value: Value, codes: dict[Hashable, int], kind: Scale, case: str, side: str) -> int:
-    if value not in codes:
-        problem = kind.check(value)
-        if problem:
-            raise JuristError(
-                f"case {case!r}: the {side} {problem}",
-                hint="correct it, or use None for a unit without a usable one",
-            )
-        codes[value] = len(codes)
-    return codes[value]

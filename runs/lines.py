@@ -53,8 +53,6 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
             "votes": {answer.scale.text(one): count for one, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
-        if value is not None:
-            unit.update(answer.unit_details(value))
         units.append(unit)
     return {
         "status": verdict.status,

@@ -25,6 +25,8 @@ Constant: TypeAlias = Callable[[Inputs], Values]
 """What an answer that reads no row says of its inputs."""
 Shares: TypeAlias = Mapping[Any, float]
 """Label -> probability."""
+Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
+"""Output field -> what its tokens say of each label in it, in its order (:mod:`jurist.engines.probabilities`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,22 +132,14 @@ class Answer(ABC):
             return Reading(values=(None,), problem=str(error)[:SHOWN])
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
-    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
-        """Return those of each unit, from what the tokens of :attr:`field` say of each label in a reply, in its order
-        (:mod:`jurist.engines.probabilities`); empty where that says nothing.
-        """
-        return ()
-
     @property
     def label_fields(self) -> tuple[str, ...]:
         """The output fields whose labels have probabilities."""
         return (self.field,) if self.scale.has_probabilities else ()
 
-    def shares(
-        self, reply: Reply, said: Mapping[str, Sequence[Shares]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         """Return the probabilities of each unit, by what the tokens of each field say; empty where they say nothing."""
-        return self.probabilities(reply, said[self.field], inputs) if self.field in said else ()
+        return ()
 
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return what the readings of all presentations say together."""
@@ -225,10 +219,6 @@ class Answer(ABC):
         """Return the value of a unit of an output line, as :meth:`unit_parts` wrote it. Raises ``ValueError``."""
         data = unit.get(self.part)
         return None if data is None else self.scale.of_json(data)
-
-    def unit_details(self, value: Value) -> Mapping[str, Any]:
-        """Return what else a value says about its unit."""
-        return {}
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         """Return what an output line says of the whole row."""

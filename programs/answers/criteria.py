@@ -1,7 +1,7 @@
 """Several criteria in one reply, each an output field on a scale of its own; a row gives each a column."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -11,7 +11,7 @@ from ...cases import Value, Values
 from ...errors import JudgeError
 from ...evaluation.criteria import CriteriaScale, Rated
 from ...evaluation.scale import SHOWN, Scale
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
 from .labels import OneLabel
 from .whole import LabelSet, Score
 
@@ -62,27 +62,6 @@ class Criteria(Answer):
     def criteria(self) -> Mapping[str, Scale]:
         return self.scale.scales
 
-    def with_positive(self, judge: str, positive: Mapping[str, Any]) -> "Criteria":
-        """Return the same with the positive labels of some criteria; of true and false it is ``true`` by default."""
-        unknown = positive.keys() - self.answers.keys()
-        if unknown:
-            raise JudgeError(
-                f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
-                hint=f"use {', '.join(self.answers)}",
-            )
-        found = dict(self.answers)
-        for name, answer in found.items():
-            if isinstance(answer, OneLabel):
-                usual = ("true",) if set(answer.labels) == {"true", "false"} else ()
-                given = positive.get(name, usual)
-                labels = frozenset([given] if isinstance(given, str) else given)
-                found[name] = replace(answer, positive=labels)
-            elif name in positive:
-                raise JudgeError(
-                    f"judge {judge}: {name} has no labels, so none is positive", hint="leave it out"
-                )
-        return replace(self, each=tuple(found.values()))
-
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
 
@@ -100,9 +79,7 @@ class Criteria(Answer):
     def label_fields(self) -> tuple[str, ...]:
         return tuple(name for name, scale in self.criteria.items() if scale.has_probabilities)
 
-    def shares(
-        self, reply: Reply, said: Mapping[str, Sequence[Shares]], inputs: Inputs
-    ) -> tuple[Shares, ...]:
+    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         each = {name: answer.shares(reply, said, inputs) for name, answer in self.answers.items()}
         return tuple(
             {Rated(name, label): share for label, share in (own[0] if own else {}).items()}

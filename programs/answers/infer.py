@@ -42,28 +42,48 @@ def answer_for(
     """Return the answer of a judge: what was given, the field that was named, or what its signature says."""
     inputs = tuple(signature.input_fields)
     answer = _complete(judge, signature, given, unit or inputs[-1])
-    if isinstance(answer, Criteria):
-        if labels or (positive and not isinstance(positive, Mapping)):
-            raise JudgeError(
-                f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
-                hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
-            )
-        if given is None:
-            answer = answer.with_positive(judge, positive or {})
-    elif positive or labels:
-        positive = (
-            (positive,) if isinstance(positive, str) or not isinstance(positive, Collection) else positive
+    if not isinstance(answer, Criteria):
+        if positive or labels:
+            answer = _with_labels(judge, answer, labels, positive)
+    elif labels or (positive and not isinstance(positive, Mapping)):
+        raise JudgeError(
+            f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
+            hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
         )
-        if not isinstance(answer, ClosedLabel):
+    elif given is None:
+        if unknown := (positive or {}).keys() - answer.answers.keys():
             raise JudgeError(
-                f"judge {judge}: positive= and labels= go with closed labels only", hint="leave them out"
+                f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
+                hint=f"use {', '.join(answer.answers)}",
             )
-        names = tuple(labels) or answer.labels
-        if isinstance(answer, OneLabel) and len(answer.values) == len(names):
-            answer = replace(answer, values=dict(zip(names, answer.values.values(), strict=True)))
-        answer = replace(answer, labels=names, positive=frozenset(positive) or answer.positive)
+        usual = {
+            name: "true"
+            for name, one in answer.answers.items()
+            if isinstance(one, OneLabel) and set(one.labels) == {"true", "false"}
+        }
+        chosen = {**usual, **(positive or {})}
+        each = (
+            _with_labels(judge, one, (), chosen[name]) if chosen.get(name) else one
+            for name, one in answer.answers.items()
+        )
+        answer = replace(answer, each=tuple(each))
     answer.check(judge, inputs)
     return answer
+
+
+def _with_labels(judge: str, answer: Answer, labels: Sequence[Label], positive: Any) -> Answer:
+    """Return closed labels under these names, and with these positive ones."""
+    if not isinstance(answer, ClosedLabel):
+        raise JudgeError(
+            f"judge {judge}: positive= and labels= go with closed labels only, and {answer.field} has no labels",
+            hint="leave them out",
+        )
+    if isinstance(positive, str) or not isinstance(positive, Collection):
+        positive = (positive,)
+    names = tuple(labels) or answer.labels
+    if isinstance(answer, OneLabel) and len(answer.values) == len(names):
+        answer = replace(answer, values=dict(zip(names, answer.values.values(), strict=True)))
+    return replace(answer, labels=names, positive=frozenset(positive) or answer.positive)
 
 
 def closed(answer: Answer) -> ClosedLabel:

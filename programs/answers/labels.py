@@ -13,7 +13,7 @@ from ...errors import JudgeError
 from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.preferences import FIRST, SECOND, SIDES, TIE, Preferences
 from ...text.escaping import one_line
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, member, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
 
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
@@ -65,19 +65,11 @@ class ClosedLabel(Answer):
         return next((name for name, below in self.tiers.items() if below == self.positive), "")
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse positive labels that are not some of the labels."""
+        """Refuse two labels of which none is positive; of several none need be: they are right or wrong."""
         if len(self.labels) == _TWO and not self.positive:
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
-            )
-        if not self.positive:  # of several labels none need be: they are right or wrong
-            super().check(judge, inputs)
-            return
-        if self.positive - set(self.labels) or self.positive >= set(self.labels):
-            raise JudgeError(
-                f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
-                hint="name at least one of the labels, and not all of them",
             )
         super().check(judge, inputs)
 
@@ -89,13 +81,9 @@ class ClosedLabel(Answer):
         return now
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        return {
-            **super().unit_parts(value),
-            "positive": value in self.positive if value and self.positive else None,
-        }
-
-    def unit_details(self, value: Value) -> Mapping[str, Any]:
-        return {} if self.details is None else self.details(str(value), self.positive)
+        positive = value in self.positive if value and self.positive else None
+        more = self.details(str(value), self.positive) if self.details and value is not None else {}
+        return {**super().unit_parts(value), "positive": positive, **more}
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         return {"label": values[0] if len(values) == 1 else None}
@@ -126,10 +114,11 @@ class OneLabel(ClosedLabel):
         )
         return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
 
-    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
-        if len(said) != 1:
+    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+        own = said.get(self.field, ())
+        if len(own) != 1:
             return ()
-        return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
+        return ({label: own[0].get(str(value), 0.0) for label, value in self.values.items()},)
 
     def example(self, values: Values, inputs: Inputs) -> Any:
         return self.values.get(str(values[0]))

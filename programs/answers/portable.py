@@ -138,22 +138,8 @@ def _number(schema: Mapping[str, Any], given: Any) -> float:
     return number
 
 
-TYPED: Final = {
-    *(
-        "type",
-        "enum",
-        "const",
-        "$ref",
-        "$defs",
-        "anyOf",
-        "items",
-        "properties",
-        "required",
-        "title",
-        "description",
-    ),
-    *("minimum", "maximum"),
-}
+_SHAPES: Final = {"type", "enum", "const", "$ref", "$defs", "anyOf", "items", "properties", "required"}
+TYPED: Final = _SHAPES | {"title", "description", "minimum", "maximum"}
 """What a JSON Schema may hold for :func:`typed`."""
 
 

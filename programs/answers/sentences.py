@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .base import Inputs, Places, Reading, Reply, Shares, member, reasoning_of
+from .base import Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
 from .labels import ClosedLabel
 
 
@@ -61,11 +61,11 @@ class PerSentence(ClosedLabel):
             duplicated=len(given) - len(sure),
         )
 
-    def probabilities(self, reply: Reply, said: Sequence[Shares], inputs: Inputs) -> tuple[Shares, ...]:
-        items = _items(reply.get(self.field))
-        if len(items) != len(said):
+    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+        items, own = _items(reply.get(self.field)), said.get(self.field, ())
+        if not own or len(items) != len(own):
             return ()
-        shares = {member(item, "n"): one for item, one in zip(items, said, strict=True)}
+        shares = {member(item, "n"): one for item, one in zip(items, own, strict=True)}
         return tuple(shares.get(number, {}) for number in range(1, len(inputs[self.unit]) + 1))
 
     def example(self, values: Values, inputs: Inputs) -> Any:

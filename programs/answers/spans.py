@@ -38,7 +38,7 @@ class Listed(PerSentence):
 
     repeatable: ClassVar[bool] = False
     rendering: ClassVar[str] = "lines"
-    probabilities = Answer.probabilities  # what is not listed has none
+    shares = Answer.shares  # what is not listed has none
 
     def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
         return "\n".join(distinct_lines(texts))

@@ -24,7 +24,7 @@ class Tagged(PerSentence):
     """Texts stand in empty tags, and a reply copies each into tags of its label."""
 
     rendering: ClassVar[str] = "tagged"
-    probabilities = Answer.probabilities  # an echo has no items
+    shares = Answer.shares  # an echo has no items
 
     def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
         return in_tags(texts, places, self.labels)

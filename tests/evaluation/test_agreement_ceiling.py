@@ -5,7 +5,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from jurist.errors import UsageError
 from jurist.evaluation.ceiling import human_ceiling
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
@@ -68,10 +67,3 @@ def test_a_rater_without_a_unit_to_compare_is_left_out() -> None:
     nobody_agrees = human_ceiling(three, "accuracy", ClosedLabels("abc"))
     assert nobody_agrees is not None
     assert nobody_agrees.mean["accuracy"].value == 0.0
-
-
-def test_refuses_what_agreement_refuses() -> None:
-    with pytest.raises(UsageError, match="1 raters"):
-        human_ceiling({"ann": ["yes"]}, "f1", KIND)
-    with pytest.raises(UsageError, match="the metric 'f2' does not fit"):
-        human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f2", KIND)

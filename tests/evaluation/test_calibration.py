@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-from jurist.errors import UsageError
 from jurist.evaluation.calibration import BINS, calibrate
 
 UNITS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=2, max_size=60).filter(
@@ -36,9 +35,3 @@ def test_bins_are_those_of_scikit_learn(units: list[tuple[int, bool]]) -> None:
 def test_what_it_says_of_extremes(said: list[float], gold: list[bool], expected: tuple[Any, ...]) -> None:
     found = calibrate(said, gold)
     assert tuple(found[name] for name in ("ece", "brier", "auc", "average_precision")) == expected
-
-
-@pytest.mark.parametrize(("said", "gold"), [([], []), ([0.5], [True, False]), ([1.5], [True])])
-def test_what_is_no_probability(said: list[float], gold: list[bool]) -> None:
-    with pytest.raises(UsageError):
-        calibrate(said, gold)

@@ -30,7 +30,7 @@ def judged(skills: list[float], rows: int, size: int, random: np.random.Generato
 
 @pytest.mark.parametrize(("skills", "size"), [([0.8, 1.6], 1), ([0.8, 1.6], 5), ([0.9], 1)])
 def test_a_level_that_is_chosen_keeps_what_it_says(skills: list[float], size: int) -> None:
-    random, runs, broken, shown = np.random.default_rng(7), 40, 0, 0
+    random, runs, broken, shown = np.random.default_rng(7), 20, 0, 0
     later, right, _ = judged(skills, 6000, size, random)
     for _ in range(runs):
         said, good, group = judged(skills, 120, size, random)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.errors import JudgeError, JuristError
+from jurist.errors import JudgeError
 from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
@@ -137,9 +137,3 @@ def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, st
     assert metrics["short_rate"].of(worst) == pytest.approx(short / wanted)
     right = [kind.right(TWO.scale.expected, items_of(found)) for found in written]
     assert right == [len(found) >= 2 and all(one == ("yes", "yes") for one in found) for found in written]
-
-
-def test_items_with_other_checks_are_no_answer_of_this_kind() -> None:
-    row = Row(id="a", group="a", gold=(ONE.scale.expected,), predicted=(items_of([("yes", "yes")]),))
-    with pytest.raises(JuristError, match="does not have the checks"):
-        encode(CheckedItems(("true",)), [row])

@@ -69,7 +69,7 @@ def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
 
 @pytest.mark.parametrize(("rate", "share", "labels"), [(0.2, 0.75, 40), (0.05, 0.6, 40), (0.5, 0.9, 15)])
 def test_the_interval_covers(rate: float, share: float, labels: int) -> None:
-    rng, truth, inside, runs, units = np.random.default_rng(1), rate * (2 * share - 1), 0, 1500, 400
+    rng, truth, inside, runs, units = np.random.default_rng(1), rate * (2 * share - 1), 0, 500, 400
     for _ in range(runs):
         seen = rng.binomial(units, rate) / units
         reach = 1.96 * math.sqrt(seen * (1 - seen) / units)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from measures import NAMES, mcnemar_of, permutation, row
 from scipy import stats
 
-from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import McNemar, holm, sign_test
@@ -30,13 +29,7 @@ def test_mcnemar_is_the_binomial_test_and_the_sign_test_its_one_side(b: int, c: 
     assert McNemar.of(b, c).p == pytest.approx(expected, abs=1e-9, rel=1e-6) == McNemar.of(c, b).p
     greater = stats.binomtest(b, b + c, alternative="greater").pvalue if b + c else 1.0
     assert sign_test(b, c) == pytest.approx(greater)
-
-
-def test_no_p_is_zero_and_no_count_negative() -> None:
     assert 0.0 < McNemar.of(0, 5000).p < 1e-300
-    assert McNemar.of(40_000, 40_000).p == 1.0
-    with pytest.raises(UsageError, match="-1 losses"):
-        McNemar.of(-1, 3)
 
 
 def test_mcnemar_on_rows_counts_missing_as_wrong_and_sides_if_there_are_any() -> None:
@@ -93,7 +86,7 @@ def test_permutation_equals_enumeration(name: str, seed: int) -> None:
 
 def test_a_rare_class_of_which_little_is_known_does_not_pass_for_sure() -> None:
     """One judge misses more, the other alarms more, both with the same balanced accuracy in the long run."""
-    rng, runs, shown = np.random.default_rng(1), 150, {False: 0, True: 0}
+    rng, runs, shown = np.random.default_rng(1), 100, {False: 0, True: 0}
     kind = ClosedLabels("ab", {"a"})
     for run in range(runs):
         gold = ["".join("a" if rng.random() < 0.04 else "b" for _ in range(6)) for _ in range(25)]
@@ -135,33 +128,20 @@ def test_with_one_unit_per_group_and_accuracy_it_is_exact_mcnemar(seed: int) -> 
     assert permutation(one, one, "f1", ClosedLabels("ab", {"a"})).p == 1.0
 
 
-def test_groups_without_a_difference_do_not_count_against_enumeration() -> None:
-    gold = ["ab"] * 200
-    one = rows_of(gold, ["ab"] * 195 + ["ba"] * 5)
-    two = rows_of(gold, ["ab"] * 200)
-    found = permutation(one, two, "accuracy", ClosedLabels("ab"))
-    assert (found.exact, found.groups, found.swaps) == (True, 5, 32)
-    assert found.p == 2 / 32
-
-
-def test_drawn_swaps_come_close_to_the_exact_value_and_depend_on_the_seed_only() -> None:
+def test_swaps_are_enumerated_over_few_groups_that_differ_and_drawn_over_many() -> None:
+    gold, kind = ["ab"] * 200, ClosedLabels("ab")
+    few = permutation(rows_of(gold, ["ab"] * 195 + ["ba"] * 5), rows_of(gold, gold), "accuracy", kind)
+    assert (few.exact, few.groups, few.swaps, few.p) == (True, 5, 32, 2 / 32)
     gold = ["a"] * 40
     one, two = rows_of(gold, ["a"] * 14 + ["b"] * 26), rows_of(gold, ["b"] * 14 + ["a"] * 26)
-    exact = mcnemar_of(one, two, ClosedLabels("ab")).p
-    found = permutation(one, two, "accuracy", ClosedLabels("ab"), seed=1)
-    assert (found.exact, found.groups, found.swaps) == (False, 40, 10_000)
+    many = permutation(one, two, "accuracy", kind, seed=1)
+    assert (many.exact, many.groups, many.swaps) == (False, 40, 10_000)
     # The standard error of the estimate is 0.0024 at this p.
-    assert found.p == pytest.approx(exact, abs=0.012)
-    assert found == permutation(one[::-1], two, "accuracy", ClosedLabels("ab"), seed=1)
-    assert found.p != permutation(one, two, "accuracy", ClosedLabels("ab"), seed=2).p
-
-
-def test_a_drawn_p_value_is_never_zero() -> None:
-    gold = ["a"] * 60
-    found = permutation(
-        rows_of(gold, ["b"] * 60), rows_of(gold, ["a"] * 60), "accuracy", ClosedLabels("ab"), draws=99
-    )
-    assert found.better == pytest.approx(1 / 100)
+    assert many.p == pytest.approx(mcnemar_of(one, two, kind).p, abs=0.012)
+    assert many == permutation(one[::-1], two, "accuracy", kind, seed=1)
+    assert many.p != permutation(one, two, "accuracy", kind, seed=2).p
+    sure = permutation(rows_of(gold, ["b"] * 40), rows_of(gold, gold), "accuracy", kind, draws=99)
+    assert sure.better == pytest.approx(1 / 100)  # a drawn p-value is never zero
 
 
 @given(st.dictionaries(st.text("xyz", max_size=3), st.floats(0, 1), max_size=5))
@@ -177,9 +157,3 @@ def test_holm_equals_closed_testing(p_values: dict[str, float]) -> None:
         expected = max(min(1.0, len(some) * min(p_values[key] for key in some)) for some in families)
         assert found[name] == pytest.approx(expected, abs=1e-12)
         assert p_values[name] <= found[name] <= 1.0
-
-
-@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
-def test_holm_refuses_what_is_no_p_value(p: float) -> None:
-    with pytest.raises(UsageError, match="p-value of 'f1'"):
-        holm({"f1": p})

@@ -122,24 +122,14 @@ def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
     difference = difference_of(basic, compiled, "f1", SIDED, 0.95)
     swaps = permutation(basic, compiled, "f1", SIDED, seed=3, cautious=True)
     expected = {
-        "metric": "f1",
         "low": difference.low,
         "high": difference.high,
         "p": swaps.better,
-        "test": "the one-sided permutation of whole groups",
-        "constant": None,
-        "b": 0,
-        "c": 15,
-        "units": 35,
-        "cases": 15,
-        "groups": 15,
-        "alpha": 0.05,
         "tested": 0.025,
         "level": 0.95,
-        "verdict": "better",
     }
-    assert {key: decision[key] for key in expected} == expected
-    assert decision["difference"] == pytest.approx(decision["compiled"] - decision["basic"])
+    counted = {"b": 0, "c": 15, "units": 35, "cases": 15, "groups": 15, "verdict": "better", "constant": None}
+    assert {key: decision[key] for key in (*expected, *counted)} == {**expected, **counted}
     assert decision["difference"] == pytest.approx(swaps.difference)
     own = interval(basic, "kappa", SIDED)
     card = proof.to_card()["scores"]["basic"]["kappa"]
@@ -154,8 +144,9 @@ def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
     verdicts = [prove(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 2)]
     assert verdicts == ["better", "not shown to be better"]
     assert prove(basic, compiled, "accuracy", SIDED, alpha=0.01).decision.verdict == "not shown to be better"
-    with pytest.raises(UsageError, match="0 openings"):
-        level_of(0.05, 0)
+    for alpha in (0.0, 1.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="alpha"):
+            prove(basic, compiled, "accuracy", SIDED, alpha=alpha)
 
 
 def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
@@ -195,9 +186,3 @@ def test_without_a_positive_side_right_means_the_exact_label() -> None:
     sided = prove(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
     assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
     assert "right side" in sided["right"]
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
-def test_alpha_outside_its_range_is_refused(alpha: float) -> None:
-    with pytest.raises(UsageError, match="alpha"):
-        prove(rows_of(["+"]), rows_of(["+"]), "f1", SIDED, alpha=alpha)

@@ -3,7 +3,7 @@
 import itertools
 import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,10 +14,8 @@ from measures import rows_of as pairs_of
 from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters
 
-from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import consistency, contrast, corrected, spread
-from jurist.evaluation.intervals import t_quantile
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import permute
 from jurist.evaluation.proof import prove
@@ -112,15 +110,6 @@ def test_several_repeats_are_exchanged_together_by_group() -> None:
     assert found.mcnemar is None
 
 
-def test_when_nothing_differs_the_test_rejects_as_often_as_it_says() -> None:
-    rejected = 0
-    for seed in range(120):
-        first, second = draw(2 * seed, GOLD, 0.7, 3, 2), draw(2 * seed + 1, GOLD, 0.7, 3, 2)
-        units = encode(KIND, *second, *first)
-        rejected += permute(units, KIND.metrics["f1"], seed=seed, cautious=False).p < 0.2
-    assert stats.binomtest(rejected, 120, 0.2).pvalue > 1e-3
-
-
 def test_holm_goes_over_all_tests() -> None:
     gold = GOLD * 3
     people = [
@@ -162,33 +151,10 @@ def test_laws_of_consistency_and_its_pairwise_part_is_fleiss_observed_agreement(
     shuffler, repeats = random.Random(seed), marked(cases)
     for rows in (repeats, *repeats):
         shuffler.shuffle(rows)
-    assert consistency(repeats).by_case == found.by_case
+    assert consistency(repeats) == found
 
 
-@given(p=st.floats(0.001, 0.999), degrees=st.floats(1, 400))
-def test_quantiles_of_t_are_those_of_scipy(p: float, degrees: float) -> None:
-    assert t_quantile(p, degrees) == pytest.approx(float(stats.t.ppf(p, degrees)), rel=1e-8, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("refused", "message"),
-    [
-        (lambda: t_quantile(1.0, 3), "no quantile"),
-        (lambda: t_quantile(0.5, 0), "no quantile"),
-        (lambda: spread([]), "no repeat"),
-        (lambda: consistency([]), "agrees with nothing"),
-        (lambda: consistency(marked([("a",)])), "agrees with nothing"),
-        (lambda: consistency([[], []]), "different cases"),
-        (lambda: consistency([marked([("a", "a"), ("b", "b")])[0], marked([("a",)])[0]]), "different cases"),
-        (
-            lambda: contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", KIND),
-            "3 repeats and b 2",
-        ),
-    ],
-)
-def test_what_cannot_be_held_against_each_other(refused: Callable[[], object], message: str) -> None:
+def test_the_interval_over_repeats_stays_within_what_values_can_be() -> None:
     assert spread([0.4]).sd is None
     assert spread([0.9, 1.0, 1.0]).high > 1
     assert (spread([0.9, 1.0, 1.0], 0, 1).high, spread([0.1, 0.0], 0, 1).low) == (1, 0)
-    with pytest.raises(UsageError, match=message):
-        refused()

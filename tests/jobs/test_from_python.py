@@ -64,7 +64,7 @@ def basic() -> jurist.LoadedJudge:
             )
         ),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
-        (lambda: own(positive=True), jurist.JuristError, r"positive=\[True\] does not split the labels"),
+        (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip

@@ -60,7 +60,8 @@ def test_every_kind_of_answer_has_them_and_gives_nothing_else_than_it_can(kind: 
     for one in found.found.values():
         assert [row.id for row in one.rows] == [case.id for case in gold.cases]
         said = [value for row in one.rows for value in row.predicted]
-        assert [problem for value in said if (problem := gold.judge.comparison.check(value))] == []
+        scale = gold.judge.comparison
+        assert [scale.of_json(scale.to_json(value)) for value in said] == list(said)
         assert one.score.interval.low <= one.score.value <= one.score.interval.high
     assert found.to_card()["people"] is None
     assert found.found["constant"].answer.startswith("always ")

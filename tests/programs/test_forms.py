@@ -25,15 +25,10 @@ tags = st.sampled_from(TAGGED.split(","))
 hostile = st.lists(plain | tags, max_size=6).map("".join)
 
 
-@pytest.mark.parametrize("part", ["<good>", "</", "< ", "<good>a</bad>", "&amp;", "amp;"])
-def test_a_long_reply_of_openings_is_read_to_its_end(part: str) -> None:
-    text = "&" + part * (400_000 // len(part))
-    assert read([text], text).values == (None,)
-
-
-@pytest.mark.parametrize("opening", ["&</", "<", "<good", "</good"])
-def test_a_long_reply_of_blanks_is_read_to_its_end(opening: str) -> None:
-    text = opening + " " * 400_000
+@pytest.mark.parametrize("opening", ["", "</", "<", "<good", "</good"])
+@pytest.mark.parametrize("part", [" ", "<good>", "</", "< ", "<good>a</bad>", "&amp;", "amp;"])
+def test_a_long_reply_is_read_to_its_end(opening: str, part: str) -> None:
+    text = f"&{opening}" + part * (200_000 // len(part))
     assert read([text], text).values == (None,)
 
 

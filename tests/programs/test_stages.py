@@ -60,7 +60,7 @@ def test_the_first_no_ends_it_and_every_reason_is_kept(tier: str, adapter: str) 
         f"{step}: {'yes' if said else 'no'}: why {step}" for step, said in PATHS[tier].items()
     ]
     assert decisions(tier) == PATHS[tier]
-    assert TIER.answer.unit_details(tier) == {step: PATHS[tier].get(step) for step in STEPS}
+    assert TIER.answer.unit_parts(tier).items() >= {step: PATHS[tier].get(step) for step in STEPS}.items()
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -85,7 +85,7 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
     strict = with_strictness(judge, "irrefutable")
     assert ("invented" in strict.answer.positive) == (name != "tier")
     if name != "tier":
-        words = [one.answer.unit_details("reliable")["verdict"] for one in (judge, strict)]
+        words = [one.answer.unit_parts("reliable")["verdict"] for one in (judge, strict)]
         assert words == ["faithful", "hallucinated"]
 
 
