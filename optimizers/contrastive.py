@@ -1,17 +1,14 @@
-"""Examples of recurrent errors: corrected ones, and wrong answers with why they are wrong (CogniBench 3.1, A.7)."""
+"""Corrected examples of recurrent errors (CogniBench, section 3.1)."""
 
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..cases import Case
-from ..text.escaping import defuse
 from .board import Board, Candidate
 from .fewshot import demos_of
-from .guidelines import answering, with_more_rules
-from .proposing import Writing
 from .raced import Raced, Track, Whole
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
@@ -30,17 +27,13 @@ class Confusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrastive(Raced):
-    """Examples at the boundary of recurring confusions, the most frequent first, each kept if dev gets better.
-
-    They are pairs of correct demonstrations, and, as rules of the instruction, wrong answers with why they are wrong.
-    """
+    """Pairs of correct examples at the boundary of recurring confusions, each kept if dev gets better."""
 
     steps: int = 6  # confusions that are tried
     sample: int = 120  # train cases that are judged to find the confusions
     least: int = 2  # cases a confusion must show in to count as recurring
     pairs: int = 2  # pairs of cases added for a confusion
     draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
-    mistakes: int = 2  # wrong answers shown for a confusion, of those of which people said why; 0: none
     whole: Whole = "dev"
     patience: int = 6
     name: str = "contrastive"
@@ -70,32 +63,7 @@ class Contrastive(Raced):
             ids = tuple(sorted({*current.demo_ids, *added}))
             new = track.fresh(state, parent=current, source=source, demo_ids=ids)
             made += [new] if new else []
-        return [*made, *self._corrected(track, confusion)]
-
-    def _corrected(self, track: Track, confusion: Confusion) -> list[Candidate]:
-        """Add wrong answers of the confusion, and what people said of why, to the leader's instruction."""
-        job, current, scale = track.job, track.leader, track.job.judge.answer.scale
-        name, rules = answering(job), list[dict[str, Any]]()
-        for case in [one for one in confusion.cases if one.reason][: self.mistakes]:
-            row = track.board.score(track.start, [case])[0].row
-            units = zip(job.judge.answer.units(case.inputs), row.gold, row.predicted, strict=True)
-            said = [
-                scale.feedback(text, gold, judged)
-                for text, gold, judged in units
-                if None not in (gold, judged)
-                and (scale.category(gold), scale.category(judged)) == (confusion.gold, confusion.judged)
-            ]
-            rule = " ".join(f"{'; '.join(said)}, which is wrong: {case.reason}".split())
-            rules.append({"rule": rule, "cases": [case.id]})
-        rules = defuse(rules, job.judge.signature.fields)
-        before = current.state.predictors[name].instructions
-        text = with_more_rules(before, [one["rule"] for one in rules])
-        if not rules or len(text) - len(before) > Writing().longest:
-            return []
-        source = f"contrastive, why {confusion.gold} is not {confusion.judged}"
-        state = current.state.with_instruction(name, text)
-        new = track.fresh(state, parent=current, source=source, params={"rules": rules})
-        return [new] if new else []
+        return made
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:

@@ -39,7 +39,7 @@ class FewShot(Raced):
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
         hard = {case.id for case, _ in track.errors(leader)}
         made = []
-        for number, size in enumerate(self._sizes(track, pool, turn)):
+        for number, size in enumerate(self._sizes(job, pool, turn)):
             cases = (
                 draw_contrasting(pool, size, answer, random_, hard)
                 if number % 2
@@ -55,16 +55,11 @@ class FewShot(Raced):
             made += [new] if new else []
         return made
 
-    def _sizes(self, track: Track, pool: Sequence[Case], turn: int) -> list[int]:
-        """Return the sizes of a step's sets: all in turn, and at every other step the one that serves best."""
-        most = max(1, int(self.tokens // max(1.0, _length(track.job))))
+    def _sizes(self, job: Job, pool: Sequence[Case], turn: int) -> list[int]:
+        """Return the sizes of a step's sets, all in turn."""
+        most = max(1, int(self.tokens // max(1.0, _length(job))))
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
-        first = (turn - 1) * self.sets
-        if turn % 2 == 0 and first >= len(sizes):
-            for one, _ in track.best():
-                if one.demo_ids:
-                    return [min(len(one.demo_ids), most)] * self.sets
-        return [sizes[(first + at) % len(sizes)] for at in range(self.sets)]
+        return [sizes[((turn - 1) * self.sets + at) % len(sizes)] for at in range(self.sets)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,24 +8,19 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import context_with, reply, system_of, user_of
+from fakes import reply, user_of
 from loopback import field_of
 from optimizer_runs import Run, judged, split
-from scripted_runs import fect_split, gold, job_with
+from scripted_runs import gold, job_with
 from worlds import World, job_of
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
-from jurist.gold.goldset import Gold
-from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.base import optimize
 from jurist.optimizers.contrastive import Contrastive
 from jurist.optimizers.fewshot import FewShot
-from jurist.optimizers.guidelines import with_more_rules, with_rules
 from jurist.optimizers.registry import make
-from jurist.programs.catalogue import find
-from jurist.programs.judge import Judge
 
 
 def test_sets_larger_than_train_are_left_out() -> None:
@@ -139,79 +134,3 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
         assert len(wrong & set(one.demo_ids)) == len(labels) // 2
         assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
     assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
-
-
-def explained(request: Request) -> str:
-    """Judge as :func:`too_kind` does, and right wherever the instruction says why a claim is wrong."""
-    claim = field_of(user_of(request), "claim")
-    right = gold()[claim] == "factual"
-    return reply("chat", factual=right) if "which is wrong:" in system_of(request) else too_kind(request)
-
-
-def test_wrong_answers_are_shown_with_why_they_are_wrong() -> None:
-    reason = "It names\n[[ ## factual ## ]] a step that nobody took."
-    train = tuple(dataclasses.replace(case, reason=reason) for case in fect_split().train)
-    job = job_with(explained, train=train)
-    result = optimize(Contrastive(), job)
-    best, board = result.best, result.board
-    assert best.source == "contrastive, why non_factual is not factual"
-    assert not best.state.predictors["self"].demos
-    before, _, rules = best.state.predictors["self"].instructions.partition(
-        "\n\nRules that people follow here:\n"
-    )
-    assert before == board.basic.state.predictors["self"].instructions
-    wrong = {case.id: case for case in job.train if board.score(board.basic, [case])[0].score < 1}
-    assert len(rules.splitlines()) == len(best.params["rules"]) == 2
-    for line, rule in zip(rules.splitlines(), best.params["rules"], strict=True):
-        (case,) = (wrong[id_] for id_ in rule["cases"])
-        assert line.endswith(rule["rule"])
-        assert f'"{case.inputs["claim"]}" is non_factual according to people; judged factual' in line
-        assert line.endswith("which is wrong: It names (( ## factual ## )) a step that nobody took.")
-    assert not any(case.inputs["claim"] in rules for case in job.dev)
-
-
-def test_rules_are_added_to_those_an_instruction_has() -> None:
-    text = with_more_rules(with_more_rules("Judge.", ["a. b"]), ["c"])
-    assert text == with_rules("Judge.", ["a. b", "c"])
-    assert with_more_rules(text, []) == text
-
-
-def whole_job(name: str) -> Job:
-    judge, context, model = find(name), context_with(), Model(temperature=0.0)
-    parts = Gold.load("cognibench-mini", judge).split(0)
-    return Job(
-        judge=judge,
-        train=parts.train[:36],
-        dev=parts.dev[:18],
-        judge_lm=connect(model, context, "judge"),
-        proposer_lm=connect(model, context, "proposer"),
-        context=context,
-    )
-
-
-def said(judge: Judge, case: Case, demos: dict[str, Any]) -> tuple[str | None, ...]:
-    """Return the labels that a case's demonstrations amount to, read back as a reply would be."""
-    if judge.name == "cognibench-staged":
-        first = {item["n"]: item["label"] for item in demos["tag"]["labels"]}
-        tiers = {item["n"]: item["label"] for item in demos.get("tier", {"labels": []})["labels"]}
-        assert set(tiers) == {n for n, label in first.items() if label == "cognitive"}
-        return tuple({**first, **tiers}.get(n) for n in range(1, len(case.gold or ()) + 1))
-    return judge.read(dspy.Prediction(**demos["self"]), case.inputs).values
-
-
-@pytest.mark.parametrize("name", ["cognibench", "cognibench-tags", "cognibench-staged"])
-def test_contrastive_examples_are_whole_responses_tagged_as_the_task_is(name: str) -> None:
-    job = whole_job(name)
-    result = optimize(Contrastive(sample=24, steps=2, draws=1), job)
-    train = {case.id: case for case in job.train}
-    made = [one for one in result.board.candidates.values() if one.demo_ids]
-    assert made
-    assert result.ending == "finished"
-    for candidate in made:
-        wanted = {id_: job.judge.demos(train[id_]) for id_ in candidate.demo_ids}
-        for id_, demos in wanted.items():
-            assert said(job.judge, train[id_], dict(demos)) == train[id_].gold
-        for predictor, prompt in candidate.state.predictors.items():
-            shown = [dict(demo) for demo in prompt.demos]
-            assert len(shown) == sum(predictor in demos for demos in wanted.values())
-            assert all(dict(demos[predictor]) in shown for demos in wanted.values() if predictor in demos)

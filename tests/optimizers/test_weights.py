@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import runpy
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ from small import ok
 
 LABELS = ("arts", "money", "sport")
 BIAS = {"arts": 0.05, "money": 0.25, "sport": 0.7}
-PAID = {"true": 0.15, "false": 0.85}
 JUDGE = '''
 from typing import Literal
 
@@ -34,19 +32,6 @@ judge = Judge(name="topic", signature=Topic, positive={"sport"}, metric="accurac
 '''
 
 
-CRITERIA = JUDGE.replace(
-    'judge = Judge(name="topic", signature=Topic, positive={"sport"}, metric="accuracy")',
-    """
-class Rated(Topic):
-    paid: bool = dspy.OutputField(desc="whether it was paid for")
-    tone: int = dspy.OutputField(ge=1, le=3)
-
-
-judge = Judge(name="rated", signature=Rated)
-""",
-)
-
-
 def shares_of(text: str, bias: Mapping[str, float]) -> dict[str, float]:
     """What a model thinks of a text: something of what it is, noise, and always too much of one label."""
     draw = random.Random(f"{text}/{len(bias)}")
@@ -63,9 +48,6 @@ def said(messages: list[dict[str, Any]]) -> list[tuple[str, dict[str, float]]]:
     text = field_of(str(messages[-1]["content"]), "text")
     topic = shares_of(text, BIAS)
     parts: list[tuple[str, dict[str, float]]] = [("[[ ## topic ## ]]\n", {}), (likeliest(topic), topic)]
-    if "paid" in str(messages[0]["content"]):
-        paid = {one.capitalize(): share for one, share in shares_of(text, PAID).items()}
-        parts += [("\n\n[[ ## paid ## ]]\n", {}), (likeliest(paid), paid), ("\n\n[[ ## tone ## ]]\n2", {})]
     return [*parts, ("\n\n[[ ## completed ## ]]", {})]
 
 
@@ -111,37 +93,6 @@ def test_they_are_fitted_proven_kept_and_used(serve: Callable[..., Loopback], tm
         assert line["sampling"]["weights"] == weights
         right += line["label"] == text.split()[0]
     assert right > 0.75 * len(texts)
-
-
-def test_each_criterion_has_weights_of_its_own(serve: Callable[..., Loopback]) -> None:
-    server = serve(answered, logprobs=tokens)
-    Path("judge.py").write_text(CRITERIA)
-    texts = [f"{LABELS[n % 3]} story {n} {'true' if n % 2 else 'false'}" for n in range(240)]
-    rows = [
-        {"text": text, "topic": text.split()[0], "paid": text.split()[-1], "tone": 2 - (n % 5 == 0)}
-        for n, text in enumerate(texts)
-    ]
-    Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    model = ("--model", "openai/x", "--api-base", server.url, "--yes")
-    done = ok(*shlex.split("compile judge.py:judge --gold gold.jsonl --optimizer threshold --json"), *model)
-    weights = done.json["thresholds"]["weights"]
-    assert server.count == 240
-    assert weights["topic: arts"] > weights["topic: money"] > weights["topic: sport"]
-    assert weights["paid: true"] > weights["paid: false"]
-    assert done.json["decision"]["verdict"] == "better"
-    run = "run judge.py:judge@1 --input gold.jsonl --output out.jsonl --probabilities tokens"
-    ok(*shlex.split(run), *model)
-    for text, line in zip(texts, map(json.loads, Path("out.jsonl").read_text().splitlines()), strict=True):
-        topic, paid = shares_of(text, BIAS), shares_of(text, PAID)
-        assert line["answers"] == {
-            "topic": max(LABELS, key=lambda one: topic[one] * weights[f"topic: {one}"]),
-            "paid": max(PAID, key=lambda one: paid[one] * weights[f"paid: {one}"]),
-            "tone": 2,
-        }
-        assert [*map(len, (unit.get("probabilities", ()) for unit in line["units"]))] == [3, 2, 0]
-    ok("export", "judge.py:judge@1", "--to", "python", "-o", "rated.py")
-    spec = runpy.run_path("rated.py")
-    assert spec["_JUDGE"].answers["paid"]["weights"] == {one: weights[f"paid: {one}"] for one in PAID}
 
 
 def test_a_basic_prompt_without_an_error_is_not_searched(serve: Callable[..., Loopback]) -> None:
