@@ -1,8 +1,4 @@
-"""Any optimizer of DSPy: what the recorder makes of its runs, and what DSPy gets wrong.
-
-Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DSPy was repaired, and the
-workaround that it names can go.
-"""
+"""Any optimizer of DSPy: what the recorder makes of its runs."""
 
 import re
 from collections import Counter

@@ -17,7 +17,6 @@ from scripted_runs import hashed
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import ModelError, OptimizerError
-from jurist.evaluation.votes import Sampling
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import make
 
@@ -211,13 +210,6 @@ def test_nothing_is_printed_and_events_still_are(name: str, capfd: pytest.Captur
     out, err = capfd.readouterr()
     assert set(out.splitlines()) <= {"EVENT phase", "EVENT step", "EVENT candidate", "EVENT note"}
     assert (out.count("EVENT") >= 1, err) == (True, "")
-
-
-@every
-def test_samples_are_asked_and_voted(name: str) -> None:
-    run = Run(name, sampling=Sampling(samples=3), budget=Budget(calls=400))
-    assert run.sent <= 400
-    assert all(verdict.votes for verdict in run.board.verdicts(run.board.basic, split().dev))
 
 
 def polite(request: Request) -> str:
