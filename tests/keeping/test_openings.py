@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jurist.cases import Case
-from jurist.keeping.openings import Openings, marks_of, same_rows
+from jurist.keeping.openings import Openings
 
 WORDS = [
     first + second
@@ -92,10 +90,11 @@ EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [(name, words) for name in EDITS for words in (2, 12) if (name, words) != ("another policy", 2)],
-)
+SHORT = ("nothing", "inputs swapped", "inputs renamed", "capitals and spaces", "texts in lists")
+"""Edits after which a row of short texts is known again: it is known by all of its own texts."""
+
+
+@pytest.mark.parametrize(("name", "words"), [*((name, 12) for name in EDITS), *((name, 2) for name in SHORT)])
 def test_edited_rows_are_the_same_rows(ledger: Openings, name: str, words: int) -> None:
     cases = rows_of(40, words=words)
     ledger.note("compile", cases, ["a"])
@@ -104,18 +103,6 @@ def test_edited_rows_are_the_same_rows(ledger: Openings, name: str, words: int) 
     for some in (same, same[:12]):
         assert numbers(ledger, some) == {2}
     assert numbers(ledger, edited(rows_of(40, 1, words=words), EDITS[name])) == {1}
-
-
-@settings(max_examples=12, deadline=None)
-@given(st.integers(0, 99), st.integers(2, 40), st.sampled_from(sorted(EDITS)), st.sampled_from(sorted(EDITS)))
-def test_being_the_same_row_goes_both_ways(seed: int, count: int, one: str, two: str) -> None:
-    cases = rows_of(40, seed)
-    first, second = marks_of(edited(cases, EDITS[one])), marks_of(edited(cases[:count], EDITS[two]))
-    (pairs,), (reverse,) = same_rows([first], second), same_rows([second], first)
-    there = {(pair.there, pair.here) for pair in pairs}
-    assert there == {(pair.here, pair.there) for pair in reverse}
-    if "another policy" not in (one, two):
-        assert there >= {(place, place) for place in range(count)}
 
 
 LABELS: dict[str, tuple[Callable[[Case], Any], int]] = {
@@ -136,27 +123,6 @@ def test_other_labels_on_the_same_texts_are_another_question(ledger: Openings, n
     cases = rows_of(80)
     ledger.note("compile", cases, ["a"])
     assert numbers(ledger, relabelled(cases, label)) == {number}
-
-
-def test_replies_of_pairs_may_stand_the_other_way_round(ledger: Openings) -> None:
-    pairs = [
-        Case(
-            inputs={"first": case.inputs["question"], "second": case.inputs["reply"]},
-            gold=("first",) if n % 3 else ("second",),
-        )
-        for n, case in enumerate(rows_of(60))
-    ]
-    turned = [
-        case
-        if n % 2
-        else Case(
-            inputs={"first": case.inputs["second"], "second": case.inputs["first"]},
-            gold=("second",) if case.gold == ("first",) else ("first",),
-        )
-        for n, case in enumerate(pairs)
-    ]
-    ledger.note("compile", pairs, ["a"])
-    assert numbers(ledger, turned) == {2}
 
 
 def test_rows_that_were_never_opened_keep_their_level_while_a_set_grows(ledger: Openings) -> None:
