@@ -195,10 +195,8 @@ def evaluate(
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
-        judge: see :data:`JudgeLike`.
-        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out, and counted.
+        judge, gold, asking: as for :func:`compare`.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        asking: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises.
@@ -239,16 +237,14 @@ def harden(
     """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
 
     Args:
-        judge: see :data:`JudgeLike`.
-        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out.
+        judge, gold, asking: as for :func:`compare`.
         attacks: what is done to the text; default: the suite of :func:`jurist.text.attacks.suite`.
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
-        model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        asking: as for :func:`compare`.
+        model: as for :func:`evaluate`.
 
     Raises:
-        What :func:`evaluate` raises; UsageError: the field cannot be attacked.
+        What :func:`compare` raises; UsageError: the field cannot be attacked.
     """
     surface, limits, options = started(asking)
     (loaded,) = judges_of([judge], model, surface.store, options)
@@ -318,14 +314,13 @@ def cascade(
     no judge is a log.
 
     Args:
-        judges: see :data:`JudgeLike`, in the order in which they are asked; each gives one answer a row.
-        gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
+        judges: in the order in which they are asked; each gives one answer a row.
+        gold, asking: as for :func:`compare`.
         agree: the share of the answered rows on which people must say the same, above 0 and below 1.
         risk: how probable it may be at most that they do not, above 0 and below 1.
         models: one for all judges that are given by name, or one for each; default: of a version the model that it was
             proven with, else ``offline``.
         seed: of the parts of the gold in which rows tell of each other.
-        asking: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
@@ -367,16 +362,14 @@ def gate(
     """Say whether a judge is good enough on gold, and not worse than another version.
 
     Args:
-        judge: see :data:`JudgeLike`.
-        gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
+        judge, gold, seed, asking: as for :func:`compare`.
         minimum: metric -> the lowest value that passes; pairs for several of one metric.
         maximum: metric -> the highest value that passes, of an error.
         not_worse_than: another one, or a reference, such as ``"constant"``; fails if the judge is shown to be worse.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
-        model: who answers; default: ``offline``, and of a judge that was loaded its own.
-        seed, asking: as for :func:`compare`.
+        model: as for :func:`evaluate`.
 
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.

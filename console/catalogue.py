@@ -113,11 +113,6 @@ def export_(options: ExportOptions) -> Result:
     share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
     what = "of your rows" if options.input else traps
     lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
-    if found.raw < found.equal:
-        lines.append(
-            f"{found.equal - found.raw} rows need their values as jurist.exports.variables gives them; "
-            f"{found.raw} are the same as they stand"
-        )
     if found.different:
         lines.append(f"{len(found.different)} rows differ, such as {', '.join(found.different[:5])}")
     data = {**about, **found.to_json(), "limits": limits}

@@ -1,6 +1,5 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -62,19 +61,6 @@ class Criteria(CriteriaOptions):
 
     limits: tuple[Limit, ...] = ()  # of metrics
     reference: str = ""  # the name of the reference that it must not be worse than; empty: none
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
-        numbers = (*(one.value for one in self.limits), self.margin or 0.0)
-        if (
-            not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
-            or not 0 <= self.max_unusable <= 1
-            or (self.margin or 0) < 0
-        ):
-            raise UsageError(
-                "a limit is not a number that can be met",
-                hint="give finite limits, a share from 0 to 1 and a margin of 0 or more",
-            )
 
     def check(self, *, other: bool) -> None:
         """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than."""

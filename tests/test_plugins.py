@@ -13,9 +13,6 @@ import pytest
 import setuptools
 from small import write_jsonl
 
-from jurist.errors import PluginError
-from jurist.programs.plugins import Registry
-
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "plugins.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^`([\w/.]+)`\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
 
@@ -127,11 +124,3 @@ def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path
         assert (code, out, len(err.splitlines())) == (1, "", 1)
         assert err.startswith("error: the ")
         assert "'acme-gone' of jurist-acme" in err
-
-
-def test_a_registry_without_plug_ins_has_its_own() -> None:
-    found = Registry({"a": 1}, group="jurist.nothing", fits=lambda one: isinstance(one, int), what="number")
-    assert (dict(found), len(found), "b" in found, found.usable()) == ({"a": 1}, 1, False, ({"a": 1}, []))
-    with pytest.raises(KeyError):
-        found["b"]
-    assert issubclass(PluginError, Exception)

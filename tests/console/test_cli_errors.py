@@ -94,7 +94,7 @@ WRONG: list[tuple[int, str, str]] = [
     # options
     (2, "nothing to pass", "gate fect:basic --gold gold.jsonl"),
     (2, "write METRIC=NUMBER", "gate fect:basic --gold gold.jsonl --min f1"),
-    (2, "can be met", "gate fect:basic --gold gold.jsonl --min f1=nan"),
+    (2, "says nothing", "gate fect:basic --gold gold.jsonl --min f1=nan"),
     (2, "no metric of fect is called 'nope'", "gate fect:basic --gold gold.jsonl --min nope=1"),
     (2, "--not-worse-than", "gate fect:basic --gold gold.jsonl --min f1=0 --margin 0.1"),
     (2, "no share", "gate fect:basic --gold gold.jsonl --max-unusable 2"),

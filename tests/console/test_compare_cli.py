@@ -106,33 +106,6 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
     assert "over 2 repeats" in done.people
 
 
-def test_one_repeat_says_how_many_units_only_one_has_right(serve: Callable[..., Any]) -> None:
-    server = _server(serve)
-    done = _compared(server, "--pairs", "all")
-    wrong = sum(not row["factual"] for row in claims())
-    pairs = [("fect@1", "fect:basic"), ("fect@1", "fect@2"), ("fect:basic", "fect@2")]
-    tests = done.json["tests"]
-    assert [(test["first"], test["second"]) for test in tests] == pairs
-    for test in tests[:2]:
-        assert (test["verdict"], test["mcnemar"]["c"], test["mcnemar"]["b"]) == ("better", wrong, 0)
-        assert test["p_holm"] == pytest.approx(3 * test["p"])
-    assert (tests[2]["verdict"], tests[2]["p_holm"]) == ("not shown to differ", 1.0)
-    assert {hit.body["temperature"] for hit in server.hits} == {0.0}
-
-
-def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
-    card = {"thresholds": {"samples": 3, "threshold": 1}}
-    Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
-    found = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json").json
-    several, one = (judge["spend"]["calls"] for judge in found["judges"])
-    # Three draws of a claim, fewer where one already settles it: one vote is enough here to be positive.
-    assert 2 * 42 < several <= 3 * 42
-    assert one == 42
-    cold = ok("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0", "--json")
-    assert "1 is asked and 1 vote counted" in cold.err
-    assert [judge["spend"]["calls"] for judge in cold.json["judges"]] == [42, 42]
-
-
 def test_scores_are_compared_by_their_deviation() -> None:
     write_jsonl(Path("scored.jsonl"), [row for _, row in read("faithqa-mini").rows[:3]])
     asked = ("compare", "constraint-score:basic", "intent-baseline:basic", "--gold", "scored.jsonl")

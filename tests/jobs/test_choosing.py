@@ -1,22 +1,14 @@
 """The matrix and the front in an artifact, and any point of the front made the artifact."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import save
 from small import FAST, Done, claims, cli, ok, tree, write_jsonl
 
-from jurist.console.history import pareto_parts
-from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.proof import prove
-from jurist.evaluation.rows import Row
-from jurist.evaluation.scale import MetricLike
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.state import PromptState
-from jurist.report.table import Table
 
 JOINT = (
     *("--optimizer", "optuna", "--set", "trials=5", "--set", "sizes=2", "--set", "sets=1"),
@@ -74,37 +66,6 @@ def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) ->
     assert {row["case"] for row in rows} <= set(artifact.card["gold"]["seen"])
     assert all(0 <= row["score"] <= 1 and row["tokens"] > 0 and row["calls"] > 0 for row in rows)
     assert {label for row in rows for label in row["labels"]} <= {*artifact.card["labels"], None}
-
-
-def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:
-    """A metric of a user's own."""
-    return sum(one != other for one, other in zip(gold, said, strict=True)) / len(gold)
-
-
-@pytest.mark.parametrize(
-    ("metric", "maximised", "chosen", "shown"),
-    [
-        ("accuracy", 0.25, "a", ("accuracy", "0.250")),
-        (wrong, 0.25, "b", ("wrong", "0.250")),
-    ],
-)
-def test_a_front_is_of_the_metric(
-    metric: MetricLike, maximised: float, chosen: str, shown: tuple[str, str], tmp_path: Path
-) -> None:
-    rows = [Row(id=str(n), group=str(n), gold=("a",), predicted=("b",)) for n in range(4)]
-    decision = prove(rows, rows, metric, ClosedLabels("ab")).decision.to_card()
-    point = {"candidate": "a", "score": maximised, "cost": 1.0, "unit": "tokens per case", "threshold": None}
-    card = {
-        "decision": decision,
-        "optimizer": {"candidate": chosen},
-        "pareto": [{**point, "source": "basic"}],
-    }
-    (front,) = pareto_parts(save(Store(tmp_path), **card))
-    assert isinstance(front, Table)
-    assert (front.columns[1].name, front.rows[0][1]) == shown
-    assert pareto_parts(save(Store(tmp_path))) == [
-        "no front of cost and score: no candidate was scored on all of dev"
-    ]
 
 
 def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> None:

@@ -21,8 +21,6 @@ import jurist
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
 
-SEND = dspy.Example(**ROWS[1]).with_inputs("policy", "reply")
-
 
 def own(**settings: Any) -> jurist.Judge:
     return jurist.Judge(**{"name": "own", "signature": CHECK.signature, "positive": "hold", **settings})
@@ -257,29 +255,3 @@ def test_a_judge_is_the_metric_of_another_program() -> None:
     score = metric(examples[0], dspy.Prediction(answer=NEW[0]["reply"]), None, "predict", None)
     assert (score.score, judge.context.ledger.spend().calls) == (found.results[0][2], calls)  # judged before
     assert score.feedback == f"The check judge says: {verdicts[0].label}."
-
-
-@pytest.mark.parametrize(
-    ("judge", "names", "prediction", "said"),
-    [
-        ("check", {"replyy": "answer"}, {}, "has no input 'replyy'; did you mean reply"),
-        ("check", {}, {"answer": "x"}, r"say what it is called there: as_metric\(reply='...'\)"),
-        ("pair", {}, {}, "no one number"),
-        ("mute", {}, {"reply": "x"}, "mute:basic decides nothing here: no usable label"),
-    ],
-)
-def test_a_metric_that_has_no_number_says_why(
-    judge: str, names: dict[str, str], prediction: dict[str, str], said: str
-) -> None:
-    class Mute(dspy.Module):
-        def forward(self, policy: str, reply: str) -> dspy.Prediction:
-            return dspy.Prediction(verdict="perhaps")
-
-    pair = dspy.Signature("question, first, second -> better: Literal['first', 'second', 'tie']")
-    judges = {
-        "check": CHECK,
-        "pair": jurist.Judge(name="pair", signature=pair),
-        "mute": own(name="mute", program=Mute),
-    }
-    with pytest.raises(jurist.JuristError, match=said):
-        jurist.load(judges[judge], version="basic").as_metric(**names)(SEND.without("reply"), prediction)

@@ -2,7 +2,6 @@
 
 import functools
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import narrow
 from jurist.evaluation.rows import Row
 from jurist.jobs.references import NAMES, References, references, references_beside
-from jurist.programs.answers.labels import Preference
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -67,12 +65,12 @@ def test_every_kind_of_answer_has_them_and_gives_nothing_else_than_it_can(kind: 
     assert found.found["constant"].answer.startswith("always ")
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_nobody_answers_a_group_whose_labels_it_has_seen(data: st.DataObject) -> None:
     """Whatever is said of a group, it gets the same answers, in parts and after a split."""
     gold = _gold(data.draw(st.sampled_from(KINDS)))
-    judge, rows = gold.judge, gold.cases[:24]
+    judge, rows = gold.judge, gold.cases[:16]
     group = data.draw(st.sampled_from(sorted({case.group for case in rows})))
     other = data.draw(st.sampled_from(rows))
     changed = [_relabelled(case, other) if case.group == group else case for case in rows]
@@ -117,34 +115,6 @@ def test_a_constant_judge_has_the_score_of_the_constant(metric: str) -> None:
     assert "gives one answer, factual, to 42 of 42 units (100%)" in found.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("known", "values", "answer"),
-    [
-        (
-            lambda one: "first" if len(one["left"]) > len(one["right"]) else "second",
-            {},
-            "always the longer one",
-        ),
-        (lambda one: "second", {}, 'always "second"'),
-    ],
-)
-def test_the_constant_of_a_preference(known: Any, values: Mapping[str, str], answer: str) -> None:
-    rows = [
-        {
-            "left": f"row {n} " + "a " * (n * 7 % 11),
-            "right": f"row {n} " + "b " * (n * 5 % 11 + 1),
-            "group": str(n),
-        }
-        for n in range(30)
-    ]
-    given = [{**row, "better": known(row)} for row in rows]
-    given[0]["better"] = "first"  # gold of one answer is refused
-    judge = _own("better")
-    assert isinstance(judge.answer, Preference)
-    gold = jurist.Gold.of(given, judge, "pairs")
-    assert references(judge, (), gold.cases, only=("constant",)).found["constant"].answer == answer
-
-
 def test_the_best_constant_depends_on_the_metric() -> None:
     gold = _gold("share")
     best = {
@@ -165,16 +135,6 @@ def test_words_learn_what_words_say() -> None:
     pairs = _gold("better")
     found = references_beside(pairs.judge, pairs, pairs.cases).found
     assert (found["constant"].answer, found["words"].score.value) == ("always the longer one", 1.0)
-
-
-def test_rows_without_texts_and_few_rows_end_in_no_error() -> None:
-    judge = _own("topics")
-    cases = [
-        Case(inputs={"message": ""}, group=str(number), gold=(gold,), draw=number)
-        for number, gold in enumerate([(), ("billing",), ("billing",), ("returns",)])
-    ]
-    assert set(references(judge, (), cases).found) == set(NAMES)
-    assert set(references(judge, (), cases[:1]).found) == {"constant"}
 
 
 def test_a_generator_has_none() -> None:
