@@ -270,9 +270,8 @@ class PaidOptions(Limits, Resume, Common):
 
 
 class Checkpoints(Resume):
-    """The same, with a place for what is unfinished and for the result."""
+    """The same, with a place for the result."""
 
-    checkpoint: str | None = option("DIR", "folder of unfinished work (default: .checkpoints in the store)")
     output: str | None = option("FILE.json", "write the JSON object to a file too")
 
 

@@ -68,7 +68,7 @@ def main() -> int:
     with served({"smollm2": weights(), "smollm2-tuned": work / "tuned.gguf"}) as address:
         names = ["--model", "offline", "--model", "openai/smollm2", "--model", "openai/smollm2-tuned"]
         lines = ["--detector", "detector:basic"]
-        about = ["--gold", str(test), "--checkpoint", str(work / "asked")]
+        about = ["--gold", str(test)]
         flags = [str(part) for pair in ASKED.items() for part in pair]
         command = ["table", "cognibench-3", *about, *lines, *names, "--api-base", address, *flags, "--yes"]
         return jurist([*command, "--markdown", "--resume", "--output", str(work / "table.json")])

@@ -45,12 +45,10 @@ def store_of(options: StoreOptions) -> Store:
 
 
 def start_of(options: Resume, store: Store) -> Start:
-    """Return how work is started that keeps its checkpoint where it is told to, else in the store."""
-    root = store.checkpoints
+    """Return how work is started that keeps its checkpoint in the store."""
     if isinstance(options, Checkpoints):
         check_files(options.output)
-        root = Path(options.checkpoint) if options.checkpoint else root
-    return Start(root=root, resume=options.resume, fresh=options.fresh)
+    return Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
 
 
 def models_of(options: ModelsOptions) -> list[Model]:

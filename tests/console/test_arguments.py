@@ -37,7 +37,6 @@ PRINTED = {
     "html",
     "yes",
     "output",
-    "checkpoint",
     "worst",
     "rejects",
     "verbose",
