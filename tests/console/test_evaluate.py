@@ -15,25 +15,6 @@ from jurist.console.printing import Result, rendered
 from jurist.report.table import table
 from jurist.report.verdict import VerdictCard
 
-SCORES = '''
-from typing import Literal
-
-import dspy
-
-import jurist
-
-
-class Helpful(dspy.Signature):
-    """Score how helpful a reply is, from 1 (not at all) to 5 (fully)."""
-
-    question: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    score: Literal[1, 2, 3, 4, 5] = dspy.OutputField()
-
-
-judge = jurist.Judge(name="helpful", signature=Helpful)
-'''
-
 
 @pytest.fixture(autouse=True)
 def _folder() -> None:
@@ -89,38 +70,6 @@ def test_python_gives_what_the_command_prints(argv: tuple[object, ...], function
     shown = cli(*argv, "--gold", "gold.jsonl", "--json").json
     assert found == {name: shown[name] for name in found}
     assert shown.keys() - found.keys() <= {"forecast", "spend", "ceiling"}
-
-
-def test_what_is_not_answered_is_a_column_and_a_disagreement(serve: Callable[..., Any]) -> None:
-    server = serve(faults=lambda index, body: "garbage" if index % 6 == 0 else None)
-    found = evaluated("fect:basic", "--gold", "gold.jsonl", *asking(server), "--concurrency", 1)
-    assert server.count == 42
-    units = found["counts"]["units"]
-    assert (units["abstained"], units["answered"]) == (7, 35)
-    assert sum(row["no answer"] for row in found["confusion"].values()) == 7
-    assert sum(one["status"] == "abstained" for one in found["disagreements"]) == 7
-    f1 = found["scores"]["f1"]
-    assert f1["worst"] < f1["best"]
-
-
-def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
-    Path("helpful.py").write_text(SCORES, encoding="utf-8")
-    rows = [
-        {
-            "question": f"Where is order {n}?",
-            "reply": f"Order {n} " + "is on its way. " * (n % 5),
-            "score": 1 + n % 5,
-        }
-        for n in range(30)
-    ]
-    write_jsonl(Path("scores.jsonl"), rows)
-    found = evaluated("helpful.py:judge:basic", "--gold", "scores.jsonl")
-    assert {"mae", "quadratic_kappa"} <= set(found["scores"])
-    assert found["classes"] == []
-    assert sum(sum(judged.values()) for judged in found["confusion"].values()) == 30
-    scores = [one["score"] for one in found["disagreements"]]
-    assert scores == sorted(scores)
-    ok("evaluate", "helpful.py:judge:basic", "--gold", "scores.jsonl")
 
 
 def test_a_card_is_framed_on_a_terminal_and_plain_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

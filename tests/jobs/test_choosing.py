@@ -1,7 +1,6 @@
 """The matrix and the front in an artifact, and any point of the front made the artifact."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small import FAST, Done, claims, cli, ok, tree, write_jsonl
@@ -109,17 +108,3 @@ def test_what_cannot_be_chosen_is_one_line(
     named = of(store).card["pareto"][0]["candidate"] if candidate is None else candidate
     done = cli("artifacts", "choose", "fect@1", named, "--gold", gold, "--store", store)
     assert (done.code, len(done.lines), words in done.err) == (1, 1, True), done.err
-
-
-def test_a_choice_that_was_stopped_goes_on_also_after_another_one(store: Path) -> None:
-    first, second = (point["candidate"] for point in (of(store).card["pareto"] * 2)[:2])
-    stopped = choose(store, first, "--max-calls", 5)
-    assert stopped.code == 1
-    assert "the budget of 5 calls is spent" in stopped.err
-    assert choose(store, first).code == 1  # neither --resume nor --fresh
-    if second != first:
-        assert choose(store, second).code == 0
-    done = choose(store, first, "--resume")
-    assert done.code == 0, done.err
-    assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-    assert not list((store / ".checkpoints").glob("*"))
