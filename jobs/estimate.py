@@ -201,6 +201,8 @@ class Estimate:
         )
         limit = self.budget.calls
         room = None if limit is None else max(0, limit - sum(paid.values()) - spent)
+        if room == 0:
+            return 0, None if self.cost is None else 0.0
         left = replace(self, asks=asks, budget=replace(self.budget, calls=room))
         calls, cost = left.calls.most, None if self.cost is None else left.cost
         return (
