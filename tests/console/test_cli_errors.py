@@ -87,7 +87,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "equal inputs and different labels", "compile fect --gold twice.jsonl"),
     (2, "are not decided by a threshold of votes; leave out --threshold", f"{PAIRS} --threshold 0.5"),
     (1, "empty.jsonl: the file is empty", "compile fect --gold empty.jsonl"),
-    (2, "latin.csv:2: byte 0xe9 at column 7 is not UTF-8; save the file", "new x --from latin.csv --labels yes,no"),
+    (2, "latin.csv:2: byte 0xe9 at column 7 is not UTF-8", "new x --from latin.csv --labels yes,no"),
     (1, "field 'reference'", "compile cognibench --gold gold.jsonl"),
     (1, "the labels of no rater;", "gold agreement fect gold.jsonl"),
     (1, "rows.jsonl/x.jsonl: cannot write", "gold import fect gold.jsonl --output rows.jsonl/x.jsonl"),
