@@ -1,22 +1,20 @@
 """The judge about a user's rows as a file for OpenAI's Batch API: one request a line, at half the price."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
 from .messages import response_format
-from .target import Messages, Row, Subject, Target, loader, prompt_of
+from .target import Subject, prompt_of
 
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 200_000_000
 
 
-class OpenAIBatch(Target):
+class OpenAIBatch:
     """``custom_id`` is ``HASH-CASE.ROW-SAMPLE-ORDER``; the hash is the artifact's, or the prompt's."""
 
     name = "openai-batch"
     suffix = ".jsonl"
-    prepares = True
     limits = (
         "the file asks and does not read: the answers come back by custom_id, in any order; "
         "jurist export --to messages says how a reply is read and samples are counted",
@@ -41,20 +39,6 @@ class OpenAIBatch(Target):
                 hint=f"part the input: a file holds {_MOST_REQUESTS} requests and {_MOST_BYTES // 10**6} MB",
             )
         return "".join(line + "\n" for line in lines)
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Validate each body as the OpenAI package does, and return the messages of each row's first sample."""
-        from pydantic import TypeAdapter
-
-        types = loader("openai.types.chat.completion_create_params", "openai")
-        body = TypeAdapter(types.CompletionCreateParamsNonStreaming)
-        found: dict[str, Messages] = {}
-        for line in text.split("\n")[:-1]:
-            request = json.loads(line)
-            body.validate_python(request["body"])
-            found[request["custom_id"]] = request["body"]["messages"]
-        first = [name for name in found if name.split("-")[2] == "0"]
-        return [found[name] for name in first]
 
 
 def _settings(subject: Subject) -> dict[str, Any]:

@@ -118,7 +118,6 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
             [
                 *plots,
                 *(_score_table(data, metric) for metric in metrics),
-                _interval_table(data, metrics),
                 *reference_tables(data.get("references"), data["metric"], " on the same cases"),
             ],
         ),
@@ -183,35 +182,24 @@ def _share(count: int, of: int) -> str:
 
 
 def _score_table(data: Mapping[str, Any], metric: str) -> Table:
-    """Rows are models, columns are judges, cells are mean and sd, as in the paper's tables."""
-    judges, models = (list(dict.fromkeys(one[name] for one in data["judges"])) for name in ("judge", "model"))
-    cells: dict[tuple[str, str], list[str]] = {}
-    for one in data["judges"]:
-        runs = one["repeats"][metric]
-        mean = f"{runs['mean']:.3f}" + ("" if runs["sd"] is None else f" ± {runs['sd']:.3f}")
-        cells.setdefault((one["model"], one["judge"]), []).append(mean)
-    rows = [[model, *("; ".join(cells.get((model, judge), ["-"])) for judge in judges)] for model in models]
-    over = f" (mean ± sd over {data['repeats']} repeats)" if data["repeats"] > 1 else ""
-    return table(f"{metric}{over}; {rows_words(data, 'a judge')}", ["model", *judges], rows)
-
-
-def _interval_table(data: Mapping[str, Any], metrics: Sequence[str]) -> Table:
-    columns = ["judge", "metric", "mean", "95 % over cases (by group)"]
-    if data["repeats"] > 1:
-        columns.append(f"95 % over {data['repeats']} repeats (t)")
-    missing = any(one["counts"]["coverage"] < 1.0 for one in data["judges"])
+    """Return a row for each judge and model: the mean over repeats, and how far it may be off for two reasons."""
+    judges, several = data["judges"], data["repeats"] > 1
+    missing = any(one["counts"]["coverage"] < 1.0 for one in judges)
     rows = []
-    for one in data["judges"]:
-        for metric in metrics:
-            score, runs = one["scores"][metric], one["repeats"][metric]
-            row = [one["name"], metric, f"{runs['mean']:.3f}", _range(score["low"], score["high"])]
-            if runs["low"] is not None:
-                row.append(_range(runs["low"], runs["high"]))
-            if missing:
-                row.append(f"{score['worst']:.3f} to {score['best']:.3f}")
-            rows.append(row)
-    last = ["if all were answered"] if missing else []
-    return table("intervals: with other rows, and asked again", [*columns, *last], rows)
+    for one in judges:
+        score, runs = one["scores"][metric], one["repeats"][metric]
+        deviation = "" if runs["sd"] is None else f" ± {runs['sd']:.3f}"
+        row = [one["name"], f"{runs['mean']:.3f}{deviation}", _range(score["low"], score["high"])]
+        if several:
+            row.append("-" if runs["low"] is None else _range(runs["low"], runs["high"]))
+        if missing:
+            row.append(f"{score['worst']:.3f} to {score['best']:.3f}")
+        rows.append(row)
+    columns = ["judge", metric, "95 % over cases (by group)"]
+    columns += [f"95 % over {data['repeats']} repeats (t)"] if several else []
+    columns += ["if all were answered"] if missing else []
+    over = f" (mean ± sd over {data['repeats']} repeats)" if several else ""
+    return table(f"{metric}{over}; {rows_words(data, 'a judge')}", columns, rows)
 
 
 def _answer_table(data: Mapping[str, Any]) -> Table:

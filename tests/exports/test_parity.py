@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from prompts import subject
+from pydantic import TypeAdapter
 from small import cli, ok
 
 from jurist.engines.models import Model
@@ -19,7 +21,7 @@ from jurist.programs.judge import Judge
 
 DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
-HERE = ("messages", "openai-batch", "python", "dspy")
+HERE = ("messages", "python", "dspy")
 SCORERS = ("inspect", "pydantic-evals", "autoevals", "deepeval", "phoenix", "opik", "mlflow", "langsmith")
 ELSEWHERE = ("langchain", *SCORERS)
 
@@ -87,6 +89,9 @@ def test_a_batch_has_a_request_for_each_sample_and_finds_its_rows_again(tmp_path
         name.startswith(f"{str(given.stamp['sha256'])[:12]}-{row.id}")
         for name, row in zip(names[::3], given.rows, strict=True)
     )
+    for line, row in zip(lines[::3], given.rows, strict=True):
+        TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(line["body"])
+        assert line["body"]["messages"] == list(row.messages)
     body = lines[0]["body"]
     assert (body["model"], body["temperature"]) == ("some", 0.7)
     schema = body["response_format"]["json_schema"]
