@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Exporter, Row, Subject, Target, prompt_of, rendered, subject_of
+from jurist.exports import EXPORTERS, Exporter, Row, Subject, Target, prompt_of, subject_of
 from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
@@ -61,7 +61,7 @@ def held(target: Exporter) -> int:
     for judge in JUDGES:
         given = subject(judge)
         try:
-            rendered(target, replace(given, rows=_row(given)) if target.name == "openai-batch" else given)
+            target.render(replace(given, rows=_row(given)) if target.name == "openai-batch" else given)
         except UsageError:
             continue
         count += 1

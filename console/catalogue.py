@@ -12,7 +12,7 @@ from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..engines.models import Model
 from ..errors import GoldError, JudgeError, UsageError
-from ..exports import Subject, Target, exporter, rendered, subject_of
+from ..exports import Subject, Target, exporter, subject_of
 from ..exports.incoming import (
     Asked,
     IncomingPrompt,
@@ -93,7 +93,7 @@ def export_(options: ExportOptions) -> Result:
             hint=f"--output {Path(str(options.output)).with_suffix('.py')}",
         )
     if not options.check:
-        text = rendered(target, subject)
+        text = target.render(subject)
         if shown:
             data = {**about, "limits": limits, "text": text}
             return Result(data=data, body=[Verbatim(text)], notes=limits)
@@ -108,7 +108,7 @@ def export_(options: ExportOptions) -> Result:
         )
     found = parity(target, subject)
     if not shown:
-        write_text(rendered(target, subject), options.output)
+        write_text(target.render(subject), options.output)
     traps = "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
     share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
     what = "of your rows" if options.input else traps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import ArtifactError, UsageError, choices
+from ..errors import UsageError, choices
 from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
 from .dspy_module import DSPyModule
@@ -31,7 +31,6 @@ __all__ = [
     "export",
     "exporter",
     "prompt_of",
-    "rendered",
     "subject_of",
     "variables",
 ]
@@ -65,20 +64,7 @@ def exporter(target: str) -> Exporter:
 
 def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:
     """Return the text of the file that hands a judge to another system."""
-    return rendered(exporter(target), subject_of(source, judge))
-
-
-def rendered(target: Exporter, subject: Subject) -> str:
-    """Return the text of the file. Raises what :func:`export` raises."""
-    text = target.render(subject)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ArtifactError(
-            f"the prompt of {subject.judge.name} holds half a character",
-            hint="correct its instruction",
-        ) from error
-    return text
+    return exporter(target).render(subject_of(source, judge))
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.exports import EXPORTERS, rendered, subject_of
+from jurist.exports import EXPORTERS, subject_of
 from jurist.exports.incoming import (
     IncomingPrompt,
     judge_source,
@@ -52,7 +52,7 @@ def test_what_we_export_is_read_back_whole(tmp_path: Path) -> None:
     judge = find("fect")
     state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
     file = tmp_path / "p.json"
-    file.write_text(rendered(EXPORTERS["messages"], subject_of(state, judge)), "utf-8")
+    file.write_text(EXPORTERS["messages"].render(subject_of(state, judge)), "utf-8")
     found = read_prompt(file)
     assert found.inputs == ("conversation", "claim")
     assert 'Mind {x}, {% y and "z".' in found.instruction

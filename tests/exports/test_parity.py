@@ -14,7 +14,7 @@ from small import cli, ok
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Row, Subject, Target, rendered
+from jurist.exports import EXPORTERS, Row, Subject, Target
 from jurist.exports.parity import parity
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -59,7 +59,7 @@ class Twice(Target):
     name, suffix = "twice", ".txt"
 
     def render(self, subject: Subject) -> str:
-        return rendered(EXPORTERS["messages"], subject)
+        return EXPORTERS["messages"].render(subject)
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Any]:
         again = [replace(row, variables=dict(self._again(row))) for row in rows]
@@ -82,7 +82,7 @@ def test_a_target_that_reads_values_again_is_found_out(tmp_path: Path) -> None:
 def test_a_batch_has_a_request_for_each_sample_and_finds_its_rows_again(tmp_path: Path) -> None:
     given = subject(FECT, tmp_path, "json")
     given = replace(given, rows=[*given.rows[:2], given.rows[0]])
-    lines = [json.loads(line) for line in rendered(EXPORTERS["openai-batch"], given).splitlines()]
+    lines = [json.loads(line) for line in EXPORTERS["openai-batch"].render(given).splitlines()]
     names = [line["custom_id"] for line in lines]
     assert len(set(names)) == len(names) == 9  # equal rows too
     assert all(
@@ -114,12 +114,12 @@ def test_a_batch_says_what_it_lacks_or_has_too_much_of(
 ) -> None:
     monkeypatch.setattr("jurist.exports.openai_batch._MOST_REQUESTS", 10)
     with pytest.raises(UsageError, match=words):
-        rendered(EXPORTERS["openai-batch"], replace(subject(FECT, tmp_path), **change))
+        EXPORTERS["openai-batch"].render(replace(subject(FECT, tmp_path), **change))
 
 
 def test_langfuse_refuses_what_it_would_take_for_a_variable(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="double braces"):
-        rendered(EXPORTERS["langfuse"], subject(FECT, tmp_path))
+        EXPORTERS["langfuse"].render(subject(FECT, tmp_path))
 
 
 def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:

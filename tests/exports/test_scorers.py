@@ -21,7 +21,7 @@ from loopback import Loopback
 from prompts import subject
 
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, export, rendered, subject_of
+from jurist.exports import EXPORTERS, export, subject_of
 from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
 from jurist.programs.catalogue import find
@@ -155,7 +155,7 @@ def test_a_framework_scores_as_it_does(target: str, tmp_path: Path, monkeypatch:
     for name, value in EXPORTERS[target].quiet.items():  # type: ignore[attr-defined]
         monkeypatch.setenv(name, value)
     given = subject(FECT, tmp_path / "store")
-    file = executed(rendered(EXPORTERS[target], given))
+    file = executed(EXPORTERS[target].render(given))
     for said, reply in REPLIES.items():
         score, about = FRAMEWORKS[target](file, reply)
         assert score == WANTED.get(said)
@@ -165,7 +165,7 @@ def test_a_framework_scores_as_it_does(target: str, tmp_path: Path, monkeypatch:
 
 
 def test_promptfoo_gets_a_score_and_a_reason_for_what_an_application_says(tmp_path: Path) -> None:
-    file = executed(rendered(EXPORTERS["promptfoo"], subject(FECT, tmp_path / "store")))
+    file = executed(EXPORTERS["promptfoo"].render(subject(FECT, tmp_path / "store")))
     for said, reply in REPLIES.items():
         assert in_promptfoo(file, reply) == (WANTED.get(said), None)
 

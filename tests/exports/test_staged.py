@@ -21,7 +21,7 @@ from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.exports import EXPORTERS, Subject, rendered, subject_of
+from jurist.exports import EXPORTERS, Subject, subject_of
 from jurist.exports.parity import NASTY
 from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
@@ -151,7 +151,7 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
     subject, files, seen = subject_of(shown(judge), judge), {}, set()
     for samples in (1,) if name in ONE_SAMPLE else (1, 3):
         card = {"adapter": adapter, "version": 1, "thresholds": {"samples": samples}}
-        files[samples] = executed(rendered(EXPORTERS[target], replace(subject, card=card)))
+        files[samples] = executed(EXPORTERS[target].render(replace(subject, card=card)))
     every = (target, adapter) == ("python", "chat")
     for number, hostile in enumerate(NASTY[: -1 if every else 5]):
         samples = 3 if number % 2 and name not in ONE_SAMPLE else 1
@@ -199,5 +199,5 @@ def test_a_fact_check_with_retrieval_names_the_one_without(tmp_path: Path) -> No
     (tmp_path / "page.txt").write_text("Lima is the capital of Peru.", "utf-8")
     judge = fact_check(str(tmp_path))
     with pytest.raises(UsageError, match="fact-check-retrieval goes on by") as refused:
-        rendered(EXPORTERS["dspy"], subject_of(PromptState.of(judge.basic()), judge))
+        EXPORTERS["dspy"].render(subject_of(PromptState.of(judge.basic()), judge))
     assert "fact-check, which retrieves nothing" in refused.value.hint

@@ -24,7 +24,7 @@ from jurist.engines.adapters import adapter as adapter_named
 from jurist.engines.adapters import value_of
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
+from jurist.exports import EXPORTERS, Subject, export, subject_of
 from jurist.exports.dspy_module import signature_source
 from jurist.exports.portable_file import executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
@@ -221,7 +221,7 @@ print(json.dumps(exported.judge(client, "m", conversation="c", claim="d")))
 
 
 def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None:
-    text = rendered(EXPORTERS["python"], compiled(tmp_path / "store"))
+    text = EXPORTERS["python"].render(compiled(tmp_path / "store"))
     (tmp_path / "exported.py").write_text(text, "utf-8")
     (tmp_path / "script.py").write_text(SCRIPT, "utf-8")
     replies = json.dumps(
@@ -257,7 +257,7 @@ def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: 
 
 
 def test_the_dspy_module_runs_without_jurist(tmp_path: Path) -> None:
-    (tmp_path / "exported.py").write_text(rendered(EXPORTERS["dspy"], compiled(tmp_path / "store")), "utf-8")
+    (tmp_path / "exported.py").write_text(EXPORTERS["dspy"].render(compiled(tmp_path / "store")), "utf-8")
     script = (
         "import sys, dspy, exported\nfrom dspy.utils import DummyLM\n"
         "dspy.configure(lm=DummyLM([{'factual': word} for word in ('True', 'maybe', 'True')]))\n"
