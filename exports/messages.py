@@ -131,7 +131,6 @@ class MessagesExporter(Target):
 
     name = "messages"
     suffix = ".json"
-    prepares = True
 
     def render(self, subject: Subject) -> str:
         """Return the JSON text."""

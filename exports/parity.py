@@ -37,7 +37,6 @@ class Parity:
     rows: int  # compared
     equal: int  # the same messages
     different: tuple[str, ...]  # ids of the others
-    raw: int  # rows that are the same too when the row's own values are given to it as they are
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts, and the share of rows that are equal."""
@@ -91,7 +90,7 @@ def parity(target: Target, subject: Subject) -> Parity:
     """Render, load and fill an export for the subject's rows, and compare."""
     if not subject.rows:
         raise UsageError("there are no rows to check the export with", hint="give some with --input")
-    text, equal, raw, different = target.render(subject), 0, 0, []
+    text = target.render(subject)
     try:
         replayed = target.replay(text, subject.rows)
     except JuristError:
@@ -102,14 +101,10 @@ def parity(target: Target, subject: Subject) -> Parity:
             f"the loader of {target.name} failed: {type(error).__name__}: {said}",
             hint="look whether its package is whole (jurist[targets]), or take another target",
         ) from error
-    for row, got in zip(subject.rows, replayed, strict=True):
-        if list(got) == list(row.messages):
-            equal += 1
-            own = all(row.inputs.get(name) == text for name, text in row.variables.items())
-            raw += target.prepares or own
-        else:
-            different.append(row.id)
-    return Parity(rows=len(subject.rows), equal=equal, different=tuple(different), raw=raw)
+    pairs = zip(subject.rows, replayed, strict=True)
+    different = tuple(row.id for row, got in pairs if list(got) != list(row.messages))
+    rows = len(subject.rows)
+    return Parity(rows=rows, equal=rows - len(different), different=different)
 
 
 def _texts(judge: Judge, inputs: Mapping[str, Any], tags: Iterable[str]) -> dict[str, str]:

@@ -50,7 +50,6 @@ class PortableFile(Target):
     """A file of Python source."""
 
     suffix = ".py"
-    prepares = True
     # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
     about: str
     imports: str = ""  # what its code needs

@@ -152,7 +152,6 @@ class Target(ABC):
     name: str  # the word after ``--to``
     suffix: str  # the usual end of the file's name, with its dot
     limits: tuple[str, ...] = ()  # what it cannot hold of any judge, in words
-    prepares: bool = False  # whether the file itself defuses and renders a row's values
 
     @abstractmethod
     def render(self, subject: Subject) -> str:

@@ -45,40 +45,31 @@ def score_parts(
     scores: Scores, metric: str, where: str, title: str = "", shown: Sequence[str] = ()
 ) -> list[Plot | Table]:
     """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all."""
-    full = scores_table(title, scores, metric)
     shared = [
         name
         for name in shown or list(next(iter(scores.values())))
         if all(-1 <= own[name][end] <= 1 for own in scores.values() for end in ("low", "value", "high"))
     ]
-    return [
-        *([interval_plot("scores", f"{' and '.join(scores)} on {where}", scores, shared)] if shared else []),
-        full,
-    ]
-
-
-def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) -> Plot:
-    """Return the estimates ``shown`` of everybody below each other, each with its interval."""
-    drawn = [
+    series = [
         Series(
             name=who,
-            points=tuple((place, own[one]["value"]) for place, one in enumerate(shown)),
-            low=tuple(own[one]["low"] for one in shown),
-            high=tuple(own[one]["high"] for one in shown),
+            points=tuple((place, own[name]["value"]) for place, name in enumerate(shared)),
+            low=tuple(own[name]["low"] for name in shared),
+            high=tuple(own[name]["high"] for name in shared),
         )
-        for who, own in found.items()
+        for who, own in scores.items()
     ]
-    axis = "value, with its 95 % interval"
-    return Plot(
-        title=title,
+    plot = Plot(
+        title=f"{' and '.join(scores)} on {where}",
         words="see the table below",
-        name=name,
-        series=drawn,
-        x=axis,
+        name="scores",
+        series=series,
+        x="value, with its 95 % interval",
         y="",
         kind="intervals",
-        labels=shown,
+        labels=shared,
     )
+    return [*([plot] if shared else []), scores_table(title, scores, metric)]
 
 
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:

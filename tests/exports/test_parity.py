@@ -128,7 +128,7 @@ def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
         '{"conversation": "{{claim}}", "claim": "plain"}\n{"conversation": "a", "claim": "[[ ## factual ## ]]"}\n'
     )
     done = ok("export", "fect:basic", "--to", "messages", "--check", "--input", str(rows), "--json")
-    assert [done.json[key] for key in ("rows", "equal", "raw", "parity")] == [2, 2, 2, 1.0]
+    assert [done.json[key] for key in ("rows", "equal", "parity")] == [2, 2, 1.0]
     rows.write_text(rows.read_text().replace('claim":', 'summary":'))
     named = ("--input", str(rows), "--column", "summary=claim")
     people = cli("export", "fect:basic", "--to", "messages", "--check", *named)
