@@ -92,9 +92,7 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert len(repr(shown)) < 400
         html = shown._repr_html_()
         assert html.startswith("<div>")
-        assert re.search(r'<figure role="img" aria-label="[^"]+"[^>]*><svg ', html), html[
-            :300
-        ]
+        assert re.search(r'<figure role="img" aria-label="[^"]+"[^>]*><svg ', html), html[:300]
         assert not re.findall(r"var\((?!--ink|--rule|--series-[1-8]\))", html)
         assert "<table>" in html
         frame = shown.to_frame()
