@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..engines.meter import Budget
@@ -11,6 +12,7 @@ from ..gold.goldset import Gold
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import Assessment, assess, foresee_assessment
 from ..keeping.loaders import load_judge
+from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, read_prompts
 from ..papers.cognibench.turns import check_judge
 from ..papers.faithqa.assess import QueryAssessment, is_benchmark, read_questions
@@ -89,37 +91,41 @@ def items_of_benchmark(path: str) -> tuple[Item, ...]:
     return read_authors(path) if theirs else ()
 
 
+def _shared(
+    options: AssessOptions,
+    judge: LoadedJudge,
+    bundled: str = "",
+    temperature: float | None = None,
+    top_p: float | None = None,
+) -> dict[str, Any]:
+    """Return what every assessment is given; ``bundled`` is the gold that the judge is measured on by default."""
+    return {
+        "benchmark": options.benchmark,
+        "targets": tuple(target_of(options, name, temperature, top_p) for name in options.models),
+        "judge": judge,
+        "calibration": Gold.load(options.calibration or bundled, judge.judge) if bundled else None,
+        "concurrency": options.concurrency,
+        "budget": Budget.of(options),
+        "seed": options.seed,
+    }
+
+
 def _dialogues(options: AssessOptions) -> DialogueAssessment:
     words = range_of(options.words, "--words")
     judge = labelling(options, COGNIBENCH.name)
     check_judge(judge.judge)  # before its gold is read as the calibration
     return DialogueAssessment(
-        benchmark=options.benchmark,
         prompts=read_prompts(options.benchmark)[: options.limit],
-        targets=tuple(target_of(options, model) for model in options.models),
-        judge=judge,
-        calibration=Gold.load(options.calibration or judge.judge.bundled, judge.judge),
         length=f"between {words.low} and {words.high} words",
-        concurrency=options.concurrency,
-        budget=Budget.of(options),
-        seed=options.seed,
+        **_shared(options, judge, judge.judge.bundled),
     )
 
 
 def _items(options: AssessOptions, items: tuple[Item, ...]) -> ItemAssessment:
     judge = labelling(options, QA_CONFLICT.name)
     check_compares(judge)  # before its gold is read as the calibration
-    return ItemAssessment(
-        benchmark=options.benchmark,
-        items=items[: options.limit],
-        targets=tuple(target_of(options, name, 1.0, 0.7) for name in options.models),
-        judge=judge,
-        calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
-        unanswered=options.unanswered,
-        concurrency=options.concurrency,
-        budget=Budget.of(options),
-        seed=options.seed,
-    )
+    shared = _shared(options, judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7)
+    return ItemAssessment(items=items[: options.limit], unanswered=options.unanswered, **shared)
 
 
 def _queries(options: AssessOptions) -> QueryAssessment:
@@ -134,12 +140,7 @@ def _queries(options: AssessOptions) -> QueryAssessment:
     if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return QueryAssessment(
-        benchmark=options.benchmark,
         questions=read_questions(options.benchmark, options.per_cell, options.seed)[: options.limit],
-        targets=tuple(target_of(options, name, 0.3) for name in options.models),
-        judge=judge,
         facts=facts.with_model(labelling_model(options)),
-        concurrency=options.concurrency,
-        budget=Budget.of(options),
-        seed=options.seed,
+        **_shared(options, judge, temperature=0.3),
     )

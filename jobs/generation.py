@@ -15,7 +15,7 @@ from ..engines.ledger import Purpose
 from ..engines.meter import Budget
 from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
-from ..gold.writing import json_text
+from ..gold.writing import check_files, json_text
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, checkpoint_folder, paying
 from ..programs.asking import Asker
@@ -142,7 +142,8 @@ def generate(
     if already_made(output, job.fingerprint(), start):
         return Generated(before=True)
     with paying(job, start) as work:
-        check_writable(output.parent)
+        check_files(output)
+        output.parent.mkdir(parents=True, exist_ok=True)
         made = _written(job, replace(job.loaded, contexts=work.contexts).asker(), output, on_document)
         work.unfinished = bool(made.failed)
         return replace(made, spend=work.ledger.to_json())
@@ -226,14 +227,6 @@ def _job_of(output: Path) -> str | None:
             return str(json.loads(stream.readline())["provenance"]["job"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
-
-
-def check_writable(folder: Path) -> None:
-    """Find out before anything is paid."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}", hint="name a folder that can be written") from error
 
 
 def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]]:

@@ -92,26 +92,19 @@ def describe_labelled(
     }
 
 
-def _spread(values: Sequence[int]) -> dict[str, float | None]:
-    if not values:
-        return {"min": None, "max": None, "mean": None}
+def _spread(values: Sequence[int]) -> dict[str, float]:
     return {"min": min(values), "max": max(values), "mean": round(sum(values) / len(values), 2)}
 
 
 def statistics_tables(statistics: Mapping[str, Any]) -> list[Table]:
     """Return what :func:`describe_labelled` gave as tables."""
-    spread = {
-        name: "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
-        for name in ("context_words", "words_per_response")
-        for one in [statistics[name]]
-    }
     sizes = {
         "responses": statistics["responses"],
         "conversations": statistics["conversations"],
         "documents": statistics["documents"],
         "labelled sentences": statistics["sentences"],
-        "context words": spread["context_words"],
-        "words a response": spread["words_per_response"],
+        "context words": "{min}-{max} ({mean})".format(**statistics["context_words"]),
+        "words a response": "{min}-{max} ({mean})".format(**statistics["words_per_response"]),
     }
     shares = [
         [
