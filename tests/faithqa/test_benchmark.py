@@ -135,11 +135,11 @@ def test_exactly_the_removed_article_of_an_analysis_is_missing(removed: str) -> 
 
 
 def test_the_command_builds_counts_and_resumes() -> None:
-    asked = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "40")
+    asked = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "16")
     done = ok(*asked, "--json")
     made = read_jsonl(Path("b.jsonl"))
     rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
-    assert len(made) + len(rejects) == 40
+    assert len(made) + len(rejects) == 16
     assert all(row["reasons"] for row in rejects)
     assert done.json["statistics"] == json.loads(json.dumps(statistics(Path("b.jsonl"))))
     assert done.json["statistics"]["total"] == len(made) == done.json["kept"]
