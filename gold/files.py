@@ -30,7 +30,7 @@ _ZIP = b"PK\x03\x04"
 _BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
-"""Characters of a CSV cell: those of a cell that is never closed are all that follow it."""
+"""Bytes of a line, and characters of a CSV cell: those of a cell that is never closed are all that follow it."""
 _BATCH = 256
 """Rows of Parquet that are in memory at once."""
 
@@ -69,7 +69,7 @@ def scan(stream: BinaryIO, path: str) -> Rows:
         return _parquet(source, path)
     if head == _ZIP and suffix in _BOOKS:
         return _table(_workbook(source, path), path)
-    lines = _lines(source)
+    lines = _lines(source, path)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         raise GoldError("the file is empty", path=path, hint=_SOME)
@@ -91,8 +91,14 @@ def text_of(file: Path, path: str) -> str:
     return text
 
 
-def _lines(stream: BinaryIO) -> Numbered:
-    for number, line in enumerate(stream, 1):
+def _lines(stream: BinaryIO, path: str) -> Numbered:
+    for number in itertools.count(1):
+        line = stream.readline(_CELL)
+        if len(line) == _CELL:  # a line that never ends would fill the memory
+            said = f"the line has more than {_CELL // 1024**2} MiB"
+            raise Place(path, number).wrong(said, hint="write one row per line")
+        if not line:
+            return
         yield number, line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
 
 

@@ -246,6 +246,22 @@ def test_any_hub_failure_is_a_gold_error(
     assert caught.value.path == "hf:org/name:test"
 
 
+class Endless(io.RawIOBase):
+    """A line that never ends, as a device gives one."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        buffer[:] = b"a" * len(buffer)
+        return len(buffer)
+
+
+def test_a_line_that_never_ends_is_refused() -> None:
+    with pytest.raises(GoldError, match="x:1: the line has more than 128 MiB"):
+        list(scan(io.BufferedReader(Endless()), "x"))
+
+
 def test_json_deeper_than_can_be_read_is_refused() -> None:
     with pytest.raises(GoldError, match="x:1: the JSON is nested too deeply"):
         parse(b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")
