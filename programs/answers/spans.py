@@ -65,8 +65,7 @@ class Listed(PerSentence):
             "the rule for parts and runs"
         )
         clear, found = self.labels
-        reader = {"reader": "listed"} if type(self) is Listed else {}
-        return {"labels": meaning, "listed": found, "not_listed": clear, **reader}
+        return {"labels": meaning, "listed": found, "not_listed": clear, "reader": "listed"}
 
 
 def _problem(lost: Sequence[str], count: int) -> str:

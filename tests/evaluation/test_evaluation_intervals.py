@@ -116,17 +116,6 @@ def judged(right: Sequence[bool], size: int = 1) -> list[Row]:
     return rows_of([("a", "xa"[one]) for one in right], group_size=size)
 
 
-@pytest.mark.parametrize("first", [0.5, 0.8, 0.98])
-def test_the_more_two_judges_differ_the_wider_is_the_interval(first: float) -> None:
-    """Three units that differ once gave a narrower interval than none."""
-    right = [n / 180 < first for n in (np.arange(180) * 77 % 180).tolist()]
-    wrong = [[one and n % 20 >= broken for n, one in enumerate(right)] for broken in range(6)]
-    found = [difference(judged(right, 5), judged(some, 5), "accuracy", ClosedLabels("ax")) for some in wrong]
-    widths = [one.high - one.low for one in found]
-    assert widths == sorted(widths)
-    assert -0.05 < found[0].low < 0.0 < found[0].high < 0.05
-
-
 @pytest.mark.parametrize(("corrected", "broken"), [(0, 0), (3, 0), (5, 5), (30, 5), (40, 40)])
 def test_a_difference_of_single_units_is_that_of_bonett_and_price(corrected: int, broken: int) -> None:
     units, middle = 200, 100

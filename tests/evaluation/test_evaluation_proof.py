@@ -60,15 +60,6 @@ def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdi
     assert verdict(basic, compiled) == expected
 
 
-def test_silence_raises_the_answered_value_but_not_the_decision() -> None:
-    found = prove(rows_of(["+x+x"] * 20), rows_of(["+-+-"] * 20), "accuracy", SIDED)
-    assert found.basic["accuracy"].value == 0.5
-    assert found.compiled["accuracy"].value == 1.0
-    assert found.compiled["accuracy"].worst == 0.5
-    assert (found.decision.before, found.decision.after, found.decision.difference) == (0.5, 0.5, 0.0)
-    assert found.compiled.coverage == 0.5
-
-
 @pytest.mark.parametrize(
     ("basic", "compiled", "metric", "expected"),
     [

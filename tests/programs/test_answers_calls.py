@@ -129,7 +129,7 @@ def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, ser
 
 @pytest.mark.parametrize(
     ("judge", "rows", "optimizer"),
-    [(STEPS, replies(), "fewshot"), (STEPS, replies(), "bootstrap"), (PAIR, pairs(), "opro")],
+    [(STEPS, replies(), "fewshot"), (PAIR, pairs(), "opro")],
 )
 def test_compiling_in_a_limit(judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path) -> None:
     server = serve(answers)
