@@ -164,7 +164,6 @@ class Endpoint(TimeLimit):
     rpm: int | None = option(
         "N", "requests a minute to the model at most (default: adapts to the endpoint's limits)", type=whole
     )
-    tpm: int | None = option("N", "tokens a minute at most, estimated", type=whole)
     api_base: str | None = option("URL", "address of an OpenAI-compatible server")
     key_env: str | None = option(
         "--api-key-env NAME", "environment variable that holds its key (default: the provider's)"
@@ -177,11 +176,6 @@ class Endpoint(TimeLimit):
         "N",
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",
         type=whole,
-    )
-    patience: float = option("S", "seconds that an endpoint which is away is waited for", 60.0)
-    structure: Literal["auto", "schema", "object", "prompt"] = choice(
-        "how JSON output is enforced (default: a schema, or the next that the endpoint takes)",
-        "auto",
     )
 
 

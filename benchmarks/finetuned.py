@@ -40,7 +40,6 @@ ASKED = {
     "--max-tokens": 512,
     "--temperature": 0,
     "--timeout": 900,
-    "--structure": "prompt",
     "--concurrency": 1,
 }
 LETTERS = 6500  # of reference, dialogue and response together; about 2,000 tokens with the instruction

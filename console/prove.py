@@ -69,7 +69,7 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
         if options.model is not None:
             return Model.of(options, name=options.model)
         model = known.model(options.api_base, options.timeout)
-        return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.key_env)
+        return replace(model, rpm=options.rpm, key_env=options.key_env)
 
     verifier = verifier_model(options, options.timeout, options.seed)
     contenders = contenders_of(

@@ -170,7 +170,6 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         calls=share("max-calls", options.calls),
         cost=None if options.cost is None else options.cost / shard.of,
         rpm=share("rpm", options.rpm),
-        tpm=share("tpm", options.tpm),
     )
 
 

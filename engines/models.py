@@ -30,7 +30,7 @@ from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
-from .structure import STRUCTURES, Terms
+from .structure import Terms
 
 OFFLINE = "offline"
 RECORDED = "recorded:"
@@ -48,12 +48,8 @@ class Model(EndpointSettings):
         top_p: share of the probability that tokens are drawn from, 0 to 1; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
-        patience: seconds that the endpoint is waited for where it has answered before and nobody is there; 0 for none.
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
-        tpm: tokens a minute, read and written, by an estimate of each request; ``None`` for no limit.
         seed: of the offline engine's draws.
-        structure: how answers in JSON are held to their form: ``schema``, ``object``, ``prompt``, or ``auto``, the
-            first of these that the endpoint takes.
         key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.
     """
 
@@ -75,17 +71,11 @@ class Model(EndpointSettings):
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
             )
-        if not self.patience >= 0:
-            raise UsageError(f"a patience of {self.patience} seconds is none", hint="give 0 or more")
         if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):
             # The values of such variables are taken out of all that is written.
             raise UsageError(
                 f"{self.key_env!r} does not end in _KEY or _TOKEN",
                 hint="name the environment variable that holds the key, and not the key",
-            )
-        if self.structure not in STRUCTURES:
-            raise UsageError(
-                f"{self.structure!r} is no structure of answers", hint=f"use one of {', '.join(STRUCTURES)}"
             )
         if self.api_base is not None:
             self._check_address(self.api_base)
@@ -146,18 +136,6 @@ class Model(EndpointSettings):
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
         return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
 
-    def check_prompts(self, adapter: str) -> None:
-        """Refuse a structure that answers to these prompts cannot have.
-
-        Raises:
-            UsageError: a schema or an object is asked for, and the prompts of ``adapter`` ask for no JSON.
-        """
-        if self.structure in ("schema", "object") and adapter != "json":
-            raise UsageError(
-                f"answers to {adapter} prompts are no JSON, which --structure {self.structure} asks for",
-                hint="ask a basic prompt, or compile, with --adapter json, or leave out --structure",
-            )
-
     @property
     def offline(self) -> bool:
         """Whether the built-in text-overlap scorer answers."""
@@ -194,9 +172,7 @@ def connect(
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context)
-    pace = context.paces.setdefault(
-        f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm, model.patience)
-    )
+    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm))
     name = "jurist/offline" if model.offline else model.name
     settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
@@ -233,7 +209,7 @@ def held_by(model: Model, context: CallContext) -> str:
 
 
 def _place(model: Model) -> str:
-    return f"{model.name} {model.api_base} {model.structure}"
+    return f"{model.name} {model.api_base}"
 
 
 class _Offline:
@@ -265,7 +241,7 @@ class Endpoint:
         options: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
-        self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
+        self._terms = Terms(model.name, foreign=bool(model.api_base))
         self._direct = Direct(self._lm)
         if not self._direct.fits:
             _say_slower(model.name)
@@ -284,9 +260,6 @@ class Endpoint:
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
-        if self._place not in context.terms and (learnt := context.learnt.get(self._place)):
-            self._terms = self._terms.as_of(learnt)
-            _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._place, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:

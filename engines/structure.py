@@ -9,7 +9,7 @@ import json
 import logging
 import re
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import dspy
 import pydantic
@@ -27,16 +27,9 @@ from .draws import typed_request
 from .failures import RefusedParameterError
 from .kept import Kept
 
-Structure = Literal["auto", "schema", "object", "prompt"]
-"""How a JSON answer is held to its form: by its schema, as an object, by the prompt, or as the endpoint takes it."""
-STRUCTURES: Final[tuple[Structure, ...]] = ("auto", "schema", "object", "prompt")
 _Form = Literal["schema", "object_schema", "object", "prompt"]
-_FORMS: Final[dict[Structure, tuple[_Form, ...]]] = {
-    "auto": ("schema", "object_schema", "object", "prompt"),
-    "schema": ("schema", "object_schema"),
-    "object": ("object",),
-    "prompt": ("prompt",),
-}
+_FORMS: Final[tuple[_Form, ...]] = get_args(_Form)
+"""How a JSON answer is held to its form, in the order in which it is tried."""
 _SAID: Final[dict[_Form, str]] = {
     "schema": "a JSON schema",
     "object_schema": "a JSON object with a schema",  # llama.cpp's server, Together, Fireworks
@@ -73,13 +66,12 @@ def schema_of(signature: Any) -> dict[str, Any]:
 class Terms:
     """What one endpoint takes, as far as its refusals have shown."""
 
-    def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
-        self._model, self._forms = model, _FORMS[structure]
+    def __init__(self, model: str, *, foreign: bool) -> None:
+        self._model, self._forms = model, _FORMS
         self._refused = dict[str, int | None]()  # parameter -> what is sent in its place
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
-        self._at_first = self.known
 
     @property
     def held_by(self) -> str:
@@ -90,17 +82,6 @@ class Terms:
     def known(self) -> str:
         """What refusals and replies have shown so far, as JSON."""
         return json.dumps([self._forms, self._refused, self._both_limits, self._limited])
-
-    @property
-    def learnt(self) -> str:
-        """The same; empty if it is what every endpoint is taken for."""
-        return "" if self.known == self._at_first else self.known
-
-    @property
-    def refusals(self) -> str:
-        """In words what an earlier job has learnt."""
-        left = [*self._refused, *([] if self._limited else ["a limit on replies"])]
-        return f"refused before, and is not asked for: {', '.join(left) or _SAID['schema']}"
 
     def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""

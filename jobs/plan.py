@@ -59,7 +59,6 @@ class Plan(SearchOptions):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
-        self.model.check_prompts(self.form)
         check_sampling(self.judge, self.sampling)
 
     def fingerprint(self) -> dict[str, Any]:

@@ -75,7 +75,6 @@ class ModelCard(_Part):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
-    structure: str | None = None
 
     def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
         """Return the model, at another address if one is given."""
@@ -252,8 +251,7 @@ def _changed(basic: float, compiled: float, form: str) -> str:
 def described(model: Model) -> dict[str, Any]:
     """Return a model as a card shows it, without credentials; :meth:`ModelCard.model` makes it again."""
     names = ("name", "api_base", "temperature", "max_tokens", "seed")
-    about = {name: getattr(model, name) for name in names}
-    return {**about, **({"structure": model.structure} if model.structure != "auto" else {})}
+    return {name: getattr(model, name) for name in names}
 
 
 def task_of(judge: Judge) -> dict[str, Any]:

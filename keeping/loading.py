@@ -253,7 +253,6 @@ class LoadedJudge(Prompt):
         sample ``draws`` times.
         """
         meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
-        model.check_prompts(meant.adapter)
         return meant._asking(model, meant.wanted.samples * max(1, draws))
 
     def _asking(self, model: Model, draws: int) -> "LoadedJudge":

@@ -123,7 +123,7 @@ def test_help_fits_a_screen_and_every_command_stands_in_it_once() -> None:
 def test_options_used_now_and_then_stand_in_the_whole_help_alone() -> None:
     usual, whole = cli("compile", "--help").out, cli("compile", "--help-all").out
     assert "--optimizer" in usual
-    assert "--tpm" not in usual
+    assert "--rpm" not in usual
     (command,) = [one for one in COMMANDS if one.command == "compile"]
     flags = {
         flag for line in whole.splitlines() for flag in re.findall(r"^  (?:-\w \S+, )?(--[a-z-]+)", line)

@@ -21,7 +21,6 @@ from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
-from jurist.engines.structure import STRUCTURES
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.fect import FECT
 from jurist.programs.frozen import all_predictors
@@ -95,13 +94,12 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
     request = dspy_sends(name, model, signature, [], inputs)
     assert request is not None
     with Loopback() as server:
-        structure = data.draw(st.sampled_from(STRUCTURES))
-        ours, theirs = endpoints(server.url, structure=structure)
+        ours, theirs = endpoints(server.url)
         token = typed_request.set(TypedRequest(adapter=form, signature=signature, demos=[], inputs=inputs))
         try:
             for endpoint in (ours, theirs):
                 asyncio.run(endpoint.acomplete(request))
-            reached = Model(name="openai/m", api_base=server.url, structure=structure)
+            reached = Model(name="openai/m", api_base=server.url)
             batched = BatchEndpoint(reached, Nothing())
             assert batched.written(request).body == server.hits[0].raw
         finally:

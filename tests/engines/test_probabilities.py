@@ -1,6 +1,5 @@
 """The probability of labels, read from the tokens of a reply: by any prompt format, however the tokens are cut."""
 
-import json
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -12,7 +11,6 @@ import pytest
 from asking import CASES, FECT
 from dspy.lm15 import TokenLogprob, TopLogprob
 from loopback import Loopback
-from small import ok
 
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.channel import CallContext
@@ -187,18 +185,3 @@ def test_votes_stand_in_where_none_are_told(
     assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, *[False] * (3 if refuses else 2)]
     assert len(caplog.messages) == 1
     assert "shares of votes" in caplog.messages[0]
-
-
-def test_what_was_refused_stays_known(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """And to that alone: it is no failure that either of them speaks of."""
-    server = serve(yes, refuses=lambda body: "no logprobs here" if body.get("logprobs") else "")
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")
-    for number in range(2):
-        output = ("--output", tmp_path / f"{number}.jsonl", "--probabilities", "tokens")
-        model = ("--model", "openai/x", "--api-base", server.url)
-        assert "the last failure" not in ok("run", "fect:basic", "--input", rows, *output, *model).err
-    assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, False, False]
-    first, second = caplog.messages
-    assert "refuses logprobs" in first
-    assert "refused before, and is not asked for: logprobs" in second

@@ -16,8 +16,7 @@ from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.draws import TypedRequest
 from jurist.engines.models import Model, connect
-from jurist.engines.structure import STRUCTURES, Structure, schema_of
-from jurist.errors import UsageError
+from jurist.engines.structure import schema_of
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 
@@ -31,10 +30,10 @@ def _waits(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_briefly(monkeypatch)
 
 
-def asker(server: Loopback, structure: Structure = "auto", form: str = "json", **settings: Any) -> Asker:
-    model = Model(name="openai/some-model", api_base=server.url, structure=structure, **settings)
+def asker(server: Loopback, **settings: Any) -> Asker:
+    model = Model(name="openai/some-model", api_base=server.url, **settings)
     lm = connect(model, CallContext.fresh())
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=form)
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter="json")
 
 
 def form_of(body: dict[str, Any]) -> str:
@@ -57,26 +56,17 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
 
 
 @pytest.mark.parametrize(
-    ("structure", "refused", "asked"),
-    [
-        ("auto", (), ["json_schema"] * 2),
-        ("auto", FORMS[:1], [*FORMS[:2], FORMS[1]]),
-        ("auto", FORMS[:2], [*FORMS[:3], FORMS[2]]),
-        ("auto", FORMS[:3], [*FORMS, FORMS[3]]),
-        ("schema", FORMS[:1], [*FORMS[:2], FORMS[1]]),
-        ("object", (), ["json_object"] * 2),
-        ("prompt", (), ["none"] * 2),
-    ],
+    ("refused", "asked"),
+    [(FORMS[:count], [*FORMS[: count + 1], FORMS[count]]) for count in range(len(FORMS))],
 )
 def test_a_refused_form_is_asked_for_once(
     serve: Serve,
     caplog: pytest.LogCaptureFixture,
-    structure: Structure,
     refused: tuple[str, ...],
     asked: list[str],
 ) -> None:
     server = serve(lambda messages: YES, refuses=refusing(*refused))
-    judge = asker(server, structure)
+    judge = asker(server)
     with caplog.at_level(logging.WARNING, "jurist"):
         verdicts = [judge.ask(case) for case in CASES[:2]]
     assert [one.label for one in verdicts] == ["factual", "factual"]
@@ -194,25 +184,6 @@ def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> Non
                 assert part["required"] == list(part["properties"])
                 assert part["additionalProperties"] is False
         assert "default" not in json.dumps(schema)
-
-
-def test_a_structure_that_cannot_be_is_refused() -> None:
-    with pytest.raises(UsageError, match="'xml' is no structure"):
-        Model(name="openai/x", structure="xml")  # type: ignore[arg-type]
-    for name in STRUCTURES:
-        Model(name="openai/x", structure=name).check_prompts("json")
-    Model(name="openai/x").check_prompts("chat")
-    with pytest.raises(UsageError, match="answers to chat prompts are no JSON"):
-        Model(name="openai/x", structure="schema").check_prompts("chat")
-
-
-def test_commands_refuse_a_schema_for_other_prompts_before_anything_is_asked(serve: Serve) -> None:
-    server = serve()
-    real = ("--model", "openai/x", "--api-base", server.url, "--structure", "schema")
-    for argv in (("compile", "fect"), ("evaluate", "fect:basic", "--gold", "fect-mini")):
-        done = cli(*argv, *real)
-        assert (done.code, server.count) == (2, 0)
-        assert "--adapter json" in done.err
 
 
 def test_the_card_says_what_held_answers(
