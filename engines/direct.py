@@ -207,29 +207,23 @@ class Direct:
 
     def written(self, request: Request) -> Any:
         """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``."""
-        try:
-            self.read(request, None)
-        except _Written as told:
-            (sent,) = told.args
-        alone = not callable(self._client.api_key)  # which may ask for a new key
-        if not alone or sent != self._client.build_request(self._named(request), stream=False):
-            raise LMUnsupportedFeatureError("more than one request", model=self._model)
-        return sent
+        with self._errors():
+            if callable(self._client.api_key):  # which may ask for a new key
+                raise LMUnsupportedFeatureError("more than one request", model=self._model)
+            return self._client.build_request(self._named(request), stream=False)
 
-    def read(self, request: Request, reply: Reply | None) -> Response:
+    def read(self, request: Request, reply: Reply) -> Response:
         """Return the response to a request whose reply is here."""
         try:
             with self._errors(), self._lock:
-                self._wire.reply = reply and reply.with_words()
+                self._wire.reply = reply.with_words()
                 response: Response = self._client.complete(self._named(request))
                 return response
         except LMUnsupportedFeatureError as error:
-            if reply is None or error.status is not None:
+            if error.status is not None:
                 raise
             raise LMProviderError(error.message, model=self._model, status=reply.status) from error
         except LMUnexpectedError:
-            if reply is None:
-                raise
             if request.config.response_format:  # what was held to a schema and cannot be its data is text
                 config = replace(request.config, response_format=None)
                 return self.read(replace(request, config=config), reply)
@@ -286,19 +280,13 @@ class _Form:
         return orjson.dumps(text).join(self.around)
 
 
-class _Written(BaseException):
-    """Ends a call as soon as its request is written; no client that catches ``Exception`` takes it for a failure."""
-
-
 class _Wire:
-    """A transport of DSPy's providers that carries nothing: it gives the reply in hand, or tells what would be sent."""
+    """A transport of DSPy's providers that carries nothing: it gives the reply in hand."""
 
-    reply: Any = None
+    reply: Reply
 
     @contextmanager
-    def stream(self, request: Any) -> Iterator[Any]:
-        if self.reply is None:
-            raise _Written(request)
+    def stream(self, request: Any) -> Iterator[Reply]:
         yield self.reply
 
 
