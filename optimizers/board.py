@@ -37,7 +37,6 @@ class Board:
         self._basic = judge.basic()
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
-        self._marks: dict[tuple[str, str], int] = {}
         self._shown: dict[tuple[str, str, int, int], bool] = {}
 
     def basic_state(self) -> PromptState:
@@ -94,13 +93,7 @@ class Board:
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
-            self.mark(candidate, open_cases)
         return [self.record(candidate, case, self._verdicts[asked, case.id]) for case in cases]
-
-    def mark(self, candidate: Candidate, cases: Sequence[Case]) -> None:
-        """Note that all calls of these pairs have been made by now, for the plot of score against calls."""
-        for case in cases:
-            self._marks.setdefault((candidate.id, case.id), self.context.meter.calls)
 
     def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
         """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""
@@ -282,7 +275,6 @@ class Board:
         for one in self.candidates.values():
             stands, whole = known.get(one.id), self.scored(one, dev)
             taken = self.spent(one, dev) or self.spent(one, train)
-            marks = [self._marks.get((one.id, case.id), one.calls) for case in dev]
             rows.append(
                 {
                     "candidate": one.id,
@@ -296,7 +288,6 @@ class Board:
                     "prompt": one.state.brief(),
                     "train": part(one, train),
                     "dev": part(one, dev),
-                    "calls_dev": max(marks, default=one.calls) if whole else None,
                     "gain": round(stands.gain(known[self.basic.id]), 6) if stands and whole else None,
                     "estimate": {"value": round(stands.mean, 6), "error": round(stands.error, 6)}
                     if stands

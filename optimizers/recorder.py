@@ -221,8 +221,6 @@ class Recorder:
             runs[case.id] = self._kept(case, verdict, samples, candidate)
 
         asker.ask_all(cases, keep)
-        if candidate is not None:
-            self.board.mark(candidate, cases)
         if rollout is None:
             prompt = candidate.id if candidate else state.id
             self._runs.update({(prompt, id_, candidate is None): run for id_, run in runs.items()})

@@ -44,15 +44,12 @@ def search_parts(artifact: Artifact) -> list[Plot]:
     if not known:
         return []
     sign, chosen = sign_of(artifact), chosen_candidate(artifact)
-    points = {
-        row["candidate"]: (float(row["calls_dev"] or row["calls"]), sign * row["estimate"]["value"])
-        for row in known
-    }
+    points = {row["candidate"]: (float(row["calls"]), sign * row["estimate"]["value"]) for row in known}
     tried, best = tuple(points.values()), list[tuple[float, float]]()
     for point in sorted(tried, key=lambda point: point[0]):
         if not best or sign * point[1] > sign * best[-1][1]:
             best.append(point)
-    last = max(float(row.get("calls_dev") or row["calls"]) for row in artifact.history)
+    last = max(float(row["calls"]) for row in artifact.history)
     best.append((last, best[-1][1]))
     series = [
         Series(name="best so far", points=tuple(best)),

@@ -48,7 +48,7 @@ def reasons_by_part() -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("optimizer", ["opro", "cfaith", "gepa", "opro-paper", "race", "teach"])
+@pytest.mark.parametrize("optimizer", ["opro", "gepa", "race", "teach"])
 def test_proposers_see_reasons_of_train_and_never_another(project: Path, optimizer: str) -> None:
     with Loopback(taught) as server:
         ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", optimizer, *chat(server.url),

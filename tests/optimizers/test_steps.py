@@ -4,7 +4,6 @@ import re
 from typing import Any, Literal
 
 import dspy
-import pytest
 from dspy.lm15 import Request
 from fakes import Scripted, reply, system_of, user_of
 from loopback import field_of
@@ -12,13 +11,11 @@ from scripted_runs import hashed, job_with
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
-from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.instructions import Opro
 from jurist.optimizers.proposing import Writing, task
 from jurist.optimizers.raced import Track
-from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
@@ -145,15 +142,6 @@ def tier(name: str, budget: Budget | None = None) -> Job:
     """Return a job on the same cases for a judge of one call, or of three."""
     parts = Gold.load("cognibench-mini", find(name)).split(0)
     return job_with([], budget=budget, judge=find(name), train=parts.train[:36], dev=parts.dev[:18])
-
-
-@pytest.mark.parametrize("name", ["opro", "opro-paper", "cfaith", "fewshot", "contrastive"])
-def test_the_smallest_run_counts_every_call_of_a_sample(name: str) -> None:
-    optimizer, proposals = make(name), int(name not in ("fewshot", "contrastive"))
-    one, three = (optimizer.minimum(tier(judge)) - proposals for judge in ("factual", "tier"))
-    assert three == 3 * one
-    with pytest.raises(OptimizerError, match="needs at least"):
-        optimize(optimizer, tier("tier", Budget(calls=three + proposals - 1)))
 
 
 def test_the_proposer_is_told_what_the_step_must_answer() -> None:
