@@ -123,9 +123,13 @@ class LabelSets(Members):
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
-    @property
-    def extremes(self) -> tuple[Any, ...]:
-        return (), tuple(sorted(self.labels))
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Whether every label is decided, or one of them can no more be."""
+        against, cast = sampling.samples - sampling.needed + 1, sum(votes.values())
+        named = [sum(n for value, n in votes.items() if label in value) for label in self.labels]
+        return all(inside >= sampling.needed or cast - inside >= against for inside in named) or any(
+            inside + left < sampling.needed and cast - inside + left < against for inside in named
+        )
 
     @property
     def voting_rule(self) -> str:
