@@ -3,7 +3,7 @@
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ from .files import Place, Row, Rows, parse_json, scan, text_of, validated
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
-_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
+_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
 _BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
 
 
@@ -111,12 +111,10 @@ def _file(file: Path, path: str) -> Rows:
             if not any(isinstance(row, dict) and is_cognibench(row) for _, row in first):
                 yield from itertools.chain(first, rows)
                 return
-            beside = Place(str(Path(path).with_name("labels.json")))
-            labels = _object(
-                file.with_name("labels.json"), beside, "labels", "write {dialogue id: {...}, ...}"
-            )
+            beside = file.with_name("labels.json")
+            labels = _object(beside, str(beside), "{dialogue id: {...}, ...}")
             for place, row in itertools.chain(first, rows):
-                yield place, row if isinstance(row, GoldError) else turn_row(row, labels, place, beside)
+                yield place, row if isinstance(row, GoldError) else turn_row(row, labels, place)
     except OSError as error:
         raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
 
@@ -124,9 +122,7 @@ def _file(file: Path, path: str) -> Rows:
 def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
     """Return the rows of a folder: a gold set with its card, what authors published, or all of its data files."""
     if (folder / "gold.jsonl").is_file():
-        card = _object(
-            folder / "CARD.json", Place(f"{path}/CARD.json"), "a card", 'write {"name": ..., "licence": ...}'
-        )
+        card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
         second = {}
         if (rated := folder / "second.jsonl").is_file():
             second = {row.pop("row"): row for _, row in read(rated).rows}
@@ -134,7 +130,7 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
         rows = _file(folder / "gold.jsonl", gold)
         return Reading(name=name, path=gold, rows=rows, card=card, second=second)
     published = [place / DIALOGUES for place in (folder, folder / "data") if (place / DIALOGUES).is_file()]
-    files = published[:1] or _data_files(folder)
+    files = published[:1] or data_files(folder)
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)
@@ -142,15 +138,15 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
     return Reading(name=name, path=path, rows=itertools.chain.from_iterable(streams))
 
 
-def _object(file: Path, place: Place, what: str, hint: str) -> dict[str, Any]:
+def _object(file: Path, path: str, shape: str) -> dict[str, Any]:
     """Return the JSON object that a file holds; an empty one if there is no such file."""
-    value = parse_json(text_of(file, place.path), replace(place, line=1)) if file.is_file() else {}
+    value = parse_json(text_of(file, path), Place(path, 1)) if file.is_file() else {}
     if not isinstance(value, dict):
-        raise place.wrong(f"{what} must be a JSON object", hint=hint)
+        raise GoldError("it must be a JSON object", path=path, hint=f"write {shape}")
     return value
 
 
-def _data_files(folder: Path) -> list[Path]:
+def data_files(folder: Path) -> list[Path]:
     """Return the data files of a folder and of those in it, but for hidden ones."""
     files = (entry for entry in folder.rglob("*") if entry.suffix.lower() in _DATA and entry.is_file())
     return sorted(file for file in files if all(part[0] != "." for part in file.relative_to(folder).parts))

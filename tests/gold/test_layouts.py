@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
-from small import cli, ok, write_jsonl
+from small import ok, write_jsonl
 
 JUDGES = """
 from typing import Literal
@@ -16,7 +15,6 @@ def signature(fields, **outputs):
     given = {name: (str, dspy.InputField()) for name in fields.split()}
     return dspy.Signature(given | {name: (kind, dspy.OutputField(**more)) for name, (kind, more) in outputs.items()}, "Judge it.")
 
-score = jurist.Judge(name="score", signature=signature("document answer", score=(int, {"ge": 1, "le": 5})))
 pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
                     answer=jurist.Preference(first="answer_a", second="answer_b"))
 class Span(pydantic.BaseModel):
@@ -45,15 +43,6 @@ def both(n: int) -> list[dict[str, Any]]:
         {"question": text(n), "answer_a": sides[0], "answer_b": sides[1], "winner": winner},
         {"question": text(n), "answer_a": sides[1], "answer_b": sides[0], "winner": other},
     ]
-
-
-def workbook(path: Path) -> None:
-    book = openpyxl.Workbook()
-    book.active.append(["document", "answer", "score", "checked", "day"])
-    for n in range(COUNT):
-        book.active.append([text(n), f"Parcel {n} left.", 1 + n % 5, n % 2 == 0, None])
-    book.active.append([None] * 5)  # programs leave empty rows behind
-    book.save(path)
 
 
 def criteria(n: int, grounded: Any = True, tone: Any = 2, action: str = "hold") -> dict[str, Any]:
@@ -116,17 +105,3 @@ def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
     assert read("spans", "merged.jsonl", [], [])["unlabelled"] == 0
     kept = [json.loads(line)["spans"] for line in Path("merged.jsonl").read_text("utf-8").splitlines()]
     assert kept == [[{"text": f"Parcel {n}", "kind": "invented"}] for n in range(COUNT)]
-
-
-def test_a_workbook_is_read_as_its_csv_would_be() -> None:
-    workbook(Path("book.xlsx"))
-    found = read("score", "book.xlsx", [], [])
-    assert (found["cases"], found["scores"]) == (COUNT, {"1": 3, "2": 3, "3": 2, "4": 2, "5": 2})
-
-
-@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000)])
-def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
-    Path("book.xlsx").write_bytes(content)
-    done = cli("gold", "check", "judges.py:score", "book.xlsx")
-    assert done.code != 0
-    assert done.err.startswith("error: book.xlsx: broken workbook")

@@ -194,7 +194,7 @@ def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
     assert reading.path == f"{folder}/gold.jsonl"
 
 
-@pytest.mark.parametrize(("card", "said"), [("[1]", "a card must be a JSON object"), ("{", "broken JSON")])
+@pytest.mark.parametrize(("card", "said"), [("[1]", "it must be a JSON object"), ("{", "broken JSON")])
 def test_a_broken_card(card: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(GoldError, match=said) as caught:
         read(_folder(tmp_path, gold__jsonl='{"a": 1}\n', CARD__json=card))

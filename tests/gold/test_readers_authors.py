@@ -105,23 +105,20 @@ def test_cognibench_turns_without_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "changes", "said"),
     [
-        ([], "labels must be a JSON object"),
-        ({"77_en_0": {}}, "77_en_0 has no sentence_label_dict"),
-        ({"77_en_0": {"sentence_label_dict": {"a b": [["grounded"], 0]}}}, "77_en_0: unknown label ['grou"),
-        ({"77_en_0": {"sentence_label_dict": {"a b": ["faithful"]}}}, "field 'sentence_label_dict.a b"),
-        ({"77_en_0": {"sentences": [["A b.", [{}]]]}}, "field 'sentences.0.1.0'"),
+        ([], {}, "must be a JSON object"),
+        (
+            {"77_en_0": {}},
+            {},
+            "dialogues.json:1: no dialogue of CogniBench with its labels: 'sentence_label_dict'",
+        ),
+        ({"77_en_0": {"sentence_label_dict": {"a b": [["grounded"], 0]}}}, {}, "labels: ('grounded',)"),
+        ({"77_en_0": {"sentence_label_dict": {"a b": ["faithful"]}}}, {}, "not enough values"),
+        ({}, {"dialogue": None}, "dialogues.json:1: no dialogue"),
     ],
 )
-def test_broken_cognibench_labels(labels: Any, said: str, tmp_path: Path) -> None:
+def test_broken_cognibench_files(labels: Any, changes: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(GoldError) as caught:
-        read(_folder(tmp_path, labels))
+        read(_folder(tmp_path, labels, [_turn(0, **changes)]))
     assert said in str(caught.value)
-    assert caught.value.path.endswith("labels.json")
-
-
-def test_a_broken_cognibench_dialogue(tmp_path: Path) -> None:
-    folder = _folder(tmp_path, {}, [_turn(0), _turn(1, reference=None)])
-    with pytest.raises(GoldError, match=r"dialogues\.json:2, field 'reference'"):
-        read(folder)
