@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,19 +12,13 @@ from ..errors import GoldError
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
 from .files import Place, text_of
-from .sources import All, OnBad, Reading, read, refuse
+from .sources import All, OnBad, Reading, data_files, read, refuse
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _PLAIN = {".txt", ".md"}
-_TEXT = ("text", "reference")
 _OWN = ("id", "group", "title", "topic", "language", "source")
-_ABOUT = ("question", "history", "sentences", "response", "turns")
-"""Fields of rows that are not documents but say something about a reference."""
-_GOLD = ("gold.jsonl", "dialogues.json", "data/dialogues.json")
-"""Files by which a folder is gold, whatever texts lie beside them."""
-_HEADING = re.compile(r"\s*#{1,6}\s+(\S.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,51 +66,37 @@ def document_rows(source: str | Path, name: str) -> Reading[All]:
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
-    """Read documents, in the order of the file or by file name; equal ones are one."""
+    """Read documents, in the order of the file or by file name; equal texts are one, as references of gold are."""
     documents: dict[str, Document] = {}
-    for document in _documents(source, (*_TEXT, name) if name else _TEXT):
-        other = documents.setdefault(document.id, document)
-        if other.text != document.text:
-            raise GoldError(
-                f"another document with the id {document.id!r} stands at {other.source}",
-                path=document.source,
-                hint="give every document an id of its own",
-            )
+    ids: set[str] = set()
+    for document in _documents(Path(source), ("text", "reference", *filter(None, [name]))):
+        if document.text not in documents:
+            if document.id in ids:  # conversations may be on several references
+                document = replace(document, id=f"{document.id}-{text_hash(document.text)[:8]}")
+            documents[document.text] = document
+            ids.add(document.id)
     return tuple(documents.values())
 
 
-def _documents(source: str | Path, keys: Sequence[str]) -> Iterator[Document]:
-    path = Path(source)
-    files = [path] if path.suffix.lower() in _PLAIN and path.is_file() else []
-    if path.is_dir() and not any((path / name).is_file() for name in _GOLD):
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _PLAIN and file.is_file())
-    if files:
-        yield from (_plain(file, path if path.is_dir() else path.parent) for file in files)
-        return
-    names: dict[str, str] = {}  # text of a reference -> the id of its document
-    groups: set[str] = set()
-    for place, row in read(source).rows:
-        document = _document(row, keys, place)
-        if not row.get("text") and any(name in row for name in _ABOUT):
-            # rows of gold on one reference are one document, called by their group
-            group = str(row.get("group") or text_hash(document.text)[:12])
-            if document.text not in names and group in groups:
-                group = f"{group}-{text_hash(document.text)[:8]}"
-            document = replace(document, id=names.setdefault(document.text, group))
-            groups.add(group)
-        yield document
+def _documents(path: Path, keys: Sequence[str]) -> Iterator[Document]:
+    folder = path if path.is_dir() and not data_files(path) else path.parent
+    files = sorted(folder.rglob("*")) if folder is path else [path]
+    plain = [file for file in files if file.suffix.lower() in _PLAIN and file.is_file()]
+    if plain:
+        yield from (_plain(file, folder) for file in plain)
+    else:
+        yield from (_document(row, keys, place) for place, row in read(path).rows)
 
 
 def _plain(path: Path, root: Path) -> Document:
     text = text_of(path, str(path)).strip()
     if not text:
         raise GoldError("the document is empty", path=str(path), hint="remove it")
-    first, _, rest = text.partition("\n")
-    heading = _HEADING.match(first)
-    name = str(path.relative_to(root).with_suffix("")).replace("\\", "/")
-    if heading and rest.strip():
-        return Document(id=name, text=rest.strip(), title=heading[1].rstrip(), source=str(path))
-    return Document(id=name, text=text, title=path.stem.replace("-", " ").replace("_", " "), source=str(path))
+    title, (first, _, rest) = path.stem.replace("-", " ").replace("_", " "), text.partition("\n")
+    if first.startswith("#") and rest.strip():
+        title, text = first.strip("# "), rest.strip()
+    name = path.relative_to(root).with_suffix("").as_posix()
+    return Document(id=name, text=text, title=title, source=str(path))
 
 
 def _document(row: Mapping[str, Any], keys: Sequence[str], place: Place) -> Document:
@@ -125,15 +104,15 @@ def _document(row: Mapping[str, Any], keys: Sequence[str], place: Place) -> Docu
     text = row.get(name)
     if not isinstance(text, str) or not text.strip():
         have = ", ".join(map(repr, list(row)[:8])) or "nothing"
-        raise place.wrong(
-            "the document has no text", name, hint=f"the row has {have}; give it a field 'text'"
-        )
+        hint = f"the row has {have}; give it a field 'text'"
+        raise place.wrong("the document has no text", name, hint=hint)
     for key, value in row.items():
         if isinstance(value, str) and value != well_formed(value):
             raise place.wrong("it holds half a character", key, hint="correct it, or remove the row")
-    given = next((row[key] for key in ("id", "group") if row.get(key) not in (None, "")), None)
+    # rows of gold on one reference are called by their group
+    named = ("group", "id") if name == "reference" else ("id", "group")
     return Document(
-        id=str(given) if given is not None else text_hash(text)[:12],
+        id=next((str(row[key]) for key in named if row.get(key) not in (None, "")), text_hash(text)[:12]),
         text=text.strip(),
         title=str(row.get("title") or ""),
         topic=str(row.get("topic") or ""),

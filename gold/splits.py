@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError, plural
-from .shared import GoldData
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .copies import NearCopies
+    from .goldset import Gold
 
 Part: TypeAlias = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
@@ -224,12 +224,12 @@ def default_shares(cases: int) -> Shares:
 
 
 def split_gold(
-    gold: GoldData,
+    gold: Gold,
     seed: int,
     shares: Sequence[float] | None = None,
     *,
     earlier: Mapping[str, str] | None = None,
-    holdout: GoldData | None = None,
+    holdout: Gold | None = None,
 ) -> Split:
     """Split the labelled cases of a gold set by group."""
     known, judge = [case for case in gold.cases if case.known], gold.settled
@@ -316,7 +316,7 @@ def _most(judge: Judge, groups: Sequence[Group], part: str, seed: int) -> Sequen
     return ordered[: judge.most_groups[PARTS.index(cast(Part, part))]]
 
 
-def shared_hint(gold: GoldData) -> str:
+def shared_hint(gold: Gold) -> str:
     """Return what to do where near copies make groups few; empty if there are none."""
     from .copies import evidence_fields
 
@@ -326,7 +326,7 @@ def shared_hint(gold: GoldData) -> str:
     return _APART.format(field=names[0]) if names else "label rows whose texts differ more"
 
 
-def _united(gold: GoldData) -> str:
+def _united(gold: Gold) -> str:
     near = gold.near_copies
     if not near:
         return ""

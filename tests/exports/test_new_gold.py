@@ -75,7 +75,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
     "own names, an empty cell": (
         OK_OR_BAD,
         OWN,
-        ("--column", "Seen by Ann=label"),
+        ("--column", "Seen by Ann=label", "--column", "Policy text=policy", "--column", "Agent reply=reply"),
         "Seen by Ann",
         ("ok", "bad"),
     ),
