@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import JuristError
 from .rows import Row, matched
-
-if TYPE_CHECKING:
-    from .scale import Scale
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,11 +25,28 @@ Bools = NDArray[np.bool_]
 MISSING = -1
 
 
+class Kind(Protocol):
+    """What arrays need to know of a scale (:class:`~jurist.evaluation.scale.Scale`), which is made of their metrics."""
+
+    @property
+    def domain(self) -> tuple[Any, ...]:
+        """All values in their order, where the set is closed; else empty."""
+        ...
+
+    def right(self, gold: Any, value: Any) -> bool | None:
+        """Whether a value is right; ``None`` where it is near or far."""
+        ...
+
+    def wrong(self, gold: Any) -> Any:
+        """What a missing answer counts as."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
     """The labelled units of some rows."""
 
-    kind: Scale
+    kind: Kind
     values: tuple[Hashable, ...]
     gold: Ints
     predicted: Ints
@@ -116,7 +130,7 @@ class Units:
         return self.answering(np.where(self.answered, self.predicted, answers))
 
 
-def encode(kind: Scale, *sets: Sequence[Row]) -> Units:
+def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
     every = [first, *(matched(first, other) for other in sets[1:])]
