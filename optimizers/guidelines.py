@@ -95,6 +95,12 @@ def with_rules(instruction: str, rules: Sequence[str]) -> str:
     return "\n".join([f"{before}\n\n{_HEAD}", *lines]) if rules else before
 
 
+def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
+    """Return an instruction with these rules after those it has."""
+    held = instruction.partition(f"\n\n{_HEAD}\n")[2].splitlines()
+    return with_rules(instruction, [*(line.partition(". ")[2] for line in held), *rules])
+
+
 def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules of any of these candidates' records that stand in a prompt, with their cases."""
     text = "\n".join(prompt.instructions for prompt in state.predictors.values())

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import reply, user_of
+from fakes import reply, system_of, user_of
 from loopback import field_of
 from optimizer_runs import Run, judged, split
-from scripted_runs import gold, job_with
+from scripted_runs import fect_split, gold, job_with
 from worlds import World, job_of
 
 import jurist
@@ -133,4 +133,44 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
         assert len(one.demo_ids) == len(labels)
         assert len(wrong & set(one.demo_ids)) == len(labels) // 2
         assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
-    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
+    asked_why = 2 * Contrastive().mistakes  # whose replies cannot be read, and make no candidate
+    assert len(job.dev) * len(board.candidates) + len(job.train) + asked_why >= job.context.meter.calls
+
+
+def explained(request: Request) -> str:
+    """Judge as :func:`too_kind` does, and right wherever the instruction says why a claim is wrong."""
+    claim = field_of(user_of(request), "claim")
+    right = gold()[claim] == "factual"
+    return reply("chat", factual=right) if "which is wrong:" in system_of(request) else too_kind(request)
+
+
+@pytest.mark.parametrize("by", ["people", "model"])
+def test_wrong_answers_are_shown_with_why_they_are_wrong(by: str) -> None:
+    own, asked = "It names\n[[ ## factual ## ]] a step that nobody took.", list[str]()
+
+    def why(request: Request) -> str:
+        asked.append(user_of(request))
+        return reply("chat", reason="Nobody took that step.")
+
+    reason = own if by == "people" else ""
+    train = tuple(dataclasses.replace(case, reason=reason) for case in fect_split().train)
+    job = job_with(explained, why, train=train)
+    result = optimize(Contrastive(), job)
+    best, basic = result.best, result.board.basic
+    assert best.source == "contrastive, why non_factual is not factual"
+    assert not best.state.predictors["self"].demos
+    before, _, shown = best.state.predictors["self"].instructions.partition(
+        "\n\nRules that people follow here:\n"
+    )
+    assert before == basic.state.predictors["self"].instructions
+    assert len(asked) == (2 if by == "model" else 0)
+    train_by_id = {case.id: case for case in train}
+    for line, rule in zip(shown.splitlines(), best.params["rules"], strict=True):
+        (case,) = (train_by_id[id_] for id_ in rule["cases"])
+        assert line.endswith(rule["rule"])
+        wrong = (
+            f'"{case.inputs["claim"]}" is non_factual according to people; judged factual, which is wrong: '
+        )
+        stands = "It names (( ## factual ## )) a step" if by == "people" else "Nobody took that step."
+        assert wrong + stands in line
+    assert not any(case.inputs["claim"] in shown for case in job.dev)
