@@ -177,6 +177,7 @@ class Endpoint(TimeLimit):
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",
         type=whole,
     )
+    patience: float = option("S", "seconds that an endpoint which is away is waited for", 60.0)
 
 
 class VerifierOptions(Options):

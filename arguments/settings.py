@@ -15,7 +15,7 @@ from .groups import ModelOptions, ModelsOptions
 from .options import Options
 
 _FILE = Path("jurist.toml")
-_OF_MODEL = ("api-base", "api-key-env", "rpm", "temperature", "max-tokens")
+_OF_MODEL = ("api-base", "api-key-env", "rpm", "temperature", "max-tokens", "patience")
 _KEYS = (
     *("model", *_OF_MODEL, "timeout", "concurrency", "adapter"),
     *("prompt-model", "prompt-api-base", "prompt-api-key-env", "judge-model", "judge-api-base"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -21,6 +21,7 @@ from .failures import (
     Breaker,
     EmptyReplyError,
     RefusedParameterError,
+    absent,
     backoff,
     brief,
     fatal,
@@ -63,6 +64,7 @@ class CallContext:
     breaker: Breaker = field(default_factory=Breaker)
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
+    learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
     unread: Counter[str] = field(
         default_factory=Counter
     )  # proposals that could not be used, by what was asked
@@ -176,8 +178,9 @@ class Channel:
                 if not says_something(response):
                     raise EmptyReplyError(answer)
             except LMError as error:
-                pause = self._failed(attempt, error, number)
-                number += 1
+                wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
+                pause = self._failed(attempt, error, number, wait)
+                number += wait is None
                 if isinstance(error, LMRateLimitError):
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
@@ -261,6 +264,7 @@ class Channel:
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
         self.context.meter.replay(known, phase=past.phase)
+        self.pace.heard = self.pace.heard or -1.0  # it has answered an earlier process
         self._count(Spend(replayed=1, failed_before=past.retried))
         heard(kept)
         case = current_draw.get().spend
@@ -292,10 +296,10 @@ class Channel:
             tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
             self.context.meter.settle(tokens=tokens, cost=cost, reservation=attempt.reservation)
 
-    def _failed(self, attempt: _Attempt, error: LMError, number: int) -> float:
+    def _failed(self, attempt: _Attempt, error: LMError, number: int, wait: float | None) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         attempts = _PATIENCE if isinstance(error, LMRateLimitError) else _ATTEMPTS
-        again = retryable(error) and number + 1 < attempts
+        again = wait is not None or (retryable(error) and number + 1 < attempts)
         if not isinstance(error, RefusedParameterError):  # which is learnt, and no trouble
             self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
@@ -305,7 +309,7 @@ class Channel:
         self._over(attempt, taken, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
-        return backoff(error, number)
+        return backoff(error, number) if wait is None else wait
 
 
 class _Awaited:

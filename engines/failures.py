@@ -109,6 +109,12 @@ def backoff(error: LMError, attempt: int) -> float:
     return min(float(asked), 60.0) if asked is not None else min(0.5 * 2.0**attempt, 30.0)
 
 
+def absent(error: LMError, away: bool) -> bool:
+    """Say whether nobody was there; of a server that was ``away``, also whether it still starts."""
+    nobody = isinstance(error, LMTransportError) and "failed to connect" in str(error)
+    return nobody or (away and error.status in (502, 503, 504))
+
+
 def timed_out(error: LMError) -> bool:
     """Say whether a transport error means that nobody answered in time, rather than that nobody was there."""
     names: set[str] = set()

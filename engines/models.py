@@ -48,6 +48,7 @@ class Model(EndpointSettings):
         top_p: share of the probability that tokens are drawn from, 0 to 1; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
+        patience: seconds that the endpoint is waited for where it has answered before and nobody is there; 0 for none.
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
         seed: of the offline engine's draws.
         key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.
@@ -71,6 +72,8 @@ class Model(EndpointSettings):
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
             )
+        if not self.patience >= 0:
+            raise UsageError(f"a patience of {self.patience} seconds is none", hint="give 0 or more")
         if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):
             # The values of such variables are taken out of all that is written.
             raise UsageError(
@@ -172,7 +175,7 @@ def connect(
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context)
-    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm))
+    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.patience))
     name = "jurist/offline" if model.offline else model.name
     settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
@@ -260,6 +263,9 @@ class Endpoint:
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
+        if self._place not in context.terms and (learnt := context.learnt.get(self._place)):
+            self._terms = self._terms.as_of(learnt)
+            _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._place, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:

@@ -6,6 +6,7 @@ import threading
 import time
 
 _LOOK = 0.02  # seconds between two looks whether there is room for one more
+_AWAY = 0.5  # seconds after which somebody is looked for again, at first
 _log = logging.getLogger("jurist")
 
 
@@ -16,7 +17,11 @@ class Pace:
     # multiplicative decrease). Where what left after that is refused too, and nothing is answered, none leaves as long
     # as the endpoint asked to wait. Requests a minute are spread evenly.
 
-    def __init__(self, requests: int | None = None) -> None:
+    # An endpoint that has answered, and where nobody is now, gets one request at a time until it answers again.
+
+    def __init__(self, requests: int | None = None, patience: float = 0.0) -> None:
+        self._patience, self._gone = patience, 0.0  # and since when nobody is there; 0 while somebody is
+        self.heard = 0.0  # when it last answered; 0 if it never has
         self._seconds = 60 / requests if requests else 0.0  # from one request to the next
         self._next, self._closed, self._cut = 0.0, 0.0, 0.0
         self.limit, self._flying = math.inf, 0
@@ -37,7 +42,7 @@ class Pace:
         """Return the seconds after which to look again, 0 if a request may leave now."""
         with self._lock:
             wait = self._closed - time.monotonic()
-            return wait if wait > 0 else _LOOK if self._flying >= self.limit else 0.0
+            return wait if wait > 0 else _LOOK if self._flying >= (1 if self._gone else self.limit) else 0.0
 
     def begin(self) -> float:
         """Take note that a request leaves; return when."""
@@ -52,10 +57,38 @@ class Pace:
 
     def answered(self, begun: float) -> None:
         """Learn from an answer to what left at ``begun``."""
+        self.heard = time.monotonic()
+        if self._gone:
+            self._gone = 0.0
+            _log.warning("the endpoint answers again")
         if self.limit < math.inf:
             with self._lock:
                 self.limit += 1 / self.limit
                 self._bears = self._bears or begun >= self._cut
+
+    @property
+    def away(self) -> bool:
+        """Whether nobody is there."""
+        return self._gone > 0
+
+    def absent(self, begun: float) -> float | None:
+        """Take note that what left at ``begun`` met nobody; return the seconds to wait, ``None`` if that is no use.
+
+        It is none where the endpoint never answered, as its address may be wrong, or has answered others since.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if not self.heard or self.heard > begun:
+                return None
+            if not self._gone and self._patience:
+                self._gone = now
+                _log.warning("the endpoint is away: waited for, %g s at most (--patience)", self._patience)
+            left = self._gone + self._patience - now
+            if left <= 0:
+                return None
+            wait = min(left, max(_AWAY, (now - self._gone) / 2))
+            self._closed = max(self._closed, now + wait)
+            return wait
 
     def refused(self, begun: float, seconds: float) -> None:
         """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait.

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, get_args, get_origin
 import pydantic
 from dspy.lm15 import TokenLogprob, TopLogprob
 
-ALTERNATIVES: Final = 5
-"""Alternatives that are asked for with each token: as many as every endpoint takes that tells any."""
+ALTERNATIVES: Final = 20
+"""Alternatives that are asked for with each token; an endpoint that refuses so many is asked for what it takes."""
 _BEFORE: Final = " \t\r\n\"'`*:([{>"  # what a token may hold before its label
 
 

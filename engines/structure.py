@@ -7,6 +7,7 @@ said once, and left out of every later request of the job. The prompt stays the 
 import copy
 import json
 import logging
+import re
 from dataclasses import replace
 from typing import Any, Final, Literal, get_args
 
@@ -67,10 +68,11 @@ class Terms:
 
     def __init__(self, model: str, *, foreign: bool) -> None:
         self._model, self._forms = model, _FORMS
-        self._refused = list[str]()  # parameters
+        self._refused = dict[str, int | None]()  # parameter -> what is sent in its place
         self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
+        self._at_first = self.known
 
     @property
     def held_by(self) -> str:
@@ -81,6 +83,17 @@ class Terms:
     def known(self) -> str:
         """What refusals and replies have shown so far, as JSON."""
         return json.dumps([self._forms, self._refused, self._both_limits, self._limited])
+
+    @property
+    def learnt(self) -> str:
+        """The same; empty if it is what every endpoint is taken for."""
+        return "" if self.known == self._at_first else self.known
+
+    @property
+    def refusals(self) -> str:
+        """In words what an earlier job has learnt."""
+        left = [*self._refused, *([] if self._limited else ["a limit on replies"])]
+        return f"refused before, and is not asked for: {', '.join(left) or _SAID['schema']}"
 
     def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""
@@ -105,7 +118,8 @@ class Terms:
 
     def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
         limit = limit if config.max_tokens is None else config.max_tokens
-        changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **dict.fromkeys(self._refused)}
+        wanted = {name: value for name, value in self._refused.items() if getattr(config, name) is not None}
+        changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **wanted}
         if self._model.startswith(_MARKED):  # the last message has the case, what comes before never changes
             changes["cache"] = CacheConfig(prefix_until_index=messages - 2) if messages > 1 else CacheConfig()
         extensions: dict[str, Any] = {}
@@ -138,7 +152,7 @@ class Terms:
         # llama.cpp's server answers 500 to a parameter or a form that it does not know.
         about_form = ("response_format", *(("json_schema", "json_object", "schema", "structured") * refusal))
         if named and (refusal or named[0] == "logprobs"):
-            self._leave_out(named[0])
+            self._leave_out(named[0], sent, fewer=_fewer(sent, text) if named[0] == "logprobs" else None)
         elif "max_tokens" in extensions and "max_tokens" in text and refusal:
             self._both_limits, self._config = False, Kept(self._changed)
         elif self._has_default(sent) and refusal and any(word in text for word in _ABOUT_LIMIT):
@@ -158,7 +172,7 @@ class Terms:
                 self._leave_limit("thinks before it answers")
                 return True
         if sent.config.logprobs is not None and not response.logprobs and text_of(response):
-            self._leave_out("logprobs", "gives no")
+            self._leave_out("logprobs", sent, "gives no")
         return False
 
     def _has_default(self, sent: Request) -> bool:
@@ -169,12 +183,16 @@ class Terms:
             self._limited = False
             _log.warning("%s %s: replies have no limit from now on", self._model, why)
 
-    def _leave_out(self, name: str, does: str = "refuses") -> None:
-        if name in self._refused:
+    def _leave_out(self, name: str, sent: Request, does: str = "refuses", fewer: int | None = None) -> None:
+        asked = getattr(sent.config, name)
+        if self._refused.get(name, asked) != asked:
             return  # another request has learned it in between
-        self._refused.append(name)
+        self._refused[name] = None if name in self._refused else fewer
         self._config = Kept(self._changed)
-        _log.warning("%s %s %s: %s", self._model, does, name, _INSTEAD.get(name, "left out from now on"))
+        left = _INSTEAD.get(name, "left out from now on")
+        if fewer := self._refused[name]:
+            name, left = f"{asked} {name}", f"{fewer} are asked for from now on"
+        _log.warning("%s %s %s: %s", self._model, does, name, left)
 
     def _give_up(self, sent: Request) -> None:
         if self.apply(sent).config != sent.config:
@@ -182,6 +200,12 @@ class Terms:
         refused, *left = self._forms
         self._forms, self._config = tuple(left), Kept(self._changed)
         _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
+
+
+def _fewer(sent: Request, text: str) -> int | None:
+    """Return the most alternatives that a refusal speaks of, below those that were asked for."""
+    numbers = map(int, re.findall(r"\d+", text.replace(sent.model.rpartition("/")[2].lower(), "")))
+    return max((number for number in numbers if 0 < number < (sent.config.logprobs or 0)), default=None)
 
 
 def _held_to(signature: Any, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:

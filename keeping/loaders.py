@@ -20,7 +20,7 @@ from .loading import LoadedJudge, verifier_of
 from .naming import Name, Prompt, find_judge
 from .recorded import RecordedJudge
 
-_REACHED = ("timeout", "rpm")
+_REACHED = ("timeout", "patience", "rpm")
 """Settings of how models are reached, which say nothing of who answers."""
 
 

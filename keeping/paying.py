@@ -7,12 +7,15 @@ sent and never answered counts as spent.
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT
 from typing import Any, Protocol
+
+import orjson
 
 from ..engines.channel import CallContext
 from ..engines.journal import Journal
@@ -22,6 +25,7 @@ from ..engines.pace import Pace
 from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
 from .locking import given_back, taken
 from .stopping import Stopping
+from .trust import data_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,12 +136,14 @@ class PaidJob:
     def __init__(self, work: Work, checkpoint: Checkpoint | None) -> None:
         self.checkpoint, self.meter = checkpoint, Meter(work.budget)
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
+        learnt = {place: terms for place, (terms, _) in _learnt().items()}
         self.contexts = {
             role: CallContext(
                 ledger=Ledger(),
                 meter=self.meter,
                 journal=Journal(checkpoint.journal(number) if checkpoint else None),
                 paces=paces,
+                learnt=learnt,
             )
             for number, role in enumerate(work.roles)
         }
@@ -192,12 +198,42 @@ class PaidJob:
     def _close(self, *, ended: bool, stopped: bool) -> None:
         for context in self.contexts.values():
             context.journal.close()
+            _remember({place: terms.learnt for place, terms in context.terms.items() if terms.learnt})
         # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has
         # sent what may be paid for.
         if self.checkpoint and (ended or not (self.kept or (stopped and self._begun))):
             self.checkpoint.remove()
         if self.checkpoint:
             self.checkpoint.release()
+
+
+_REMEMBERED = 7 * 86400
+"""Seconds for which an endpoint is not asked again for what it refused: a server may be made to take more."""
+
+
+def _learnt() -> dict[str, tuple[str, float]]:
+    """Return what jobs have learnt of endpoints not long ago, and when; nothing where that cannot be read."""
+    with suppress(AttributeError, OSError, TypeError, ValueError):
+        kept = orjson.loads(_file().read_bytes()).items()
+        since = time.time() - _REMEMBERED
+        return {place: (terms, then) for place, (terms, then) in kept if then > since}
+    return {}
+
+
+def _remember(learnt: Mapping[str, str]) -> None:
+    """Keep what a job has learnt, for the next; what was known before keeps its time."""
+    kept = _learnt()
+    new = {
+        place: (terms, time.time()) for place, terms in learnt.items() if kept.get(place, ("",))[0] != terms
+    }
+    if new:
+        with suppress(OSError):  # without it the next job learns it again
+            _file().parent.mkdir(parents=True, exist_ok=True)
+            _file().write_bytes(orjson.dumps({**kept, **new}))
+
+
+def _file() -> Path:
+    return data_file("endpoints.json")
 
 
 @contextmanager

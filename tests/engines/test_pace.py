@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dspy.lm15 import Message, Request
+from dspy.utils.exceptions import LMTransportError
 from loopback import Loopback
 
 from jurist.engines import pace as module
@@ -66,3 +67,43 @@ def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> No
     with Loopback(lambda messages: "fine") as server:
         model = connect(Model(name="openai/m", api_base=server.url), CallContext.fresh())
         assert asyncio.run(inside(model)).text == "fine"
+
+
+@pytest.mark.parametrize(("patience", "done"), [(20.0, 12), (0.5, 4)])
+def test_one_that_is_away_is_waited_for(patience: float, done: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Its server goes after four answers and comes back, or does not within the patience."""
+    context = CallContext.fresh()
+    with Loopback(lambda messages: "fine") as first:
+        port = first.port
+        model = connect(Model(name="openai/m", api_base=first.url, patience=patience), context)
+        answers = [model(request(f"row {number}")) for number in range(4)]
+
+    async def rest() -> list[Any]:
+        calls = (model.acall(request(f"row {number}")) for number in range(4, 12))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    async def all_of_them() -> list[Any]:
+        asking = asyncio.create_task(rest())
+        await asyncio.sleep(1.2)
+        if patience < 1:
+            return await asking
+        with Loopback(lambda messages: "fine", port=port):
+            return await asking
+
+    answers += [one for one in asyncio.run(all_of_them()) if not isinstance(one, BaseException)]
+    assert len(answers) == done
+    spend = context.ledger.spend()
+    assert spend.calls - spend.retries - spend.failures == done
+    assert spend.retries < (40 if patience < 1 else 16)
+    assert ["away" in one or "again" in one for one in caplog.messages] == [True] * (1 + (done == 12))
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_an_address_that_never_answered_is_not_waited_for() -> None:
+    with Loopback() as server:
+        url = server.url
+    context = CallContext.fresh()
+    model = connect(Model(name="openai/m", api_base=url), context)
+    with pytest.raises(LMTransportError):
+        model(request())
+    assert context.ledger.spend().calls == 4

@@ -1,5 +1,6 @@
 """The probability of labels, read from the tokens of a reply: by any prompt format, however the tokens are cut."""
 
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ import pytest
 from asking import CASES, FECT
 from dspy.lm15 import TokenLogprob, TopLogprob
 from loopback import Loopback
+from small import ok
 
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.channel import CallContext
@@ -144,7 +146,31 @@ def test_an_endpoint_tells_them_and_the_journal_keeps_them(serve: Serve, tmp_pat
         journal.close()
     assert found[0] == found[1]
     assert found[0].probabilities == ({"factual": 0.8, "non_factual": 0.2},)
-    assert (found[0].measured, server.count, server.hits[0].body["top_logprobs"]) == (1, 1, 5)
+    assert (found[0].measured, server.count, server.hits[0].body["top_logprobs"]) == (1, 1, 20)
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("Requested sample logprobs of 20, which is greater than max allowed: 5", [20, 5, 5]),
+        ("Invalid 'top_logprobs': must be between 0 and 8", [20, 8, 8]),
+        ("some-model has no logprobs", [20, None, None]),
+        ("no logprobs of 3", [20, 3, None, None]),
+    ],
+)
+def test_fewer_alternatives_are_asked_for_where_refused(
+    serve: Serve, said: str, sent: list[int | None]
+) -> None:
+    most = sent[1] if len(sent) == 3 else 0
+    server = serve(
+        yes,
+        logprobs=with_tokens,
+        refuses=lambda body: said if body.get("top_logprobs", 0) > (most or 0) else "",
+    )
+    judge = asked(server)
+    verdicts = [judge.ask(case) for case in CASES[:2]]
+    assert [hit.body.get("top_logprobs") for hit in server.hits] == sent
+    assert [one.measured for one in verdicts] == [bool(most)] * 2
 
 
 @pytest.mark.parametrize("refuses", [True, False])
@@ -161,3 +187,18 @@ def test_votes_stand_in_where_none_are_told(
     assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, *[False] * (3 if refuses else 2)]
     assert len(caplog.messages) == 1
     assert "shares of votes" in caplog.messages[0]
+
+
+def test_what_was_refused_stays_known(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And to that alone: it is no failure that either of them speaks of."""
+    server = serve(yes, refuses=lambda body: "no logprobs here" if body.get("logprobs") else "")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")
+    for number in range(2):
+        output = ("--output", tmp_path / f"{number}.jsonl", "--probabilities", "tokens")
+        model = ("--model", "openai/x", "--api-base", server.url)
+        assert "the last failure" not in ok("run", "fect:basic", "--input", rows, *output, *model).err
+    assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, False, False]
+    first, second = caplog.messages
+    assert "refuses logprobs" in first
+    assert "refused before, and is not asked for: logprobs" in second
