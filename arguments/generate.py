@@ -50,7 +50,6 @@ class DialogueOptions(
     output: str = option("F.jsonl", "the file to write, a dialogue a line")
     turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
     words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
-    per_topic: int | None = option("N", "N documents of each topic at random (default: all)", type=whole)
     max_rejected: float = allowed(
         0.5, "share of rejected and failed dialogues above which the exit code is 3"
     )

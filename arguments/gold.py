@@ -4,13 +4,10 @@ from typing import Literal
 
 from .groups import (
     PORT,
-    Form,
-    GoldOptions,
     Printed,
     RowOptions,
     SeedOptions,
     SplitOptions,
-    StrictnessOptions,
     name,
     port,
     some_gold,
@@ -75,27 +72,6 @@ class SplitGoldOptions(CheckOptions, command="gold split", does="gold.split"):
 
 class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreement"):
     """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
-
-
-class DynamicsOptions(
-    GoldOptions,
-    StrictnessOptions,
-    Form,
-    command="gold dynamics",
-    does="generate.dynamics",
-    helps={"gold": "labelled rows of the cognibench judge, or with --verdicts any rows and dialogues"},
-):
-    """What labelled responses look like (CogniBench, Table 2), and how statements and hallucinations change by turn and
-    by position in the answer (Figures 5 and 7).
-
-    examples:
-      jurist gold dynamics --gold cognibench-mini
-      jurist gold dynamics --gold dialogues.jsonl --verdicts labels.jsonl --output cognibench-l.jsonl
-    """
-
-    parts: int = option("N", "into how many parts an answer is cut", 5, type=whole)
-    verdicts: str | None = option("F.jsonl", "the labels that jurist run gave these responses or dialogues")
-    output: str | None = option("F.jsonl", "write the responses with their labels as gold")
 
 
 class ReviewOptions(JudgedGold, command="review", does="pages.review"):

@@ -126,12 +126,12 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     texts = {case.id: case.inputs["sentences"] for case in split.test}
     lines = [
         Line.of(
-            name,
-            model.name,
             rows_at(split.test, asked[part], drawn[part], votes),
             texts,
             comparison,
-            spends[part],
+            name=name,
+            model=model.name,
+            spend=spends[part],
         )
         for name, part, votes in rows
     ]
@@ -141,7 +141,8 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     pairs = [
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
     ]
-    table = Detection.of("cognibench-5", gold.name, lines, pairs, seed=seed, alpha=look.level)
+    about = {"table": "cognibench-5", "gold": gold.name}
+    table = Detection.of(lines, pairs, seed=seed, alpha=look.level, **about)
     yield from map(as_markdown, table.sheets())
     yield from (*table.notes, *(test.words for test in table.tests), look.words)
 

@@ -13,8 +13,7 @@ from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import Assessment, assess, foresee_assessment
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
-from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, read_prompts
-from ..papers.cognibench.turns import check_judge
+from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
 from ..papers.faithqa.assess import QueryAssessment, is_benchmark, read_questions
 from ..papers.haluagent.assess import ItemAssessment, check_compares
 from ..papers.haluagent.items import Item, read_authors, read_items

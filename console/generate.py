@@ -1,6 +1,6 @@
-"""``jurist generate`` with its kinds, and ``jurist gold dynamics``."""
+"""``jurist generate`` with its kinds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,41 +11,30 @@ from ..arguments.generate import (
     HaluAgentOptions,
     ItemsOptions,
 )
-from ..arguments.gold import DynamicsOptions
 from ..engines.meter import Budget
-from ..engines.models import RECORDED, Model
+from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, choices
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
-from ..gold.writing import check_files, write_jsonl
-from ..jobs.generation import Generated, Generation, foresee_items, generate, rejects_path
-from ..jobs.recorded import logs_beside
+from ..jobs.generation import Generation, foresee_items, generate, rejects_path
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.dialogues import plans
-from ..papers.cognibench.statistics import describe_labelled, statistics_tables
-from ..papers.cognibench.statistics import dynamics as dynamics_of
-from ..papers.cognibench.turns import labelled_gold
 from ..papers.faithqa.benchmark import plan_rows, statistics, statistics_table
 from ..papers.haluagent.making import card_tables, write_benchmark
 from ..programs.catalogue import GENERATORS
-from ..programs.cognibench import BELOW, COGNIBENCH, STRICTNESS
 from ..programs.dialogue import DIALOGUE, range_of
 from ..programs.faithqa.writing import TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, total_line
-from .inputs import gold_of, store_of, verifier_model
+from .inputs import store_of, verifier_model
 from .printing import Part, Result, remark
 from .terminal import Started
 
 _Described = Callable[[Path], tuple[dict[str, Any], list[Part]]]
 """Returns what an output holds, as JSON values and for people."""
-
-
-def _nothing(output: Path) -> tuple[dict[str, Any], list[Part]]:
-    return {}, []
 
 
 def items(options: ItemsOptions) -> Result:
@@ -79,41 +68,25 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
 def _items(
     options: ItemsOptions | DialogueOptions,
     job: Generation,
-    table_of: _Described = _nothing,
+    table_of: _Described = lambda output: ({}, []),
     *,
     what: str = "items",
     output: Path | None = None,
 ) -> Result:
+    """Write; what people read, exit code 3, and what is left to do follow from how it ended."""
     output, loaded = output or Path(options.output), job.loaded
-    with Started(options, loaded.models, lambda: foresee_items(job)[0]) as begun:
+    with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
         start = begun.start(f"writing with {loaded.name}", len(job.cases))
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
     more, parts = table_of(output)
-    data = {
-        "output": options.output,
-        "generator": loaded.name,
-        **more,
-        **made.to_json(),
-        "forecast": begun.forecast,
-    }
-    rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
-    line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
-    body = parts if made.before else [*parts, line, *([OFFLINE] if loaded.model.offline else [])]
-    return _ended(options, made, data, body, what=what)
-
-
-def _ended(
-    options: ItemsOptions | DialogueOptions,
-    made: Generated,
-    data: Mapping[str, Any],
-    body: Sequence[Part],
-    *,
-    what: str = "items",
-) -> Result:
-    """Return how the writing ended: what people read, exit code 3, and what is left to do."""
+    about = {"output": options.output, "generator": loaded.name}
+    data = {**about, **more, **made.to_json(), "forecast": begun.forecast}
     if made.before:
         again = f"{options.output} holds this very job already; nothing was asked"
-        return Result(data=data, body=[*body, again])
+        return Result(data=data, body=[*parts, again])
+    rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
+    line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
+    body = [*parts, line, *([OFFLINE] if loaded.model.offline else [])]
     notes = [f"{made.failed} {what} failed; --resume asks for them again"] if made.failed else []
     if over := made.unusable > options.max_rejected:
         share = f"{made.unusable:.1%} of the {what} were rejected or failed"
@@ -132,7 +105,6 @@ def dialogue(options: DialogueOptions) -> Result:
         options.seed,
         turns=range_of(options.turns, "--turns"),
         words=range_of(options.words, "--words"),
-        per_topic=options.per_topic,
     )
     job = Generation(
         loaded=loaded.with_model(Model.of(options, name=options.model)),
@@ -141,27 +113,6 @@ def dialogue(options: DialogueOptions) -> Result:
         settings={"seed": options.seed},
     )
     return _items(options, job, what="dialogues")
-
-
-def dynamics(options: DynamicsOptions) -> Result:
-    """Return the dynamics of labelled gold, or of dialogues with the labels that a judge gave them."""
-    check_files(options.output)
-    gold = gold_of(options.gold, COGNIBENCH, options, labelled=options.verdicts is None)
-    said = None
-    if options.verdicts is not None:
-        (log,) = logs_beside([f"{RECORDED}{options.verdicts}"], gold)
-        remark(log.note)
-        said = {name: reading.values for name, reading in (log.said or {}).items()}
-    labelled = labelled_gold(gold, said)
-    positive = BELOW[options.strictness or STRICTNESS]
-    described = describe_labelled(labelled, positive=positive)
-    moving = dynamics_of(labelled, parts=options.parts, positive=positive)
-    if options.output:
-        write_jsonl(({**one.answer.row(), "labels": list(one.labels)} for one in labelled), options.output)
-    return Result(
-        data={"gold": gold.name, "statistics": described, "dynamics": moving.to_json()},
-        body=[*statistics_tables(described), *moving.tables()],
-    )
 
 
 def faithqa(options: BenchmarkOptions) -> Result:

@@ -1,4 +1,4 @@
-"""``jurist gold`` with its actions, but for ``dynamics``."""
+"""``jurist gold`` with its actions."""
 
 from dataclasses import asdict
 from itertools import compress

@@ -229,10 +229,10 @@ def _job_of(output: Path) -> str | None:
         return None
 
 
-def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]]:
-    """Estimate a generation without sending, by offline items; with the few documents and their items."""
-    context, shown = CallContext.fresh(), some(job.cases)
-    written = list(zip(shown, tried(job.loaded.asker(), shown, context), strict=False))
+def foresee_items(job: Generation) -> Estimate:
+    """Estimate a generation without sending, by offline items."""
+    context = CallContext.fresh()
+    tried(job.loaded.asker(), some(job.cases), context)
     generator, samples = job.generator, job.loaded.sampling.samples
     verifying = (generator.verifier_calls, generator.verifier_calls)
     each = {
@@ -251,4 +251,4 @@ def foresee_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]
         for role, model in zip(roles, job.loaded.models, strict=False)
         if role in job.roles
     )
-    return Estimate(what=plural(len(job.cases), "document"), asks=asks, budget=job.budget), written
+    return Estimate(what=plural(len(job.cases), "document"), asks=asks, budget=job.budget)

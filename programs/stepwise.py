@@ -1,7 +1,7 @@
 """Programs of several calls whose order is written once, for blocking and for asynchronous use."""
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -14,30 +14,8 @@ Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, Any]]
 """What is asked, or its name in the program, and with which inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
 """Yields each step, is sent its prediction, and returns the program's own."""
-
-
-class _Asked:
-    """What one run has asked: from the second time on, the same question is another draw for DSPy's cache."""
-
-    def __init__(self) -> None:
-        self._before: list[Step] = []
-
-    def numbered(self, program: dspy.Module, step: Step) -> tuple[dspy.Module, Mapping[str, Any]]:
-        """Return a step's module and its inputs, with a number of its own if it was asked before."""
-        named, given = step
-        module = attrgetter(named)(program) if isinstance(named, str) else named
-        return module, self._apart(module, given)
-
-    def _apart(self, module: dspy.Module, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        number = sum(one is module and inputs == given for one, inputs in self._before)
-        self._before.append((module, given))
-        if not number or not isinstance(module, dspy.Predict):
-            return given
-        settings = getattr(dspy.settings.lm, "kwargs", {})
-        if settings.get("temperature") == 0:  # all draws are one, as DSPy says too
-            return given
-        run = settings.get("rollout_id") or 0  # whoever asks for other runs
-        return {**given, "config": {"rollout_id": run * _RUNS + number + 1}}
+Call: TypeAlias = Callable[[dspy.Module, Mapping[str, Any]], Awaitable[Any]]
+"""Asks a module."""
 
 
 _RUNS = 1_000  # apart from any number of a question in a run
@@ -75,31 +53,46 @@ class Stepwise(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
-        steps, asked = self.steps(**inputs), _Asked()
-        go_on, said = steps.send, None
-        while True:
-            try:
-                module, given = asked.numbered(self, go_on(said))
-            except StopIteration as done:
-                return done.value
-            try:
-                go_on, said = steps.send, module(**given)
-            except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
-                go_on, said = steps.throw, bad
+        try:
+            self._asked(inputs, _blocking).send(None)  # nothing in it waits, so that it ends at once
+        except StopIteration as done:
+            prediction: dspy.Prediction = done.value
+        return prediction
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask without blocking."""
-        steps, asked = self.steps(**inputs), _Asked()
-        go_on, said = steps.send, None
+        return await self._asked(inputs, called)
+
+    async def _asked(self, inputs: Mapping[str, Any], call: Call) -> dspy.Prediction:
+        steps, before = self.steps(**inputs), list[tuple[dspy.Module, Mapping[str, Any]]]()
+        go_on: Callable[[Any], Step] = steps.send
+        said: Any = None
         while True:
             try:
-                module, given = asked.numbered(self, go_on(said))
+                named, given = go_on(said)
             except StopIteration as done:
-                return done.value
+                prediction: dspy.Prediction = done.value
+                return prediction
+            module = attrgetter(named)(self) if isinstance(named, str) else named
+            times = sum(one is module and earlier == given for one, earlier in before)
+            before.append((module, given))
             try:
-                go_on, said = steps.send, await called(module, given)
+                go_on, said = steps.send, await call(module, _drawn_apart(module, given, times))
             except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
                 go_on, said = steps.throw, bad
+
+
+def _drawn_apart(module: dspy.Module, given: Mapping[str, Any], times: int) -> Mapping[str, Any]:
+    """Return the inputs of a question; what was asked before in this run is another draw for DSPy's cache."""
+    settings = getattr(dspy.settings.lm, "kwargs", {})
+    if not times or not isinstance(module, dspy.Predict) or settings.get("temperature") == 0:
+        return given  # at a temperature of 0 all draws are one, as DSPy says too
+    run = settings.get("rollout_id") or 0  # whoever asks for other runs
+    return {**given, "config": {"rollout_id": run * _RUNS + times + 1}}
+
+
+async def _blocking(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:
+    return module(**inputs)
 
 
 async def called(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:

@@ -9,27 +9,30 @@ for that type, and corrected by how well it tells hallucinations among such stat
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ...cases import Case
-from ...errors import GoldError
+import pydantic
+
+from ...cases import Case, Labels, text_hash
+from ...errors import GoldError, UsageError
 from ...evaluation.intervals import Share
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
-from ...gold.goldset import Gold
+from ...gold.files import validated
 from ...gold.sources import read
-from ...jobs.assessing import Assessment, Calibrated, Replies, View
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
-from ...programs.cognibench import COGNIBENCH
+from ...programs.cognibench import COGNIBENCH, Turn, statement_type
 from ...programs.dialogue import RESPOND, rendered
+from ...programs.judge import Judge
 from ...report.scores import number_cell
 from ...report.table import Table, table
+from ...signatures.cognibench import LABELS
 from ...text.json_lines import plain
+from ...text.sentences import split
 from ...text.wording import count_words
-from .statistics import label_sets, label_shares
-from .turns import AssistantTurn, Labelled, check_judge, label, labelled_gold
 
 DIALOGUES = "dialogues"
 """The bundled prompts: references, histories and questions of ``cognibench-mini``."""
@@ -42,6 +45,45 @@ MEASURES = (
     "hallucinated_of_cognitive",
 )
 """Shares of all sentences: three types, and hallucinations; then hallucinations among those of a type."""
+
+
+class Prompt(pydantic.BaseModel, extra="ignore"):
+    """What is to be answered: the user's message about a reference, after earlier turns."""
+
+    id: str = ""
+    group: str = ""
+    reference: str = pydantic.Field(min_length=1)
+    history: list[Turn] = pydantic.Field(default_factory=list)
+    question: str = ""
+
+
+_PROMPT: pydantic.TypeAdapter[Prompt] = pydantic.TypeAdapter(Prompt)
+
+
+def read_prompts(source: str) -> tuple[Prompt, ...]:
+    """Return the prompts of a benchmark: dialogues, or rows of the judge ``cognibench``."""
+    reading = read(COGNIBENCH.bundled if source == DIALOGUES else source)
+    hint = "give rows with 'turns', or with 'reference', 'history' and 'question'"
+    prompts = list[Prompt]()
+    for place, row in reading.rows:
+        for own in COGNIBENCH.expanded(row, path=place.path, line=place.line):
+            prompt = validated(_PROMPT, dict(own), place, hint=hint)
+            group = prompt.group or text_hash(prompt.reference)[:12]
+            name = prompt.id or f"{group}_{len(prompts)}"
+            prompts += [prompt.model_copy(update={"id": name, "group": group})] if prompt.question else []
+    if not prompts:
+        raise GoldError("there is no question to answer", path=reading.path, hint=hint)
+    return tuple(prompts)
+
+
+def check_judge(judge: Judge) -> None:
+    """Refuse a judge that does not label the sentences of a response as CogniBench does."""
+    alike = set(judge.answer.scale.choices) == set(LABELS)
+    if not alike or "sentences" not in judge.row_model.model_fields:
+        raise UsageError(
+            f"judge {judge.name} does not label the sentences of a response with CogniBench's labels",
+            hint="use cognibench, one of its versions, or a judge with the same rows and labels",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,19 +99,21 @@ class Assessed:
     """One model's result."""
 
     model: str  # its name
-    answers: tuple[
-        Labelled, ...
-    ]  # its answers, labelled, in the order of the prompts; without those it did not give
+    answers: tuple[tuple[Mapping[str, Any], Labels], ...]  # a row of the judge for each, and its labels
     empty: int  # prompts to which it gave no usable answer
     failed: int  # prompts whose answer or labels the machinery failed to get
     measures: Mapping[str, Measure]  # name -> share
 
     @property
+    def prompts(self) -> int:
+        """How many there were."""
+        return len(self.answers) + self.empty + self.failed
+
+    @property
     def unusable(self) -> float:
         """The share of prompts without an answer, or with an answer of which no sentence was labelled, 0 to 1."""
-        total = len(self.answers) + self.empty + self.failed
-        bare = sum(all(one is None for one in labelled.labels) for labelled in self.answers)
-        return (self.empty + self.failed + bare) / total if total else 0.0
+        bare = sum(not any(labels) for _, labels in self.answers)
+        return (self.empty + self.failed + bare) / self.prompts if self.prompts else 0.0
 
     def remarks(self) -> Iterator[str]:
         """Yield what is to be said of its shares, and of prompts without an answer."""
@@ -83,11 +127,11 @@ class Assessed:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        labels = [one for labelled in self.answers for one in labelled.labels]
-        words = [count_words(one.answer.text) for one in self.answers]
+        labels = [label for _, own in self.answers for label in own]
+        words = [count_words(row["response"]) for row, _ in self.answers]
         return {
             "model": self.model,
-            "prompts": len(self.answers) + self.empty + self.failed,
+            "prompts": self.prompts,
             "answers": len(self.answers),
             "empty": self.empty,
             "failed": self.failed,
@@ -104,7 +148,7 @@ class DialogueAssessment(Assessment):
 
     answering = RESPOND
     unit = "prompts"
-    prompts: tuple[AssistantTurn, ...]  # assistant turns without a text: what is to be answered
+    prompts: tuple[Prompt, ...]
     length: str = "between 40 and 200 words"  # how long an answer should be, as prompts say it
 
     def __post_init__(self) -> None:
@@ -119,31 +163,39 @@ class DialogueAssessment(Assessment):
             Case(
                 inputs={
                     "reference": prompt.reference,
-                    "dialogue": rendered(prompt.history),
+                    "dialogue": rendered([turn.model_dump() for turn in prompt.history]),
                     "user_message": prompt.question,
                     "length": self.length,
                 },
                 group=prompt.group,
-                draw=int(job_id({"prompt": prompt.id, "seed": self.seed})[:7], 16),
+                draw=int(job_id({"prompt": place, "seed": self.seed})[:7], 16),
             )
-            for prompt in self.prompts
+            for place, prompt in enumerate(self.prompts)
         ]
 
     def judged(
         self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
         """Return one model's shares, as the judge found them and corrected by its errors on gold."""
-        given = [replace(prompt, text=text) for prompt, (text, _) in zip(self.prompts, replies, strict=True)]
-        labelled = label(judge, [one for one in given if one.sentences], on_step)
-        lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+        rows = [
+            {
+                **prompt.model_dump(),
+                "sentences": [sentence.text for sentence in split(text)],
+                "response": text,
+            }
+            for prompt, (text, _) in zip(self.prompts, replies, strict=True)
+        ]
+        cases = [judge.judge.case(row, path=row["id"]) if row["sentences"] else None for row in rows]
+        labelled = list(zip(rows, verdicts(judge, cases, on_step), strict=True))
+        answers = tuple((row, said.values) for row, said in labelled if said and said.status != "failed")
         failed = sum(bad for _, bad in replies)
-        kept = tuple(one for one in labelled if one.verdict is None or one.verdict.status != "failed")
+        lost = sum(said is not None and said.status == "failed" for _, said in labelled)
         return Assessed(
             model=model,
-            answers=kept,
-            empty=len(given) - len(labelled) - failed,
+            answers=answers,
+            empty=len(rows) - len(answers) - lost - failed,
             failed=failed + lost,
-            measures=_measures(judge, kept, known),
+            measures=_measures(judge, answers, known),
         )
 
     def view(self, results: list[Assessed]) -> View:
@@ -153,14 +205,9 @@ class DialogueAssessment(Assessment):
         about = {"gold": self.calibration.name, "rows": len(self.held_out), "left_out": left_out}
         data = {"benchmark": self.benchmark, "prompts": len(self.prompts), "calibration": about}
         answers = (
-            {
-                "model": one.model,
-                **labelled.answer.row(),
-                "labels": list(labelled.labels),
-                "response": labelled.answer.text,
-            }
+            {"model": one.model, **row, "labels": list(labels)}
             for one in results
-            for labelled in one.answers
+            for row, labels in one.answers
         )
         strictness = self.judge.judge.answer.strictness
         below = f"; hallucinated is what falls below {strictness}" if strictness else ""
@@ -204,40 +251,24 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def read_prompts(source: str) -> tuple[AssistantTurn, ...]:
-    """Return the prompts of a benchmark: dialogues, or rows of the judge ``cognibench``."""
-    reading = read(COGNIBENCH.bundled if source == DIALOGUES else source)
-    bare = [
-        {
-            **({} if "turns" in row else {"sentences": ["-"]}),
-            **{key: value for key, value in row.items() if key not in ("labels", "ratings")},
-        }
-        for _, row in reading.rows
-    ]
-    if not any(row.get("question") or row.get("turns") for row in bare):
-        hint = "give rows with 'turns', or with 'reference', 'history' and 'question'"
-        raise GoldError("there is no question to answer", path=reading.path, hint=hint)
-    answers = [one.answer for one in labelled_gold(Gold.of(bare, COGNIBENCH, source, labelled=False))]
-    prompts = tuple(replace(answer, text="") for answer in answers if answer.question)
-    if len({one.id for one in prompts}) < len(prompts):
-        prompts = tuple(replace(one, id=f"{one.id}-{number}") for number, one in enumerate(prompts))
-    return prompts
-
-
-def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated) -> dict[str, Measure]:
-    positive = closed(judge.judge.answer).positive
-    sets, raw = label_sets(positive), label_shares(answers, positive)
-    said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
+def _measures(
+    judge: LoadedJudge, answers: Sequence[tuple[Mapping[str, Any], Labels]], known: Calibrated
+) -> dict[str, Measure]:
+    said = [(row["group"], label) for row, labels in answers for label in labels if label is not None]
     units = [
         (case.group, truth, answer)
         for case, verdict in known
         for truth, answer in zip(case.gold or (), verdict.values, strict=True)
         if truth is not None
     ]
+    every, bad = frozenset(LABELS), closed(judge.judge.answer).positive
     measures = {}
     for name in MEASURES:
-        hit, among = sets[name]
-        apparent = tallies((group, label in hit) for group, label in said if label in among)
+        # which labels count, and among which
+        kind = name.removeprefix("hallucinated").removeprefix("_of_")
+        typed = frozenset(label for label in every if statement_type(label) == kind)
+        hit, among = (bad, typed or every) if name.startswith("hallucinated") else (typed, every)
+        apparent = [(group, label in hit) for group, label in said if label in among]
         # of the units that are truly so, and truly not, among the judge's answers: whether it says it
         right, spared = (
             tallies(
@@ -247,5 +278,8 @@ def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated
             )
             for truly in (True, False)
         )
-        measures[name] = Measure(raw=raw[name], corrected=prevalence(apparent, right, spared))
+        measures[name] = Measure(
+            raw=Share.over((group, float(found), 1.0) for group, found in apparent),
+            corrected=prevalence(tallies(apparent), right, spared),
+        )
     return measures

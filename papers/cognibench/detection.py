@@ -48,7 +48,6 @@ Weighting = Literal["sentence", "word"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
 _SHOWN: Final[tuple[Kind, ...]] = ("overall", "factual", "cognitive", "macro")
-_SHORT: Final[Mapping[Statistic, str]] = {"precision": "P", "recall": "R", "f1": "F1"}
 _UNITS: Final[Mapping[Weighting, str]] = {"sentence": "sentences", "word": "words"}
 _SEVEN: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "invented"}
 """What a detector that tells two labels apart says in CogniBench's."""
@@ -94,33 +93,25 @@ class Line:
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        model: str,
-        rows: Sequence[Row],
-        texts: Mapping[str, Sequence[str]],
-        comparison: ClosedLabels,
-        spend: Spend,
+        cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **about: Any
     ) -> "Line":
-        """Score the answers of a detector by kind, by sentences and by words."""
-        metrics = {kind: {name: kind_metric(kind, name, comparison) for name in STATISTICS} for kind in KINDS}
-        weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
+        """Score the answers of a detector by kind, by sentences and by words; ``about`` are the other fields."""
         gold = [str(value) for row in rows for value in row.gold if value is not None]
+        weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
+        cells: dict[Weighting, dict[Kind, dict[Statistic, Score]]] = {}
+        for weighting, some in weighted.items():
+            units = encode(comparison, some)
+            cells[weighting] = {
+                kind: {name: score(units, kind_metric(kind, name, comparison)) for name in STATISTICS}
+                for kind in KINDS
+            }
         return cls(
-            name=name,
-            model=model,
             rows=tuple(rows),
-            cells={
-                weighting: {
-                    kind: {name: score(units, metric) for name, metric in own.items()}
-                    for kind, own in metrics.items()
-                }
-                for weighting, units in ((name, encode(comparison, some)) for name, some in weighted.items())
-            },
+            cells=cells,
             counts=tally(rows),
             positives=_by_kind([label for label in gold if label in comparison.positive]),
             sentences=_by_kind(gold),
-            spend=spend,
+            **about,
         )
 
     def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
@@ -156,8 +147,6 @@ class Detection:
     @classmethod
     def of(
         cls,
-        name: str,
-        gold: str,
         lines: Sequence[Line],
         pairs: Iterable[tuple[int, int]],
         *,
@@ -165,9 +154,10 @@ class Detection:
         seed: int,
         alpha: float,
         notes: Iterable[str] = (),
+        **about: str,
     ) -> "Detection":
         """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
-        comparison = ClosedLabels(LABELS, BELOW[strictness])
+        comparison, first = ClosedLabels(LABELS, BELOW[strictness]), lines[0]
         metric = kind_metric("macro", "f1", comparison)
         answers = [(line.name, [line.rows]) for line in lines]
         tests = [
@@ -179,18 +169,17 @@ class Detection:
             f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and "
             "its half of the macro average, are 0 for every line"
             for kind in ("factual", "cognitive")
-            if not lines[0].positives[kind]
+            if not first.positives[kind]
         ]
         return cls(
-            table=name,
-            gold=gold,
-            cases=len(lines[0].rows),
-            sentences=lines[0].sentences["overall"],
-            groups=len({row.group for row in lines[0].rows}),
+            cases=len(first.rows),
+            sentences=first.sentences["overall"],
+            groups=len({row.group for row in first.rows}),
             strictness=strictness,
             lines=tuple(lines),
             tests=corrected(tests),
             notes=(*dict.fromkeys(filter(None, notes)), *zero),
+            **about,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -198,46 +187,28 @@ class Detection:
         return plain_fields(self)
 
     def sheets(self) -> list[Table]:
-        """Return its tables in the order in which they are read: the paper's shape first."""
-        shorts = [f"{short}, {unit}" for unit in _UNITS.values() for short in _SHORT.values()]
-        rows = [
-            [
-                line.name,
-                kind,
-                *(_cell(line.cell(kind, name, weighting)) for weighting in _UNITS for name in STATISTICS),
-            ]
-            for line in self.lines
-            for kind in _SHOWN
-        ]
-        return [
-            *(self._paper(weighting) for weighting in _UNITS),
-            table("95 % intervals (by group)", ["method", "kind", *shorts], rows),
-        ]
+        """Return its tables: by sentences, and by words."""
+        return [self._sheet(*which) for which in _UNITS.items()]
 
-    def _paper(self, weighting: Weighting) -> Table:
-        """Return methods by kinds, as in the paper's Tables 3 and 5."""
+    def _sheet(self, weighting: Weighting, units: str) -> Table:
         first = self.lines[0]
         sizes = ", ".join(
             f"{first.positives[kind]} of {first.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
         )
         title = (
-            f"{self.table}: detection of hallucinations by {_UNITS[weighting]}; {self.gold}, {self.cases} responses, "
-            f"{self.sentences} sentences ({sizes} ones hallucinated, strictness {self.strictness}), "
-            f"{self.groups} groups"
+            f"{self.table}: detection of hallucinations by {units} [95 % interval, by group]; {self.gold}, "
+            f"{self.cases} responses, {self.sentences} sentences ({sizes} ones hallucinated, strictness "
+            f"{self.strictness}), {self.groups} groups"
         )
-        missing = any(line.counts.units.coverage < 1.0 for line in self.lines)
         rows = []
         for line in self.lines:
-            values = [line.cell(kind, name, weighting).value for kind in _SHOWN for name in STATISTICS]
-            units = line.counts.units
-            answered = [f"{units.answered} of {units.labelled}"] if missing else []
-            rows.append([line.name, *(f"{value:.3f}" for value in values), *answered])
-        columns = [f"{kind} {short}" for kind in _SHOWN for short in _SHORT.values()]
-        return table(title, ["method", *columns, *(["answered"] if missing else [])], rows)
-
-
-def _cell(cell: Score) -> str:
-    return f"{cell.value:.3f} {cell.interval}"
+            answered = f"{line.counts.units.answered} of {line.counts.units.labelled}"
+            for kind in _SHOWN:
+                cells = [line.cell(kind, name, weighting) for name in STATISTICS]
+                rows.append(
+                    [line.name, kind, *(f"{cell.value:.3f} {cell.interval}" for cell in cells), answered]
+                )
+        return table(title, ["method", "kind", *STATISTICS, "answered"], rows)
 
 
 def recorded_detector(reference: str, gold: Gold) -> RecordedJudge:
@@ -288,13 +259,14 @@ class Detectors(Experiment):
                 replace(row, predicted=tuple(_SEVEN.get(str(value), value) for value in row.predicted))
                 for row in one.repeats[0]
             ]
-            lines.append(Line.of(one.name, one.judge.model.name, rows, texts, comparison, one.spend))
+            about = {"name": one.name, "model": one.judge.model.name, "spend": one.spend}
+            lines.append(Line.of(rows, texts, comparison, **about))
         return Detection.of(
-            "cognibench-3",
-            self.gold.name,
             lines,
             [(0, other) for other in range(1, len(lines))],
             strictness=self.strictness,
+            table="cognibench-3",
+            gold=self.gold.name,
             seed=self.seed,
             alpha=self.look.level,
             notes=(*self.remarks, strict if fixed and self.strictness != STRICTNESS else ""),

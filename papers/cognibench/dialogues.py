@@ -4,11 +4,9 @@ It is a pure function of documents, lengths and seed: adding a document changes 
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...errors import UsageError
 from ...gold.documents import Document
 from ...programs.dialogue import Range
 
@@ -22,15 +20,14 @@ def plans(
     *,
     turns: Range = TURNS,
     words: Range = WORDS,
-    per_topic: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return the dialogues to make as rows of their generator, one a document.
 
     ``turns`` are exchanges of user and assistant, drawn from the range for each dialogue; ``words`` the length of every
-    assistant message; ``per_topic`` draws so many documents of each topic.
+    assistant message.
     """
     rows = []
-    for document in documents if per_topic is None else _uniform(documents, per_topic, seed):
+    for document in documents:
         digest = hashlib.sha256(f"{seed}\x1f{document.id}".encode("utf-8", "surrogatepass")).digest()
         chance = int.from_bytes(digest[:8], "big") >> 1
         rows.append(
@@ -48,22 +45,3 @@ def plans(
             }
         )
     return rows
-
-
-def _uniform(documents: Sequence[Document], per_topic: int, seed: int) -> list[Document]:
-    """Return so many documents of each topic (appendix A.6); which ones follows from the seed and their ids."""
-
-    def lot(document: Document) -> str:
-        return hashlib.sha256(f"{seed}/{document.id}".encode("utf-8", "surrogatepass")).hexdigest()
-
-    topics = Counter[str]()
-    drawn = set[str]()
-    for document in sorted(documents, key=lot):
-        topics[document.topic] += 1
-        drawn |= {document.id} if topics[document.topic] <= per_topic else set()
-    if short := [topic or "no topic" for topic, count in topics.items() if count < per_topic]:
-        raise UsageError(
-            f"there are fewer than {per_topic} documents of {', '.join(sorted(short))}",
-            hint=f"give a --per-topic of {min(topics.values())} or less, or more documents",
-        )
-    return [document for document in documents if document.id in drawn]

@@ -139,8 +139,8 @@ def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
     turns = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
     write_jsonl(Path("d.jsonl"), [{"id": "a", "reference": "R.", "turns": turns}])
     one, two = read_prompts("d.jsonl")
-    assert (one.question, one.history, one.text) == ("One?", (), "")
-    before = [turn["content"] for turn in two.history]
+    assert (one.question, one.history) == ("One?", [])
+    before = [turn.content for turn in two.history]
     assert (two.question, before, two.group) == ("Two?", ["One?", "First."], "a")
     bundled = read_prompts("dialogues")
     assert (len(bundled), len({one.id for one in bundled})) == (84, 84)

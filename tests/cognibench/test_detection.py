@@ -35,7 +35,7 @@ def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) 
 
 
 def scored(rows: Sequence[Row]) -> Line:
-    return Line.of("d", "m", rows, texts_of(rows), KIND, Spend())
+    return Line.of(rows, texts_of(rows), KIND, name="d", model="m", spend=Spend())
 
 
 def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:

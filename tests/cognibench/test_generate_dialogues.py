@@ -11,7 +11,6 @@ from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.errors import UsageError
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import plans
 from jurist.programs.asking import Asker
@@ -172,17 +171,3 @@ def test_a_real_endpoint_with_faults(serve: Any, fake_key: str) -> None:
     spent = again.json["spend"]["total"]
     assert (again.json["kept"], spent["calls"], spent["replayed"]) == (3, 2, 4)
     assert not Path("d.rejects.jsonl").exists()
-
-
-def test_documents_are_drawn_uniformly_over_topics() -> None:
-    documents = [
-        Document(id=f"{topic}{n}", text="The mill is old.", topic=topic)
-        for topic in ("a", "b")
-        for n in range(20)
-    ]
-    documents += [Document(id=f"c{n}", text="The mill is old.", topic="c") for n in range(3)]
-    drawn = [[row["group"] for row in plans(documents, seed, per_topic=3)] for seed in (0, 0, 1)]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert [sum(name.startswith(topic) for name in drawn[0]) for topic in "abc"] == [3, 3, 3]
-    with pytest.raises(UsageError, match="fewer than 4 documents of c"):
-        plans(documents, per_topic=4)
