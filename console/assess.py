@@ -1,7 +1,5 @@
 """``jurist assess``: sentences of dialogues, C-FAITH's items, or FAITHQA's queries."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from ..arguments.generate import AssessOptions
@@ -9,12 +7,13 @@ from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
+from ..gold.sources import read
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import Assessment, assess, foresee_assessment
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
-from ..papers.faithqa.assess import QueryAssessment, is_benchmark, read_questions
+from ..papers.faithqa.assess import QueryAssessment, read_questions
 from ..papers.haluagent.assess import ItemAssessment, check_compares
 from ..papers.haluagent.items import Item, read_authors, read_items
 from ..programs.cognibench import COGNIBENCH
@@ -56,11 +55,15 @@ def assess_(options: AssessOptions) -> Result:
 
 
 def _work(options: AssessOptions) -> Assessment:
-    """Return what is asked of whom, by what the benchmark holds."""
-    if items := items_of_benchmark(options.benchmark):
+    """Return what is asked of whom, by what the first row of the benchmark holds."""
+    source = options.benchmark
+    rows = [] if source == DIALOGUES else read(source).rows[:1]
+    keys = rows[0][1].keys() if rows else {}
+    ours = {"id", "format"} <= set(keys)
+    if ours or ("question" in keys and {"halu_type", "correct_option"} & set(keys)):
         _unused(options, "words", "fact_judge", "per_cell")
-        return _items(options, items)
-    if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
+        return _items(options, read_items(source) if ours else read_authors(source))
+    if {"task", "query", "constraints"} <= set(keys):
         _unused(options, "words", "calibration")
         return _queries(options)
     _unused(options, "fact_judge", "per_cell")
@@ -73,21 +76,6 @@ def _unused(options: AssessOptions, *names: str) -> None:
         if getattr(options, one) != getattr(AssessOptions, one):
             flag = "--" + one.replace("_", "-")
             raise UsageError(f"{flag} says nothing about {options.benchmark}", hint=f"leave out {flag}")
-
-
-def items_of_benchmark(path: str) -> tuple[Item, ...]:
-    """Return the items of a benchmark file, ours or the authors'; none if it is something else."""
-    try:
-        with Path(path).open(encoding="utf-8") as lines:
-            row = json.loads(lines.readline())
-    except (OSError, ValueError):
-        return ()
-    if not isinstance(row, dict):
-        return ()
-    if {"id", "format"} <= row.keys():
-        return read_items(path)
-    theirs = {"question"} < row.keys() and {"halu_type", "correct_option"} & row.keys()
-    return read_authors(path) if theirs else ()
 
 
 def _shared(

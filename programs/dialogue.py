@@ -14,7 +14,7 @@ bundled ones pass against their own reference, and 0.6 % and 0.0 % against the r
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -103,37 +103,33 @@ class Exchange:
         return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
 
 
-def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> tuple[Fault, ...]:
-    """Return what is wrong with an exchange after ``turns``; empty if nothing is."""
-    found: list[Fault] = []
+def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> Iterator[Fault]:
+    """Yield what is wrong with an exchange after ``turns``, the plainest first."""
     earlier = {normalised(turn["content"]) for turn in turns}
     for name, text in (("user", user), ("assistant", assistant)):
         if not text.strip():
-            found.append(Fault("readable", f"The {name}'s message is empty."))
-        elif _ROLE.search(text):
-            told = f"The {name}'s message holds another speaker's turn; write one message only."
-            found.append(Fault("readable", told))
-        elif normalised(text) in earlier:
-            found.append(Fault("readable", f"The {name}'s message was said before; write another."))
-        elif is_chinese(text) != (asked.language == "zh"):
-            found.append(Fault("language", f"The {name}'s message is not in {asked.language_name}."))
-    if found:
-        return tuple(found)
+            yield Fault("readable", f"The {name}'s message is empty.")
+        if _ROLE.search(text):
+            complaint = f"The {name}'s message holds another speaker's turn; write one message only."
+            yield Fault("readable", complaint)
+        if normalised(text) in earlier:
+            yield Fault("readable", f"The {name}'s message was said before; write another.")
+        if is_chinese(text) != (asked.language == "zh"):
+            yield Fault("language", f"The {name}'s message is not in {asked.language_name}.")
     if count_words(user) > _LONG_QUESTION:
-        found.append(Fault("length", "The user's message is too long; write one or two sentences."))
+        yield Fault("length", "The user's message is too long; write one or two sentences.")
     length = count_words(assistant)
     if not asked.words.low <= length <= asked.words.high:
         way = "longer" if length < asked.words.low else "shorter"
-        told = f"The assistant's message has {length} words; write a {way} one, {asked.length}."
-        found.append(Fault("length", told))
+        complaint = f"The assistant's message has {length} words; write a {way} one, {asked.length}."
+        yield Fault("length", complaint)
     evidence, said = index_evidence(asked.reference), term_set(assistant)
     if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:
-        told = "The assistant's message hardly uses the reference; answer from what the reference says."
-        found.append(Fault("grounded", told))
-    elif (runs := _runs(asked.reference)) and len(runs & _runs(assistant)) / len(runs) >= COPIED:
-        told = "The assistant's message copies the whole reference; answer in other words, and only what is asked."
-        found.append(Fault("grounded", told))
-    return tuple(found)
+        complaint = "The assistant's message hardly uses the reference; answer from what the reference says."
+        yield Fault("grounded", complaint)
+    if (runs := _runs(asked.reference)) and len(runs & _runs(assistant)) / len(runs) >= COPIED:
+        complaint = "The assistant's message copies the whole reference; answer in other words, and only what is asked."
+        yield Fault("grounded", complaint)
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -178,17 +174,17 @@ class WriteDialogue(Stepwise):
         turns: list[Turn] = []
         again = 0
         for _ in range(inputs["turns"]):
-            complaints: list[tuple[Fault, ...]] = []
+            complaints: list[Fault] = []
             while len(complaints) < ATTEMPTS:
-                last = _words(complaints[-1]) if complaints else ""
+                last = complaints[-1].complaint if complaints else ""
                 given = defuse({**shown, "dialogue": rendered(turns), "complaint": last})
                 try:
                     said = yield self.speak, given
                 except AdapterParseError:
-                    complaints.append((_UNREADABLE,))
+                    complaints.append(_UNREADABLE)
                     continue
                 user, assistant = _text(said.user_message), _text(said.assistant_message)
-                if wrong := faults(asked, turns, user, assistant):
+                if wrong := next(faults(asked, turns, user, assistant), None):
                     complaints.append(wrong)
                     continue
                 turns += {"role": "user", "content": user}, {"role": "assistant", "content": assistant}
@@ -199,21 +195,16 @@ class WriteDialogue(Stepwise):
         return _written(turns, again, [])
 
 
-def _words(faults: Sequence[Fault]) -> str:
-    return " ".join(fault.complaint for fault in faults)
-
-
 def _text(value: Any) -> str:
     return well_formed(str(value or "")).strip()
 
 
-def _written(turns: list[Turn], again: int, complaints: Sequence[tuple[Fault, ...]]) -> dspy.Prediction:
-    reasons = [_words(faults) for faults in complaints]
-    failed = {fault.check: reasons[-1] for fault in complaints[-1]} if complaints else {}
-    checks = {
-        name: Check(verdict="no" if name in failed else "yes", reason=failed.get(name, "")) for name in CHECKS
-    }
-    item = {"turns": turns, "asked_again": again, "reasons": reasons}
+def _written(turns: list[Turn], again: int, complaints: Sequence[Fault]) -> dspy.Prediction:
+    checks = dict.fromkeys(CHECKS, Check(verdict="yes"))
+    if complaints:
+        check, complaint = complaints[-1]
+        checks[check] = Check(verdict="no", reason=complaint)
+    item = {"turns": turns, "asked_again": again, "reasons": [one.complaint for one in complaints]}
     return dspy.Prediction(written=[item], checks=[checks])
 
 

@@ -11,7 +11,8 @@ that cannot be read makes the whole sample unusable.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import dspy
@@ -55,54 +56,40 @@ class SentenceRow(pydantic.BaseModel):
     span: tuple[int, int] | None = None
 
 
-def response_of(row: Mapping[str, Any]) -> CogniBenchRow | None:
-    """Return the response that a row holds, or ``None`` if it is a row about one sentence, or something else."""
-    if "sentence" in row or not row.keys() & {"sentences", "response"}:
-        return None
-    return CogniBenchRow.model_validate(dict(row))
+def by_sentence(
+    row: Mapping[str, Any], field: str, labels: Mapping[Label, Label]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of a response's sentences that concern a judge; a row about one sentence, or else, as it is.
 
-
-@dataclass(frozen=True, kw_only=True)
-class BySentence:
-    """Expands the row of a response into the sentences that concern a judge of one sentence.
-
-    A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
+    ``labels`` are CogniBench's labels with the judge's, which go to ``field``; a label that is not there does not
+    concern it. A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
     sentence a label that does not concern the judge are not among its ratings.
     """
-
-    field: str  # where the judge's rows hold the label
-    # CogniBench's label of a sentence -> the judge's; a label that is not there does not concern it
-    labels: Mapping[Label, Label]
-
-    def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the sentences; the row itself if it is none of a response."""
-        response = response_of(row)
-        if response is None:
-            return (row,)
-        shared = {
-            "reference": response.reference,
-            "dialogue": dialogue_of(response),
-            "group": response.group or text_hash(response.reference)[:12],
+    if "sentence" in row or not row.keys() & {"sentences", "response"}:
+        return (row,)
+    response = CogniBenchRow.model_validate(dict(row))
+    shared = {
+        "reference": response.reference,
+        "dialogue": dialogue_of(response),
+        "group": response.group or text_hash(response.reference)[:12],
+    }
+    spans = locate(response.response, response.sentences) if response.response else ()
+    rows = []
+    for place, sentence in enumerate(response.sentences):
+        gold = response.labels[place] if response.labels else None
+        said = {rater: given[place] for rater, given in response.ratings.items() if given[place]}
+        rated = {rater: labels[label] for rater, label in said.items() if label and label in labels}
+        if not sentence.strip() or not (gold in labels if gold else rated or not said):
+            continue
+        own: dict[str, Any] = {
+            **shared,
+            "before": " ".join(response.sentences[:place]),
+            "sentence": sentence,
+            field: labels[gold] if gold else None,
+            **({"span": list(spans[place])} if spans else {}),
         }
-        spans = locate(response.response, response.sentences) if response.response else ()
-        found = []
-        for place, sentence in enumerate(response.sentences):
-            gold = response.labels[place] if response.labels else None
-            said = {rater: given[place] for rater, given in response.ratings.items() if given[place]}
-            rated = {
-                rater: self.labels[label] for rater, label in said.items() if label and label in self.labels
-            }
-            if not sentence.strip() or not (gold in self.labels if gold else rated or not said):
-                continue
-            mine: dict[str, Any] = {
-                **shared,
-                "before": " ".join(response.sentences[:place]),
-                "sentence": sentence,
-                self.field: self.labels[gold] if gold else None,
-                **({"span": list(spans[place])} if spans else {}),
-            }
-            found.append({**mine, "ratings": rated} if rated else mine)
-        return found
+        rows.append({**own, "ratings": rated} if rated else own)
+    return rows
 
 
 def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[str, Any]:
@@ -121,7 +108,7 @@ def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[s
     return {
         "rows": pydantic.create_model(f"{field}_row", __base__=SentenceRow, **column),
         "to_case": case,
-        "expand": BySentence(field=field, labels=labels),
+        "expand": partial(by_sentence, field=field, labels=labels),
         "bundled": "cognibench-mini",
     }
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pydantic
 
 from ...cases import Case
-from ...gold.sources import read, read_typed
+from ...gold.sources import read_typed
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
@@ -111,12 +111,6 @@ class QueryAssessment(Assessment):
     def _case(self, one: Question, text: str) -> Case:
         row = {"query": one.query, "constraints": one.lines, "response": text}
         return self.judge.judge.case({**row, "group": one.id})
-
-
-def is_benchmark(source: str) -> bool:
-    """Say whether rows are those of a benchmark of queries with constraints."""
-    rows = read(source).rows[:1]
-    return bool(rows) and {"task", "query", "constraints"} <= set(rows[0][1])
 
 
 def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> tuple[Question, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ...errors import UsageError
 from ...gold.documents import Document
-from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, OMISSION, TASKS
+from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...report.table import Table
 from ...report.table import table as as_table
 from ...text.tables import table
@@ -121,21 +121,17 @@ def statistics(path: Path) -> dict[str, Any]:
 
 def statistics_table(counted: Mapping[str, Any]) -> Table:
     """Return what :func:`statistics` counted as a table."""
-
-    def spread(counts: Mapping[str, int]) -> str:
-        return ", ".join(f"{name} {count}" for name, count in counts.items()) or "-"
-
+    names = ("difficulty", "missing", "topic")
     rows = [
         [
             task,
-            *(one["difficulty"].get(name, 0 if task in OMISSION else "-") for name in ("easy", "hard")),
+            *(", ".join(f"{name} {count}" for name, count in one[part].items()) for part in names),
             one["total"],
-            *(spread(one[name]) for name in ("missing", "topic")),
         ]
         for task, one in counted["tasks"].items()
     ]
     return as_table(
         f"statistics (as FAITHQA Tables 1 and 8): {counted['total']} queries; easy is up to {LIMIT} constraints",
-        ("task", "easy", "hard", "total", "missing", "topics"),
+        ("task", *names, "total"),
         rows,
     )

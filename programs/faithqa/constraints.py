@@ -119,30 +119,25 @@ class _Whole(QueryRow):
         return self
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForResponses:
-    """Expands the row of a query into a row for each response."""
-
-    # what the judge's rows hold of a response: ``marks``, ``score`` or ``verdict``
-    field: Literal["marks", "score", "verdict"]
-
-    def __call__(self, row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the responses; the row itself if it holds a single response, or none."""
-        if "responses" not in row:
-            return (row,)
-        whole = _Whole.model_validate(dict(row))
-        shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
-        if self.field == "marks":
-            shared["constraints"] = [line_of(one) for one in constraints_of(whole.constraints or ())]
-            if not shared["constraints"]:
-                return ()
-        rows = []
-        for place, one in enumerate(whole.responses):
-            own = {name: one[name] for name in ("response", self.field) if name in one}
-            said = {rater: given[place].get(self.field) for rater, given in whole.ratings.items()}
-            ratings = {rater: value for rater, value in said.items() if value is not None}
-            rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
-        return rows
+def for_responses(
+    row: Mapping[str, Any], field: Literal["marks", "score", "verdict"]
+) -> Sequence[Mapping[str, Any]]:
+    """Return a row for each response to a query, with one field of it; the row itself if it holds no list of them."""
+    if "responses" not in row:
+        return (row,)
+    whole = _Whole.model_validate(dict(row))
+    shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
+    if field == "marks":
+        shared["constraints"] = [line_of(one) for one in constraints_of(whole.constraints or ())]
+        if not shared["constraints"]:
+            return ()
+    rows = []
+    for place, one in enumerate(whole.responses):
+        own = {name: one[name] for name in ("response", field) if name in one}
+        said = {rater: given[place].get(field) for rater, given in whole.ratings.items()}
+        ratings = {rater: value for rater, value in said.items() if value is not None}
+        rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
+    return rows
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ the most frequent verdict, then retrieval.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, get_args
 
 import dspy
 
-from ...errors import UsageError
 from ...signatures.faithqa import (
     CheckByEvidence,
     CheckFacts,
@@ -26,19 +26,19 @@ from ..answers.sentences import PerSentence
 from ..answers.whole import Score
 from ..flows import FLOWS
 from ..judge import Judge
-from ..stepwise import Making, Plan, Steps, Stepwise
+from ..stepwise import Plan, Steps, Stepwise
 from .constraints import (
     MARKS,
     WEIGHTS,
     ConstraintSet,
     FactRow,
-    ForResponses,
     Item,
     MapBySteps,
     MarkRow,
     QueryRow,
     ScoreRow,
     demonstrations,
+    for_responses,
 )
 from .scoring import TOP
 
@@ -104,7 +104,7 @@ FACT_CHECK: Final = Judge(
     most_calls=DRAWS,
     temperature=0.3,  # of appendix A.5.3: at 0 the draws would be one
     rows=FactRow,
-    expand=ForResponses(field="verdict"),
+    expand=partial(for_responses, field="verdict"),
     unit="response",
     bundled="faithqa-facts",
 )
@@ -172,7 +172,7 @@ SATISFACTION: Final = Judge(
     metric="f1",
     program=Satisfaction,
     rows=MarkRow,
-    expand=ForResponses(field="marks"),
+    expand=partial(for_responses, field="marks"),
     bundled=_GOLD,
 )
 CONSTRAINT_SCORE: Final = Judge(
@@ -183,7 +183,7 @@ CONSTRAINT_SCORE: Final = Judge(
     metric="mse",
     program=MapAndScore,
     rows=ScoreRow,
-    expand=ForResponses(field="score"),
+    expand=partial(for_responses, field="score"),
     demonstrations=lambda case: {},  # a score says nothing of the constraints behind it
     bundled=_GOLD,
 )
@@ -205,19 +205,3 @@ FAITHQA_JUDGES: Final = (
     FACT_CHECK,
 )
 """The judges of intent hallucination."""
-
-
-def constraint_score_judge(mandatory: float, important: float, optional: float) -> Judge:
-    """Return ``constraint-score`` with other weights, under a name of its own: ``constraint-score-5-3-1``.
-
-    In every command: a file with ``judge = constraint_score_judge(5, 3, 1)``.
-    """
-    values = (mandatory, important, optional)
-    if not float("inf") > mandatory >= important >= optional > 0:
-        raise UsageError(
-            f"the weights {', '.join(f'{value:g}' for value in values)} cannot be used",
-            hint="give positive numbers, mandatory at least important, important at least optional",
-        )
-    name = "-".join(["constraint-score", *(f"{value:g}".replace(".", "p") for value in values)])
-    program = Making(MapAndScore, (dict(zip(WEIGHTS, values, strict=True)),))
-    return replace(CONSTRAINT_SCORE, name=name, variant="weighted", program=program)

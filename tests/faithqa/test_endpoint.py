@@ -75,7 +75,7 @@ def test_queries_are_mapped_and_one_without_its_article_is_refused_by_name() -> 
     assert lacking["missing"] == ["article"]
     assert (whole["missing"], server.count) == ([], 2)
     assert "in 1950" not in json.dumps(whole)  # it stands in no words of the query
-    assert "1 unanchored; 1 incomplete" in done.people
+    assert "unanchored 1; incomplete 1" in done.people
 
 
 def test_a_response_is_scored_by_what_the_model_marks_and_the_baseline_by_two_that_agree() -> None:

@@ -21,7 +21,6 @@ from jurist.programs.faithqa.judges import (
     AgreeingRating,
     MapAndScore,
     Satisfaction,
-    constraint_score_judge,
 )
 from jurist.programs.faithqa.scoring import anchored, lines_of, parse_lines
 from jurist.signatures.faithqa import Category, Constraint
@@ -236,10 +235,8 @@ def test_a_wrong_row_is_refused(change: dict[str, Any], judge: Any) -> None:
         Gold.of([{**ROW, **change}], judge)
 
 
-def test_other_weights_have_a_name_of_their_own() -> None:
-    judge = constraint_score_judge(mandatory=5, important=2.5, optional=1)
-    assert judge.name == "constraint-score-5-2p5-1"
-    program = judge.basic()
+def test_other_weights_give_another_score() -> None:
+    program = MapAndScore({"mandatory": 5, "important": 2.5, "optional": 1})
     program.map = Scripted({"constraints": [NAME, THREE]})
     program.satisfaction.judge = Scripted({"marks": marks_of("so")})
     assert program(query=QUERY, response="x").score == pytest.approx(50 / 7.5)

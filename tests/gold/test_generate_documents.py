@@ -118,9 +118,9 @@ def test_a_dialogue_is_in_the_language_of_its_document() -> None:
 )
 def test_what_an_exchange_must_fulfil(user: str, assistant: str, fault: str) -> None:
     turns = [{"role": "user", "content": "Asked  already?"}, {"role": "assistant", "content": "x"}]
-    wrong = faults(exchange_of(), turns, user, assistant)
-    assert {one.check for one in wrong} <= set(CHECKS)
-    found = " ".join(one.complaint for one in wrong)
+    wrong = next(faults(exchange_of(), turns, user, assistant), None)
+    assert wrong is None or wrong.check in CHECKS
+    found = wrong.complaint if wrong else ""
     assert (fault in found) if fault else not found
 
 
@@ -133,4 +133,4 @@ def test_a_copy_of_the_reference_is_none() -> None:
 @settings(max_examples=100)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_checks_take_any_text(user: str, assistant: str) -> None:
-    assert isinstance(faults(exchange_of(), [], user, assistant), tuple)
+    assert {one.check for one in faults(exchange_of(), [], user, assistant)} <= set(CHECKS)
