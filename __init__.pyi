@@ -25,7 +25,6 @@ from .jobs.compiling import Compiled as Compiled
 from .jobs.public import export as export
 from .jobs.public import prove as prove
 from .jobs.public import run as run
-from .jobs.public import share as share
 from .keeping.artifact_card import Artifact as Artifact
 from .keeping.artifacts import Store as Store
 from .keeping.loading import LoadedJudge as LoadedJudge

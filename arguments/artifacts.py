@@ -16,17 +16,19 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
     examples:
       jurist artifacts show fect
       jurist artifacts show fect@2 --history
-      jurist artifacts show fect@2 --diff
     """
 
     artifact: str = positional("JUDGE[@VERSION]")
-    history: bool = flag("every candidate that was tried, and the front of cost and score")
+    history: bool = flag("every candidate that was tried")
     prompt: bool = flag("the prompt alone")
-    diff: bool = flag("what compiling changed in the basic prompt")
 
 
 class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff"):
-    """What changed from one prompt to another."""
+    """What changed from one prompt to another.
+
+    examples:
+      jurist artifacts diff fect:basic fect@2
+    """
 
     first: str = positional("JUDGE[@VERSION]|JUDGE:basic")
     second: str = positional("JUDGE[@VERSION]|JUDGE:basic")
@@ -57,34 +59,9 @@ class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"
     artifact: str | None = positional("JUDGE[@VERSION]", "default: all of them", nargs="?")
 
 
-class AgainOptions(Transport, Limits, Resume, Printed, Details):
-    """What a new version without a search takes, beside the version."""
-
-    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
-    api_base: str | None = option("URL", "address of the model (default: the card's)")
-    force: bool = flag("make it the latest version even if it is not shown to be better")
-
-
-class ChooseOptions(AgainOptions, command="artifacts choose", does="compile.choose_candidate"):
-    """Promote another candidate of a compilation: a point of its front of cost and score, or any of its
-    history. It becomes a new version, proven beside the basic prompt on the same sealed test. The card says how often
-    that test has been opened, and the level of the decision falls with it: choosing until something looks better proves
-    nothing.
-
-    examples:
-      jurist artifacts show fect@2 --history
-      jurist artifacts choose fect@2 1f0c93ab77de
-      jurist artifacts choose fect@2 1f0c --gold labels.csv --json
-
-    The model, its settings and the split are those on the card. Only keys come from the environment.
-    With a real model you are asked before more than 1000 calls or 1 USD, or pass --yes.
-    """
-
-    artifact: str = positional("JUDGE@VERSION")
-    candidate: str = positional("CANDIDATE", "its name in the history, its id, or the beginning of that")
-
-
-class RememberOptions(AgainOptions, command="artifacts remember", does="compile.remember_rows"):
+class RememberOptions(
+    Transport, Limits, Resume, Printed, Details, command="artifacts remember", does="compile.remember_rows"
+):
     """Give a version more labelled rows to show beside rows like them, without a search: a new version, proven beside
     the basic prompt on the same sealed test. Rows of that test, or near one of them, are left out. A row that it
     remembers already takes its new label.
@@ -92,10 +69,16 @@ class RememberOptions(AgainOptions, command="artifacts remember", does="compile.
     examples:
       jurist artifacts remember fect@2 new-labels.csv
       jurist compare fect@2 fect@3 --gold other-labels.csv
+
+    The model, its settings and the split are those on the card. Only keys come from the environment.
+    With a real model you are asked before more than 1000 calls or 1 USD, or pass --yes.
     """
 
     artifact: str = positional("JUDGE@VERSION")
     labels: str = positional("F", "labelled rows, with the columns of the gold set it was compiled on")
+    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
+    api_base: str | None = option("URL", "address of the model (default: the card's)")
+    force: bool = flag("make it the latest version even if it is not shown to be better")
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report"):

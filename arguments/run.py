@@ -8,13 +8,11 @@ from .groups import (
     Form,
     HardLimits,
     Limits,
-    Printed,
     RowOptions,
     allowed,
     asked_judge,
     name,
     port,
-    some_gold,
     whole,
 )
 from .options import choice, flag, option, positional
@@ -215,22 +213,3 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
     max_cases: int = option("N", "cases of one request", 100, type=whole)
     max_body: int = option("BYTES", "length of one request (default: 1048576)", 1 << 20, type=whole)
     access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")
-
-
-class ShareOptions(RowOptions, Printed, command="run share", does="run.share"):
-    """True prevalence, corrected for the judge's errors: each label's share as judged, corrected by what
-    the judge took for what on its sealed test, and of labelled rows of the run alone. Asks no model.
-
-    examples:
-      jurist run share verdicts.jsonl
-      jurist run share verdicts.jsonl --gold labelled.csv
-
-    The correction (Rogan and Gladen) takes for granted that the judge errs on these rows as on its sealed test.
-    Labelled rows have to be drawn at random.
-    """
-
-    output: str = positional("OUTPUT", "what jurist run has written: JSONL or CSV")
-    gold: str | None = some_gold("rows of the run's input, drawn at random, with labels of people")
-    judge: str | None = option(
-        "JUDGE", "who judged, where the output's own name of it is not enough, as file.py:judge"
-    )

@@ -1,4 +1,4 @@
-"""``jurist artifacts`` with its actions, but for ``choose``, and ``jurist report``: what a store keeps."""
+"""``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
 import os
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ from ..report.scores import (
 )
 from ..report.table import Table, table
 from ..report.views import cascade_sections
-from .history import candidate_names_of, history_table, pareto_parts, prompt_diff
+from .history import candidate_names_of, history_table
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
@@ -102,7 +102,7 @@ def _row(artifact: Artifact) -> list[str]:
 
 
 def show(options: ShowOptions) -> Result:
-    """Return one artifact: as a page, or its prompt, its history, or what compiling changed."""
+    """Return one artifact: as a page, or its prompt or its history."""
     store = store_named(options)
     artifact = store.load(options.artifact)
     data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
@@ -114,13 +114,10 @@ def show(options: ShowOptions) -> Result:
             {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
             for row in artifact.history
         ]
-        body += [history_table(artifact), *pareto_parts(artifact)]
+        body.append(history_table(artifact))
     if options.prompt:
         data["prompt"] = artifact.state.to_json()
         body.append(Verbatim(prompt_text(artifact.state)))
-    if options.diff:
-        data["diff"] = changed = prompt_diff(artifact, store)
-        body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
     if not (body or options.json) and (cascade := _cascade(artifact)):
         parts = flat(cascade_sections(cascade))
         body += [

@@ -13,13 +13,12 @@ from ..engines.batched import BatchEndpoint, batch_discount
 from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
-from ..jobs.sharing import stamp_of
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
 from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
-from ..runs.outputs import checkpoint_of
+from ..runs.outputs import checkpoint_of, lines_in
 from ..runs.runner import RunPlan
 from .printing import Result
 from .run import foreseen, result_of, rows_of
@@ -97,7 +96,7 @@ def _complete(output: Path) -> Result | None:
     """Return what is said of an output whose batches have all been collected; ``None`` if it is none."""
     if batches_of(output).exists() or not output.is_file():
         return None
-    judge = stamp_of(output)["judge"]
+    judge = next((line["judge"] for _, line in lines_in(output)), "")
     return Result(
         data={"output": str(output), "judge": judge, "pending": 0, "batches": []},
         body=[f"{output} of {judge}: all that was sent in batches is collected"],

@@ -1,4 +1,4 @@
-"""``jurist compile`` and ``jurist artifacts choose``: a search, or one of its candidates, proven and kept."""
+"""``jurist compile`` and ``jurist artifacts remember``: a search, or a version with more rows, proven and kept."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ..api import compile
-from ..arguments.artifacts import AgainOptions, ChooseOptions, RememberOptions
+from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions
 from ..cases import Case
 from ..engines.meter import Budget
@@ -19,7 +19,7 @@ from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled
 from ..jobs.conclusion import Concluded
-from ..jobs.derived_versions import choose, remember
+from ..jobs.derived_versions import remember
 from ..jobs.estimate import Estimate
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
@@ -30,7 +30,7 @@ from ..optimizers.base import Sink
 from ..optimizers.board import Board, Candidate
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
-from ..report.differing import Succession, against_before, change_words
+from ..report.differing import change_words
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.table import table
@@ -62,16 +62,14 @@ def run(options: CompileOptions) -> Result:
     same = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
     compiled = compile(**{name: getattr(options, name) for name in same}, **other)
     plan, store = terminal.plan, terminal.store
-    succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     generator = plan.judge.role == "generator"
     written, told = _generator_parts(compiled, plan.split.dev, store) if generator else ([], {})
     forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
         data={**about, **compiled.artifact.card, **told, **forecast}
-        | {"ceiling": plan.people and ceiling_card(plan.people)}
-        | ({"against_before": succession.to_json()} if succession else {}),
-        body=[*written, *_body(options, compiled, plan, succession)],
+        | {"ceiling": plan.people and ceiling_card(plan.people)},
+        body=[*written, *_body(options, compiled, plan)],
     )
 
 
@@ -154,9 +152,7 @@ def _proposer(options: CompileOptions) -> Model | None:
     return Model.of(endpoint, name=options.prompt_model)
 
 
-def _body(
-    options: CompileOptions, compiled: Compiled, plan: Plan, succession: Succession | None
-) -> list[Part]:
+def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]:
     artifact, result = compiled.artifact, compiled.result
     sampling = artifact.about.thresholds.sampling
     cut = f"; {sampling.rule}" if sampling.by_probability else ""
@@ -165,7 +161,6 @@ def _body(
         f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
     ]
     unread = sum(n for kind, n in result.board.context.unread.items() if " " not in kind)
-    warned = succession.warning if succession and compiled.latest else ""
     fewer = (
         f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"
@@ -175,8 +170,6 @@ def _body(
         compiled,
         options.whole,
         *changed,
-        succession.words if succession else "",
-        f"warning: {warned}" if warned else "",
         "" if result.ending == "finished" else f"warning: the search ended early: {result.reason}",
         f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one"
         if unread
@@ -233,45 +226,30 @@ def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str,
     return found
 
 
-def choose_candidate(options: ChooseOptions) -> Result:
-    """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    return _again(options, choose(options.artifact, options.candidate, Terminal(options), **_asked(options)))
-
-
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
-    made, rows, apart = remember(options.artifact, options.labels, Terminal(options), **_asked(options))
+    made, rows, apart = remember(
+        options.artifact,
+        options.labels,
+        Terminal(options),
+        gold=options.gold,
+        answering=lambda known: known.model(options.api_base, options.timeout),
+        budget=Budget.of(options),
+        concurrency=options.concurrency,
+        force=options.force,
+    )
     words = f"{plural(rows, 'row')} of {options.labels} remembered"
     words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
-    return _again(options, made, {"remembered": rows, "left_out": apart}, words)
-
-
-def _asked(options: AgainOptions) -> dict[str, Any]:
-    """Return what both take of the options, beside the version."""
-    return {
-        "gold": options.gold,
-        "answering": lambda known: known.model(options.api_base, options.timeout),
-        "budget": Budget.of(options),
-        "concurrency": options.concurrency,
-        "force": options.force,
-    }
-
-
-def _again(
-    options: AgainOptions, chosen: Concluded, about: Mapping[str, Any] | None = None, *words: str
-) -> Result:
-    card = chosen.artifact.card
+    card, kept = made.artifact.card, _kept_line(made.artifact, latest=made.latest)
     return Result(
-        data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **(about or {}), **card},
-        body=[
-            *words,
-            *_proof_parts(
-                chosen,
-                options.whole,
-                spend_line(card["spend"]),
-                _kept_line(chosen.artifact, latest=chosen.latest),
-            ),
-        ],
+        data={
+            "artifact": str(made.artifact.path),
+            "latest": made.latest,
+            "remembered": rows,
+            "left_out": apart,
+            **card,
+        },
+        body=[words, *_proof_parts(made, options.whole, spend_line(card["spend"]), kept)],
     )
 
 

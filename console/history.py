@@ -1,4 +1,4 @@
-"""The history of a search, as an artifact keeps it: a table, the front of cost and score, the prompt's changes."""
+"""The history of a search, as an artifact keeps it: a table, and the prompt's changes."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,9 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..optimizers.candidate import candidate_names
 from ..report.differing import Side, prompt_difference
-from ..report.history import basic_state, chosen_candidate, metric_of, sign_of
+from ..report.history import basic_state, chosen_candidate, sign_of
 from ..report.scores import number_cell
-from ..report.table import Table, records, table
-from .printing import Part
+from ..report.table import Table, table
 
 
 def history_table(artifact: Artifact) -> Table:
@@ -54,26 +53,3 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
     """
     basic = Side(name=f"{artifact.judge}:basic", state=basic_state(artifact, store))
     return prompt_difference(basic, Side(name=artifact.ref, state=artifact.state))
-
-
-def pareto_parts(artifact: Artifact) -> list[Part]:
-    """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
-
-    A star marks the one that became the artifact. Without any, one line that says why.
-    """
-    front = artifact.card.get("pareto")
-    if not front:
-        return ["no front of cost and score: no candidate was scored on all of dev"]
-    unit, sign, chosen = str(front[0]["unit"]), sign_of(artifact), chosen_candidate(artifact)
-    rows = [
-        {
-            "candidate": point["candidate"] + (" *" if point["candidate"] == chosen else ""),
-            metric_of(artifact): f"{sign * point['score']:.3f}",
-            unit: f"{point['cost']:.6f}" if unit.startswith("USD") else f"{point['cost']:.0f}",
-            "threshold": point["threshold"] or "-",
-            "source": point["source"],
-        }
-        for point in front
-    ]
-    how = f"jurist artifacts choose {artifact.ref} CANDIDATE makes a point the artifact"
-    return [records(f"front of cost and score on dev ({how})", rows)]

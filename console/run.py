@@ -1,14 +1,14 @@
-"""``jurist run``, ``join`` and ``share``."""
+"""``jurist run`` and ``join``."""
 
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from ..arguments.run import JoinOptions, JudgedRows, RunOptions, ShareOptions
+from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
@@ -17,7 +17,7 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, ask_of, free
-from ..jobs.sharing import run_shares, shares_in
+from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import taken_words
@@ -30,7 +30,7 @@ from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
-from .terminal import Bar, Terminal, agree, approve
+from .terminal import Bar, agree, approve
 
 
 def run(options: RunOptions) -> Result:
@@ -272,25 +272,14 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     """Return what is said of a run that has ended."""
     counts, spend = summary.to_json(), summary.spend
     where = f" (see {summary.rejects})" if summary.rejects else ""
-    shares, output = None, Path(options.output)
-    if (
-        not summary.stopped
-        and loaded.artifact is not None
-        and loaded.judge.answer.scale.domain
-        and output.is_file()
-    ):
-        shares = run_shares(output, loaded)
-    share_words = []
-    if shares is not None and (first := shares.shares[0]).proof.raw is not None:
-        problem = first.proof.problem
-        corrected = f"not corrected: {problem}" if problem else f"corrected {first.proof}"
-        share_words = [f"share of {first.name}: {first.proof.raw:.3f}, {corrected}"]
+    output = Path(options.output)
+    shares = label_shares(output, loaded) if output.is_file() and not summary.stopped else ()
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
         f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
-        *share_words,
+        *(one.words for one in shares[:1]),
         *(
             [f"rows of the input that hold nothing for this judge: {summary.beside}"]
             if summary.beside
@@ -304,7 +293,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     if options.output == "-":  # standard output has the rows, and nothing else
         return Result(data={}, notes=[line, *notes], code=code)
     about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
-    found = {} if shares is None else {"shares": shares.to_json()["shares"]}
+    found = {"shares": [asdict(one) for one in shares]} if shares else {}
     data = {**about, **counts, **found, "rejects": summary.rejects, "spend": spend}
     return Result(data=data, body=[line], notes=notes, code=code)
 
@@ -321,9 +310,3 @@ def joined(options: JoinOptions) -> Result:
         notes=[f"{path} is not finished; run it with --resume, then join again" for path in unfinished],
         code=3 if unfinished else 0,
     )
-
-
-def share(options: ShareOptions) -> Result:
-    """Print the shares of a run, or of a log."""
-    found = shares_in(options.output, options.gold, Terminal(options), options.judge or "")
-    return Result(data=found.to_json(), body=[found.table], notes=found.notes)

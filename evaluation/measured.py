@@ -10,14 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..cases import Value
-from ..errors import JuristError, choices
+from ..errors import choices
 from .intervals import Interval, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
-
-_ENDS = ("value", "low", "high", "worst", "best")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,21 +68,6 @@ class Measured:
     def count_card(self) -> dict[str, Any]:
         """Return the counts of units and cases by how they ended, and the coverage."""
         return {**asdict(self.counts), "coverage": self.coverage}
-
-
-def score_frame(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Any:
-    """Return scores as a frame of pandas: a row for each judge and metric, with value, low, high, worst and best."""
-    try:
-        from pandas import DataFrame  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise JuristError("frames need pandas, which is not installed", hint="pip install pandas") from error
-    return DataFrame(
-        [
-            {"judge": name, "metric": metric, **{end: one[end] for end in _ENDS}}
-            for name, own in scores.items()
-            for metric, one in own.items()
-        ]
-    )
 
 
 def score(units: Units, metric: Metric) -> Score:

@@ -22,7 +22,7 @@ from ..evaluation.contrasts import (
     corrected,
     spread,
 )
-from ..evaluation.measured import Measured, Score, measure, measure_units, narrow, score_frame
+from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
 from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
@@ -94,17 +94,6 @@ class Comparison:
         """Name the judges with the score that is tested."""
         said = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
-
-    def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.evaluation.measured.score_frame`.
-
-        Raises:
-            JuristError: neither pandas nor Polars is installed.
-        """
-        scores = {
-            one.name: {name: one.scores[name].to_json() for name in self.metrics} for one in self.contenders
-        }
-        return score_frame(scores)
 
     def _repr_html_(self) -> str:
         return html_of(flat(comparison_sections(self.to_json())))
@@ -228,10 +217,6 @@ class Evaluation:
         rest = self.left_out + self.skipped
         left = f", {rest} rows left out" if rest else ""
         return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases{left}>"
-
-    def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.evaluation.measured.score_frame`."""
-        return score_frame({self.judge: self.measured.score_card()})
 
     def _repr_html_(self) -> str:
         return html_of(flat(evaluation_sections(self.to_json())))

@@ -1,6 +1,6 @@
 """Compiling a judge: gold -> split -> optimizer (train, dev) -> proof (test) -> artifact."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -54,10 +54,6 @@ class Compiled(Concluded):
         """Name the artifact and the decision."""
         return f"<Compiled {self.artifact.ref}: {self.proof.decision.words}>"
 
-    def to_frame(self) -> Any:
-        """Return every metric with its interval: see :meth:`~jurist.Artifact.to_frame`, which raises."""
-        return self.artifact.to_frame()
-
     def _repr_html_(self) -> str:
         return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
 
@@ -109,7 +105,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     if result.ending == "interrupted" and result.stop is not None:
         raise result.stop
     meter.hold(0)
-    result, leaking = _chosen(split, job, result)
+    result = _chosen(split, job, result)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
     contest, board = Contest(plan, job, result.best), result.board
     words = f"proving on {len(contest.look.cases)} sealed cases"
@@ -122,7 +118,6 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     card = {
         **_card(plan, result),
         "parent": next(parents, None),
-        "pareto": board.front(job.dev, leaking),
         "matrix": {"rows": len(matrix)},
     }
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
@@ -138,8 +133,8 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     return Compiled(**vars(concluded), result=result, judge=judge)
 
 
-def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:
-    """Return the result without what may not win, and the ids of that; no optimizer is told what leaks of the test."""
+def _chosen(split: Split, job: Job, result: Result) -> Result:
+    """Return the result without what may not win; no optimizer is told what leaks of the test."""
     board = result.board
     leaks = leaks_of(split, [one.state for one in board.candidates.values()])
     leaking = {one.id for one in board.candidates.values() if one.state.id in leaks} - {board.basic.id}
@@ -151,7 +146,7 @@ def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[
         result = replace(result, best=board.best(job.dev, leaking) or board.basic)
     if result.best.state.id in leaks:
         raise leaks[result.best.state.id]
-    return result, leaking
+    return result
 
 
 def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:

@@ -86,7 +86,7 @@ def conclude(
     what: str,
     card: Mapping[str, Any],
     history: Iterable[Mapping[str, Any]],
-    matrix: Sequence[Mapping[str, Any]] | None,
+    matrix: Sequence[Mapping[str, Any]] | None = None,
     *,
     seen: Sequence[Case] = (),
     force: bool = False,

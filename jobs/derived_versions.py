@@ -1,13 +1,13 @@
-"""Versions made of a version without a search: of another candidate, or with more or fewer labelled rows.
+"""Versions made of a version without a search: with more labelled rows that it remembers, or without some.
 
-A candidate is concluded on the same sealed test as the best one was. The new card says how often that test was opened,
-and the level of its decision falls with that, so that choosing until something looks better proves nothing.
+With more rows it is proven on the same sealed test. The new card says how often that test was opened,
+and the level of its decision falls with that.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from ..cases import Case, case_id
@@ -23,7 +23,7 @@ from ..keeping.card import ModelCard
 from ..keeping.naming import judge_of
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
-from ..optimizers.candidate import Setting, candidate_names
+from ..optimizers.candidate import Setting
 from ..optimizers.fewshot import NEAREST, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.cognibench import with_strictness
@@ -36,25 +36,21 @@ from .surface import Surface
 
 _KEPT = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
 """What the card of every version holds that the one it was made of does."""
-_SEARCHED = ("pareto", "matrix", "job")
 _ASKED = ("model", "adapter", "structure", "setting", "thresholds")
 
 
 class _Again(Plan):
-    """The compilation of an artifact, planned again to conclude another candidate."""
+    """The compilation of an artifact, planned again to prove its prompt with more rows."""
 
     artifact: Artifact
     candidate: Candidate
-    more: tuple[Case, ...] = ()  # labelled rows that the candidate remembers beyond those it was compiled on
 
     def fingerprint(self) -> dict[str, Any]:
-        return {"choose": self.artifact.sha256, "candidate": self.candidate.id}
+        return {"remember": self.artifact.sha256, "candidate": self.candidate.id}
 
     def contest(self, context: CallContext) -> Contest:
         """Return both prompts; the card's openings of the test count, where the ledger does not know them."""
-        about = self.artifact.about
-        own = self.candidate.id == about.optimizer.candidate
-        return Contest(self, self.job(context), self.candidate, about.test_openings - own)
+        return Contest(self, self.job(context), self.candidate, self.artifact.about.test_openings)
 
     @cached_property
     def _foreseen(self) -> Contest:
@@ -62,7 +58,7 @@ class _Again(Plan):
 
     @property
     def rows(self) -> int:
-        return len(self._foreseen.look.cases) * (1 if self._foreseen.same else 2)
+        return 2 * len(self._foreseen.look.cases)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -72,19 +68,11 @@ class _Again(Plan):
 
     def foresee(self) -> Estimate:
         contest, test = self._foreseen, self._foreseen.look.cases
-        askers = {"judge": contest.basic, **({} if contest.same else {"chosen": contest.chosen})}
         asks = []
-        for role, asker in askers.items():
+        for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
             number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples
             asks.append(ask_of(role, asker, [self.model], test, number))
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
-
-
-def choose(ref: str, candidate: str, surface: Surface, *, force: bool = False, **settings: Any) -> Concluded:
-    """Make a candidate of an artifact's history, the next version, proven on the same sealed test."""
-    artifact = surface.store.load(ref)
-    plan = _plan(artifact, surface.store, partial(_candidate, artifact, candidate), **settings)
-    return _concluded(plan, surface, "choose", force)
 
 
 def remember(
@@ -96,13 +84,10 @@ def remember(
     Returns the version, and how many rows it remembers and how many are left out.
     """
     artifact = surface.store.load(ref)
-    about = artifact.about
-    setting = Setting(threshold=about.setting.threshold, weights=about.setting.weights)
-    own = Candidate(state=artifact.state, setting=setting, parent=None, source=ref, step=0, calls=0)
-    plan = _plan(artifact, surface.store, lambda gold: own, **settings)
+    plan = _plan(artifact, surface.store, **settings)
+    split, basic = plan.split, PromptState.of(plan.judge.basic())
     new = Gold.again(artifact.card["gold"], plan.judge, labels, labelled=False).cases
     cases = [case for case in new if case.known]
-    split, basic = plan.split, PromptState.of(plan.judge.basic())
     near = near_rows(split.judge, cases, sketched_rows(split.judge, split.test))
     alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
     leaks, groups = leaks_of(split, alone.values()), {case.group for case in split.test}
@@ -116,12 +101,30 @@ def remember(
             f"{labels} has no labelled row that is not in the sealed test of {ref}",
             hint="name a file with labels of other rows",
         )
-    more = replace(own, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
-    done = _concluded(replace(plan, candidate=more, more=tuple(fit)), surface, "remember", force)
+    candidate = replace(plan.candidate, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
+    plan = replace(plan, candidate=candidate)
+    check_leaks(split, [candidate.state])
+    about, kept = artifact.about, artifact.card["gold"]
+    card = _derived(artifact, candidate.id, artifact.card["optimizer"], ("job",))
+    card["gold"] = {**kept, "seen": sorted({*about.gold.seen, *(case.id for case in fit)})}
+    if rules := rules_in(candidate.state, [{"rules": about.guidelines}]):
+        card["guidelines"] = rules
+    with surface.asking(plan, "proving") as (work, tick):
+        done = conclude(
+            plan.contest(work.contexts["judge"]),
+            work,
+            surface.store,
+            f"artifacts remember {ref}",
+            card,
+            (*artifact.history, _tried(candidate.state, candidate.source, candidate.setting)),
+            seen=fit,
+            force=force,
+            tick=tick,
+        )
     return done, len(fit), len(cases) - len(fit)
 
 
-def _reminded(plan: "_Again", cases: Sequence[Case]) -> PromptState:
+def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
     """Return the version's prompt with these rows among those that it remembers."""
     old = plan.candidate.state
     new = remembering(plan.judge, cases, old, NEAREST.sizes[0], NEAREST.tokens)
@@ -136,35 +139,6 @@ def _reminded(plan: "_Again", cases: Sequence[Case]) -> PromptState:
             hint=f"jurist compile {plan.judge.name} on all rows",
         )
     return new
-
-
-def _concluded(plan: "_Again", surface: Surface, verb: str, force: bool) -> Concluded:
-    """Prove the plan's candidate and keep it beside what the card of the compilation says."""
-    artifact, candidate, new = plan.artifact, plan.candidate, plan.more
-    check_leaks(plan.split, [candidate.state])
-    card, history = _derived(artifact, candidate.id, artifact.card["optimizer"], _SEARCHED), artifact.history
-    card["gold"] = artifact.card["gold"]
-    if rules := rules_in(candidate.state, [{"rules": artifact.about.guidelines}]):
-        card["guidelines"] = rules
-    if new:
-        card["gold"] = {
-            **card["gold"],
-            "seen": sorted({*artifact.about.gold.seen, *(case.id for case in new)}),
-        }
-        history += (_tried(candidate.state, candidate.source, candidate.setting),)
-    with surface.asking(plan, "proving") as (work, tick):
-        return conclude(
-            plan.contest(work.contexts["judge"]),
-            work,
-            surface.store,
-            f"artifacts {verb} {artifact.ref}",
-            card,
-            history,
-            artifact.matrix() if "matrix" in card else None,
-            seen=new,
-            force=force,
-            tick=tick,
-        )
 
 
 def _derived(
@@ -184,45 +158,9 @@ def _tried(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
     return {"candidate": setting.id_of(state.id), "source": source, "demo_ids": [], **prompt}
 
 
-def _candidate(artifact: Artifact, named: str, gold: Gold) -> Candidate:
-    """Return the candidate of a history that is called so, or whose id begins so."""
-    names = candidate_names((str(row.get("candidate")), str(row.get("source"))) for row in artifact.history)
-    rows = {str(row.get("candidate", "")): row for row in artifact.history}
-    fitting = [id_ for id_ in rows if names.get(id_) == named] or [
-        id_ for id_ in rows if named and id_.startswith(named)
-    ]
-    if len(fitting) != 1:
-        some = [point["candidate"] for point in artifact.about.pareto] or [*rows][:8]
-        raise ArtifactError(
-            f"{artifact.ref} has {'no candidate' if not fitting else f'{len(fitting)} candidates'} {named!r}",
-            hint=f"on its front of cost and score are {', '.join(some)}; jurist artifacts show {artifact.ref} "
-            "--history has all",
-        )
-    row, cases = rows[fitting[0]], {case.id: case for case in gold.cases}
-    prompts = row.get("prompt") or {}  # what came with the package keeps the basic and the chosen one alone
-    for name, prompt in prompts.items():
-        if kept := prompt.get("nearest"):  # the history has the ids of remembered rows
-            kept["demos"] = [gold.judge.demos(cases[id_])[name] for id_ in kept["rows"] if id_ in cases]
-    candidate = Candidate(
-        state=PromptState.from_json(prompts),
-        setting=Setting(**(row.get("setting") or {})),
-        parent=None,
-        source=str(row.get("source")),
-        step=0,
-        calls=0,
-    )
-    if candidate.id != row["candidate"]:
-        raise ArtifactError(
-            f"the history of {artifact.ref} does not hold the prompt of {row['candidate']} as it was scored",
-            hint="it was left out, or something in it was taken out as a credential: choose another candidate",
-        )
-    return candidate
-
-
 def _plan(
     artifact: Artifact,
     store: Store,
-    candidate: Callable[[Gold], Candidate],
     *,
     gold: str | None = None,
     answering: Callable[[ModelCard], Model] = ModelCard.model,
@@ -241,14 +179,16 @@ def _plan(
             f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
             hint="compile it again",
         )
-    source, own = gold or str(about.gold.source or kept["name"]), about.gold.holdout
+    source, separate = gold or str(about.gold.source or kept["name"]), about.gold.holdout
     hint = "name the gold set it was compiled on, as it was then, with --gold"
+    setting = Setting(threshold=about.setting.threshold, weights=about.setting.weights)
+    own = Candidate(state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0)
     try:
         read = Gold.load(gold, judge) if gold else Gold.again(kept, judge)
-        holdout = None if own is None else Gold.again(own, read.settled)
+        holdout = None if separate is None else Gold.again(separate, read.settled)
         plan = _Again(
             artifact=artifact,
-            candidate=candidate(read),
+            candidate=own,
             judge=judge,
             gold=read,
             holdout=holdout,
@@ -268,7 +208,7 @@ def _plan(
         raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=hint) from error
     if split.test_hash != kept["test_ids_sha256"]:
         raise GoldError(f"{source!r} does not give the sealed test of {artifact.ref}", hint=hint)
-    if read.sha256 != kept["sha256"] or (holdout and own and holdout.sha256 != own["sha256"]):
+    if read.sha256 != kept["sha256"] or (holdout and separate and holdout.sha256 != separate["sha256"]):
         raise GoldError(
             f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it", hint=hint
         )

@@ -1,4 +1,4 @@
-"""Running, proving and correcting shares, for Python: apart from what commands load, as rows may be anything here."""
+"""Running and proving, for Python: apart from what commands load, as rows may be anything here."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +15,10 @@ from ..gold.writing import write_whole
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.paying import Start
-from ..programs.judge import Judge
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .label_plan import LabelPlan, decide, labels_by, labels_in, settle
-from .sharing import RunShares, shares_in
 from .surface import (
     GoldLike,
     JudgeLike,
@@ -195,27 +193,3 @@ def prove(
     decision = decide(plan, version.judge, told)
     settle(place, artifact, plan, decision)
     return replace(plan, decision=decision)
-
-
-@checked
-def share(
-    output: str | os.PathLike[str],
-    *,
-    gold: GoldLike | None = None,
-    judge: str | Judge = "",
-    store: str | os.PathLike[str] | None = None,
-    trust: bool = False,
-) -> RunShares:
-    """Say how prevalent each label is: its share as judged, and corrected for the judge's errors.
-
-    Args:
-        output: what ``jurist run`` has written.
-        gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
-        judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
-        store, trust: as for :func:`jurist.load`.
-
-    Raises:
-        UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
-        be used. JudgeError, ArtifactError: as :func:`jurist.load`.
-    """
-    return shares_in(os.fspath(output), gold, Surface(store_of(store, trust=trust)), judge)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArtifactError
-from ..evaluation.measured import score_frame
 from ..evaluation.rows import Row
 from .card import Card, task_of
 from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
@@ -63,14 +62,6 @@ class Artifact:
     def __repr__(self) -> str:
         """Name the artifact and where it is: the card alone fills a screen."""
         return f"<Artifact {self.ref} in {self.path}>"
-
-    def to_frame(self) -> Any:
-        """Return every metric on the sealed test with its interval: :func:`~jurist.evaluation.measured.score_frame`.
-
-        Raises:
-            JuristError: neither pandas nor Polars is installed.
-        """
-        return score_frame(self.card.get("scores") or {})
 
     def _repr_html_(self) -> str | None:
         shown = type(self).as_html

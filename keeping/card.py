@@ -194,7 +194,6 @@ class Card(_Part):
     test_openings: int = 1
     spend: dict[str, Any] | None = None
     cascade: _Cascade | None = None
-    pareto: list[dict[str, Any]] = []
     guidelines: list[dict[str, Any]] = []
     versions: dict[str, str] = {}
     sha256: str | None = None

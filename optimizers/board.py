@@ -214,31 +214,6 @@ class Board:
             )
         return self._shown[key]
 
-    def front(self, dev: Sequence[Case], without: Collection[str] = ()) -> list[dict[str, Any]]:
-        """Return the candidates scored on all of dev that no other beats in cost and score, the cheapest first."""
-        done = [one for one in self.candidates.values() if one.id not in without and self.scored(one, dev)]
-        taken = [took for one in done if (took := self.spent(one, dev)) is not None]
-        priced = [took.cost for took in taken if took.cost is not None]
-        in_money = len(priced) == len(done) and any(priced)
-        costs = priced if in_money else [took.tokens for took in taken]
-        points = [(cost, self.value(one, dev), one) for one, cost in zip(done, costs, strict=True)]
-        best: list[tuple[float, float, Candidate]] = []
-        for point in sorted(points, key=lambda each: (each[0], -each[1])):
-            if not best or point[1] > best[-1][1]:
-                best.append(point)
-        return [
-            {
-                "candidate": one.id,
-                "source": one.source,
-                "score": round(score, 6),
-                "cost": round(cost, 9),
-                "unit": "USD per case" if in_money else "tokens per case",
-                "threshold": one.setting.threshold,
-                **({} if one.setting.weights is None else {"weights": dict(one.setting.weights)}),
-            }
-            for cost, score, one in best
-        ]
-
     def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
         parts, to_json = [("train", train), ("dev", dev)], self.judge.answer.scale.to_json

@@ -3,7 +3,7 @@
 The pruner is successive halving: it needs no complete trials to start from. In a simulator (12 worlds, 8 instructions,
 9 demonstration sets, 2 temperatures; mean true accuracy after 500 and 1200 calls): halving 0.899 and 0.928, median
 0.842 and 0.924, Wilcoxon at 500 0.853, no pruning 0.842 and 0.908. Multi-objective studies cannot prune, so cost is not
-searched: :meth:`.Board.front` reads the front of cost and score off the board afterwards.
+searched.
 """
 
 import random

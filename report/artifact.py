@@ -23,7 +23,7 @@ from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..text.json_lines import plain
-from .differing import against_before, change_words, prompt_changes, shown_words
+from .differing import change_words, prompt_changes, shown_words
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, search_parts, sign_of
 from .judged import SYSTEMS, paired_cases
@@ -109,10 +109,8 @@ class ArtifactReport:
     def _folded(self, metric: str) -> Iterator[Section]:
         """Yield what only its heading is seen of at first."""
         card, artifact = self._card, self.artifact
-        succession = against_before(artifact, self.judge, self.store)
         scores: list[Part] = [*score_parts(card["scores"], metric, "the sealed test")]
         scores += [counts_line(system, card["counts"][system]) for system in SYSTEMS]
-        scores += [f"Against the version before it: {succession.words}."] if succession else []
         likely = (
             "On the sealed test, each with the interval in which it is likely to be over all cases of the same "
             "kind. The star marks the metric that was compiled for."

@@ -39,7 +39,6 @@ gate fect --gold gold.jsonl --min f1=0.4
 gate fect:basic --gold gold.jsonl --min f1=0.99
 run fect --input rows.jsonl --output out.jsonl
 run fect --input rows.jsonl --output out.jsonl --resume
-run share out.jsonl --gold gold.jsonl
 evaluate harden fect --gold gold.jsonl --cases 2
 prove fect@1 --rows new.jsonl --sheet asked.csv
 export fect --to messages
@@ -52,7 +51,6 @@ artifacts show fect@1 --history
 artifacts diff fect:basic fect
 artifacts tag fect@1 good
 artifacts verify
-artifacts choose fect@1 nobody
 report fect --output fect.html
 gold check fect gold.jsonl
 gold split fect --gold gold.jsonl --output parts

@@ -20,7 +20,7 @@ TO = "run --yes fect:basic --input rows.jsonl --output"
 RUN = f"{TO} out.jsonl"
 COMPILE = f"compile fect --gold gold.jsonl --yes {' '.join(FAST)}"
 COMPARE = "compare fect:basic fect@1 --gold gold.jsonl --yes"
-CHOOSE = "artifacts choose fect@1 abc"
+REMEMBER = "artifacts remember fect@1 new.csv"
 BATCH = "batch submit fect:basic --output b.jsonl --input"
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""
@@ -132,11 +132,11 @@ WRONG: list[tuple[int, str, str]] = [
     ),
     *(
         (2, "argument --fresh: not allowed with argument --resume", f"{command} --resume --fresh")
-        for command in (COMPILE, COMPARE, CHOOSE)
+        for command in (COMPILE, COMPARE, REMEMBER)
     ),
     *(
         (2, "the name is empty", f"{command} --gold {name}")
-        for command in ("compile fect", COMPARE, CHOOSE)
+        for command in ("compile fect", COMPARE, REMEMBER)
         for name in ("''", "' '")
     ),
     (2, "the name is empty", "gold check fect ''"),
@@ -161,8 +161,6 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "no judge is called so: compile it first from its file", "report nobody"),
     (1, "did you mean gold.jsonl?", "evaluate fect:basic --gold golt.jsonl"),
     (2, "required: --gold", "evaluate fect:basic"),
-    (2, "empty.jsonl has no line; name what jurist run has written", "run share empty.jsonl"),
-    (2, "gold.jsonl:1: not a line of a run; name", "run share gold.jsonl"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
     # a canary, a server, batches

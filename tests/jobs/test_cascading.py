@@ -121,7 +121,7 @@ def test_a_cascade_that_is_not_shown_keeps_nothing(server: BatchServer) -> None:
 
 REFUSED = {
     "export careful@1 --to python": "has no prompt of its own",
-    "artifacts choose careful@1 x": "has no prompt of its own",
+    "artifacts remember careful@1 gold.jsonl": "has no prompt of its own",
     "artifacts forget careful@1 x": "has no prompt of its own",
     "run careful@1 --input new.jsonl --output o.jsonl --model openai/other": "whose judges are asked with",
     "run careful@1 --input new.jsonl --output o.jsonl --samples 3": "whose judges keep their own samples",

@@ -47,7 +47,7 @@ def argv(server: Any, *more: object) -> tuple[object, ...]:
     return ("compile", "fect", "--gold", "gold.jsonl", *SEARCH, *named, *more)
 
 
-def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Callable[..., Any]) -> None:
+def test_a_prompt_with_text_of_the_test_does_not_win(serve: Callable[..., Any]) -> None:
     assert LEAK in {case.inputs["claim"] for case in Gold.load("gold.jsonl", FECT).split(0).test}
     server = serve(leaking(2))
     done = ok(*argv(server, "--json"))
@@ -59,21 +59,14 @@ def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Ca
         "be strict" in Path("compiled/fect/1/program.json").read_text()
     )  # the next best, not the basic prompt
     assert done.json["optimizer"]["candidate"] not in holding
-    assert not {point["candidate"] for point in done.json["pareto"]} & {*holding}
-    asked = server.count
-    refused = cli("artifacts", "choose", "fect@1", holding[0], "--gold", "gold.jsonl", "--force", "--yes")
-    assert (refused.code, len(refused.lines)) == (1, 1)
-    assert "error: leak: the instruction of 'self' holds" in refused.err
-    assert server.count == asked
     assert not Path("compiled/.checkpoints").exists()
 
 
 def test_other_labels_on_the_same_rows_are_refused() -> None:
-    done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json")
-    candidate = done.json["pareto"][0]["candidate"]
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
     rows = [{**row, "factual": not row["factual"]} for row in read_jsonl(Path("gold.jsonl"))]
     write_jsonl(Path("gold.jsonl"), rows)
-    refused = cli("artifacts", "choose", "fect@1", candidate, "--gold", "gold.jsonl")
+    refused = cli("artifacts", "remember", "fect@1", "gold.jsonl", "--gold", "gold.jsonl")
     assert (refused.code, len(refused.lines)) == (1, 1)
     assert "has other labels or rows than when fect@1 was compiled on it; name the gold set" in refused.err
     assert not Path("compiled/fect/2").exists()

@@ -95,10 +95,6 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert re.search(r'<figure role="img" aria-label="[^"]+"[^>]*><svg ', html), html[:300]
         assert not re.findall(r"var\((?!--ink|--rule|--series-[1-8]\))", html)
         assert "<table>" in html
-        frame = shown.to_frame()
-        assert list(frame.columns) == ["judge", "metric", "value", "low", "high", "worst", "best"]
-        assert (frame["low"] <= frame["value"]).all()
-        assert len(frame) == frame["judge"].nunique() * frame["metric"].nunique()
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
     verdict = replace(compiled(**NEW[0]), reasoning="<b>figures</b>")

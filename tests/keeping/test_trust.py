@@ -184,7 +184,6 @@ def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: p
         {"model": "gpt"},
         {"setting": {"threshold": "high"}},
         {"gold": {"seen": 5}},
-        {"pareto": {"a": 1}},
         {"versions": [1]},
         {"judge_ref": 7},
         {"adapter": ["chat"]},

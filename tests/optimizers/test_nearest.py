@@ -56,6 +56,8 @@ def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: 
         assert [exported["messages"](**row) for row in new] == own
         told = [exported["judge"](OpenAI(base_url=server.url), "m", **row)["value"] for row in new[-30:]]
         assert told == ran[-30:]
+        done = cli("export", "route", "--to", "messages")
+        assert (done.code, "labelled rows most like it, which this target" in done.err) == (2, True), done.err
 
 
 def served(loaded: Any, row: Any) -> Any:
@@ -98,20 +100,6 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> 
     assert "name a larger model with --prompt-model" in done.err
     assert f"{len(asked)} proposals could not be read" in done.out
     assert {body.get("max_tokens") or body.get("max_completion_tokens") for body in sent} == {77}
-
-
-def test_another_target_refuses_what_it_cannot_show(project: Path) -> None:
-    with Loopback(most_like) as server:
-        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
-        ok(*command, *chat(server.url), "--max-calls", "700")
-        history = jurist.Store().load("route@1").history
-        other = next(row["candidate"] for row in history if row["params"].get("nearest") == 16)
-        ok("artifacts", "choose", "route@1", other, "--force", "--api-base", server.url)
-    kept = jurist.Store().load("route@2").state.predictors["self"].remembered
-    assert kept is not None
-    assert kept.shown == 16  # its rows are read from gold again
-    done = cli("export", "route", "--to", "messages")
-    assert (done.code, "labelled rows most like it, which this target" in done.err) == (2, True), done.err
 
 
 def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: Path) -> None:

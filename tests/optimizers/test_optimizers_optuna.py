@@ -1,6 +1,5 @@
 """The joint search: what it searches, that that it asks nothing twice."""
 
-import itertools
 import logging
 from pathlib import Path
 from typing import Any
@@ -138,19 +137,3 @@ def test_it_searches_the_instructions_that_opro_wrote_with_half_of_the_calls() -
     assert tried[0].calls <= 750
     assert len({one.state.predictors["self"].instructions for one in tried}) > 1
     assert {one.params["instruction"] for one in tried} <= set(result.board.candidates)
-
-
-def test_the_front_holds_the_points_that_no_other_beats() -> None:
-    job = house_job()
-    result = optimize(make("optuna", SMALL), job)
-    board, found = result.board, result.board.front(job.dev)
-    assert {point["unit"] for point in found} == {"tokens per case"}  # offline calls cost nothing
-    every = [one for one in board.candidates.values() if board.scored(one, job.dev)]
-    assert 1 < len(found) <= len(every)
-    for one in every:
-        taken, score = board.spent(one, job.dev), round(board.value(one, job.dev), 6)
-        assert taken is not None
-        assert any(point["cost"] <= taken.tokens + 1e-9 and point["score"] >= score for point in found)
-    for first, second in itertools.pairwise(found):
-        assert (first["cost"], first["score"]) < (second["cost"], second["score"])
-        assert first["score"] < second["score"]

@@ -1,4 +1,4 @@
-"""What ``jurist run`` and ``jurist artifacts choose`` may spend: limits, the estimate, and the question before it."""
+"""What ``jurist run`` may spend: limits, the estimate, and the question before it."""
 
 import io
 from collections.abc import Callable
