@@ -76,7 +76,7 @@ class CompileOptions(
     )
     optimizer: str = option(
         "NAME",
-        "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, opro-paper, "
+        "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, "
         "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
         "race",
     )

@@ -47,7 +47,6 @@ TOKENS = (50_000, 150_000, 300_000, 600_000)
 LOOKS = 100  # times that the choice is looked at in a run
 LONG: Mapping[str, Mapping[str, Any]] = {  # the budget shall end it, not its patience
     **{name: {"steps": 10**6, "patience": 10**6} for name in ("race", "opro", "fewshot")},
-    "opro-paper": {"steps": 10**6},
     "contrastive": {"draws": 6},
 }
 DSPY = ("bootstrap", "copro", "mipro", "gepa", "simba", "infer-rules")  # these need real requests

@@ -42,7 +42,6 @@ MODEL = Model(temperature=0.0)
 _LONG = {"steps": 999, "patience": 999}
 LONG: Mapping[str, Mapping[str, Any]] = {  # the budget shall end it, not its patience
     **dict.fromkeys(("race", "opro", "fewshot"), _LONG),
-    "opro-paper": {"steps": 999},
 }
 LESS = 0.01  # a test that is lower by more counts as worse
 

@@ -64,7 +64,7 @@ class Meter:
         self.calls, self.cost, self.tokens = 0, 0.0, 0
         self.in_flight, self._unknown = 0, 0
         self._reserved = Amount()
-        self.held, self._spare = 0, 0
+        self.held = 0
         self.phase, self._prior, self.replays = 0, dict[int, Amount](), 0
         self._sent, self._warm = 0, 0.0
         self.signal: int | None = None
@@ -89,12 +89,12 @@ class Meter:
         with self._lock:
             self._prior[phase] = self._prior.get(phase, Amount()) + prior
 
-    def hold(self, calls: int, *, spare: int | None = None) -> None:
-        """Keep ``calls`` back for later work, ``spare`` for what does with whatever is left (default: as before)."""
-        # Of spare ones calls alone are kept back. For the others cost and tokens are too, at the mean of the
-        # calls so far, and seconds at the pace of those really sent, once there are enough of them to have one.
+    def hold(self, calls: int) -> None:
+        """Keep ``calls`` back for later work."""
+        # Cost and tokens are kept back too, at the mean of the calls so far, and seconds at the pace of those
+        # really sent, once there are enough of them to have one.
         with self._lock:
-            self.held, self._spare = calls, self._spare if spare is None else spare
+            self.held = calls
             self.phase += 1
 
     @property
@@ -178,8 +178,7 @@ class Meter:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        kept = self.held + self._spare
-        self._over("calls", self.budget.calls, self.calls + prior + kept + calls, kept)
+        self._over("calls", self.budget.calls, self.calls + prior + self.held + calls, self.held)
         seconds = now - self._start + pace * self.held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
@@ -215,7 +214,7 @@ class Meter:
         """Return how many calls the budget still allows, if it limits calls."""
         if self.budget.calls is None:
             return None
-        return max(0, self.budget.calls - self.calls - self.held - self._spare)
+        return max(0, self.budget.calls - self.calls - self.held)
 
 
 class Estimate:

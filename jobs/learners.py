@@ -11,17 +11,14 @@ import bm25s
 import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from threadpoolctl import threadpool_limits
 
 from ..cases import Case, Value, text_hash
-from ..evaluation.measured import objective_score
-from ..evaluation.rows import Row
 from ..programs.judge import Judge
 from ..text.ranking import words as _words
 
 _NEIGHBOURS: Final = 5
-_INNER: Final = 3  # parts of what is learned from, to choose a setting
 _OFTEN: Final = 5000  # words and pairs of words that are learned from: those of most labelled units
 _MEMBERS: Final = 50  # members of sets that are looked for
 
@@ -29,8 +26,8 @@ Places: TypeAlias = Sequence[int]
 """Which units, from 0."""
 Features: TypeAlias = tuple[Any, Any]
 """What is known of labelled units, and of those to answer: a row each."""
-_Predict: TypeAlias = "Callable[[Units, Places, Features, Any], list[Value]]"
-"""What answers units, having learned from labelled ones: (all, the labelled, features, a setting) -> values."""
+_Predict: TypeAlias = "Callable[[Units, Places, Features], list[Value]]"
+"""What answers units, having learned from labelled ones: (all, the labelled, features) -> values."""
 
 
 class Units:
@@ -91,32 +88,14 @@ def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
     return parts
 
 
-def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:
-    """Answer by a linear model on words and overlap, with the setting that does best on parts of the labelled units."""
-    judge, learned = units.judge, units.judge.answer.scale.learned
-    predict, settings = _LEARNERS[learned]
-    rows: dict[Any, list[Row]] = {setting: [] for setting in settings}
+def by_words(units: Units, known: Places, asked: Places) -> list[Value]:
+    """Answer by a linear model on words and overlap."""
     with threadpool_limits(1):  # on several threads, problems this small take up to ten times as long
-        parts = folds(units.groups(known), _INNER, seed)
-        for part in parts if len(parts) > 1 else ():
-            apart, own = frozenset(part), [known[number] for number in part]
-            rest = [place for number, place in enumerate(known) if number not in apart]
-            features = _features(units, rest, own)
-            for setting in settings:
-                pairs = zip(own, predict(units, rest, features, setting), strict=True)
-                rows[setting] += [
-                    Row(id=str(place), group="", gold=(units.gold[place],), predicted=(value,))
-                    for place, value in pairs
-                ]
-        scores = {
-            setting: objective_score(own, judge.metric, judge.comparison) if own else 0.0
-            for setting, own in rows.items()
-        }
-        best = max(settings, key=scores.__getitem__)
-        return predict(units, known, _features(units, known, asked), best)
+        predict = _LEARNERS[units.judge.answer.scale.learned]
+        return predict(units, known, _features(units, known, asked))
 
 
-def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> list[Value]:
+def by_neighbours(units: Units, known: Places, asked: Places) -> list[Value]:
     """Answer by what most of the nearest labelled units say (BM25), or else the nearest."""
     index, comparison = bm25s.BM25(), units.judge.comparison
     quiet = {"show_progress": False, "leave_progress": False}
@@ -155,41 +134,37 @@ def _features(units: Units, known: Places, asked: Places) -> Features:
     return of_known, of_asked
 
 
-def _labels(units: Units, known: Places, features: Features, weight: str | None) -> list[Value]:
-    return _predicted(features, [units.gold[place] for place in known], weight)
+def _labels(units: Units, known: Places, features: Features) -> list[Value]:
+    return _predicted(units, features, [units.gold[place] for place in known])
 
 
-def _members(units: Units, known: Places, features: Features, weight: str | None) -> list[Value]:
+def _members(units: Units, known: Places, features: Features) -> list[Value]:
     gold: list[Any] = [units.gold[place] for place in known]
     often = Counter(member for value in gold for member in set(value)).most_common(_MEMBERS)
     names = sorted(name for name, count in often if count > 1)
-    chosen = {name: _predicted(features, [name in value for value in gold], weight) for name in names}
+    chosen = {name: _predicted(units, features, [name in value for value in gold]) for name in names}
     return [tuple(name for name in names if chosen[name][number]) for number in range(features[1].shape[0])]
 
 
-def _number(units: Units, known: Places, features: Features, penalty: float) -> list[Value]:
+def _number(units: Units, known: Places, features: Features) -> list[Value]:
     gold = np.array([units.gold[place] for place in known], dtype=float)
-    numbers = Ridge(alpha=penalty).fit(features[0], gold).predict(features[1])
+    numbers = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(features[0], gold).predict(features[1])
     return [units.judge.answer.scale.on_scale(float(number)) for number in numbers]
 
 
-def _predicted(features: tuple[Any, Any], gold: Sequence[Any], weight: str | None) -> list[Any]:
+def _predicted(units: Units, features: Features, gold: Sequence[Any]) -> list[Any]:
+    """Return what a logistic regression says; rare values count as much as others, but where accuracy is wanted."""
     if len(set(gold)) < 2:
         return [gold[0]] * features[1].shape[0]
-    model = LogisticRegression(class_weight=weight, max_iter=1000)
+    weight = None if units.judge.metric == "accuracy" else "balanced"
     names = sorted(set(gold), key=str)
-    codes = {name: code for code, name in enumerate(names)}
-    found = model.fit(features[0], [codes[value] for value in gold]).predict(features[1])
-    return [names[code] for code in found.tolist()]
+    codes = [names.index(value) for value in gold]
+    model = LogisticRegression(class_weight=weight, max_iter=1000).fit(features[0], codes)
+    return [names[code] for code in model.predict(features[1]).tolist()]
 
 
-_WEIGHTS: Final = (None, "balanced")
-_LEARNERS: Final[Mapping[str, tuple[_Predict, Sequence[Any]]]] = {
-    "label": (_labels, _WEIGHTS),
-    "members": (_members, _WEIGHTS),
-    "number": (_number, (1.0, 10.0, 100.0)),
-}
-"""By what a scale's values are learned as: what predicts them, and the settings to choose from."""
+_LEARNERS: Final[Mapping[str, _Predict]] = {"label": _labels, "members": _members, "number": _number}
+"""By what a scale's values are learned as: what predicts them."""
 
 
 def _plain(value: Any) -> str:

@@ -99,7 +99,7 @@ def references(
         said |= _constant(judge, known or asked, asked)
     learners = [name for name in LEARNERS if name in only]
     if learners and judge.answer.constants(()):
-        said |= _learned(judge, known, asked, seed, same, learners)
+        said |= _Learning(known=known, asked=asked, seed=seed, same=same, names=learners).of(judge)
     metric = resolve(judge.metric, judge.comparison)
     rows_of = {name: (answer, tuple(map(_row, asked, values))) for name, (answer, values) in said.items()}
     for log in logs:
@@ -148,66 +148,65 @@ def _constant(
     return {"constant": (best, [given[best](case.inputs) for case in asked])} if best else {}
 
 
-def _by_criterion(
-    judge: Judge,
-    known: Sequence[Case],
-    asked: Sequence[Case],
-    seed: int,
-    same: Mapping[str, str],
-    names: Sequence[str],
-) -> dict[str, tuple[str, list[Values]]]:
-    """Return what learners say of each criterion, together; only ways that say something of every criterion."""
-    scale: Any = judge.answer.scale
-    each: dict[str, dict[str, tuple[str, list[Values]]]] = {}
-    for name in judge.answer.criteria:
-        learned, open_ = (scale.cases(name, cases) for cases in (known, asked))
-        each[name] = _learned(judge.of_criterion(name), learned, open_, seed, same, names)
-    found: dict[str, tuple[str, list[Values]]] = {}
-    for way in names:
-        if all(way in one for one in each.values()):
-            columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
-            words = list(dict.fromkeys(one[way][0] for one in each.values()))
-            found[way] = ("; ".join(words), list(zip(*columns, strict=True)))
-    return found
+@dataclass(frozen=True, kw_only=True)
+class _Learning:
+    """What learners learn from, what they are asked, and which of them."""
 
+    known: Sequence[Case]
+    asked: Sequence[Case]
+    seed: int
+    same: Mapping[str, str]  # group -> the group that it counts as
+    names: Sequence[str]
 
-def _learned(
-    judge: Judge,
-    known: Sequence[Case],
-    asked: Sequence[Case],
-    seed: int,
-    same: Mapping[str, str],
-    names: Sequence[str],
-) -> dict[str, tuple[str, list[Values]]]:
-    """Return what learners say of rows: of those of a part, after the others of them, where nothing else is known."""
-    if judge.answer.criteria:
-        return _by_criterion(judge, known, asked, seed, same, names)
-    from . import learners  # scikit-learn takes a second to load, and commands that score nothing do without
+    def of_criteria(self, judge: Judge) -> dict[str, tuple[str, list[Values]]]:
+        """Return what learners say of each criterion, together; only ways that say something of every criterion."""
+        scale: Any = judge.answer.scale
+        each: dict[str, dict[str, tuple[str, list[Values]]]] = {}
+        for name in judge.answer.criteria:
+            known, asked = (scale.cases(name, cases) for cases in (self.known, self.asked))
+            each[name] = replace(self, known=known, asked=asked).of(judge.of_criterion(name))
+        found: dict[str, tuple[str, list[Values]]] = {}
+        for way in self.names:
+            if all(way in one for one in each.values()):
+                columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
+                words = list(dict.fromkeys(one[way][0] for one in each.values()))
+                found[way] = ("; ".join(words), list(zip(*columns, strict=True)))
+        return found
 
-    every = [replace(case, group=same.get(case.group, case.group)) for case in (*known, *asked)]
-    units, first = learners.Units(judge, every), len(known)
-    open_ = [place for case in units.place[first:] for place in case]
-    if known:
+    def of(self, judge: Judge) -> dict[str, tuple[str, list[Values]]]:
+        """Return what learners say of rows: where nothing else is known, of a part of them after the others."""
+        if judge.answer.criteria:
+            return self.of_criteria(judge)
+        from . import (
+            learners,
+        )  # scikit-learn takes a second to load, and commands that score nothing do without
+
+        every = [
+            replace(case, group=self.same.get(case.group, case.group)) for case in (*self.known, *self.asked)
+        ]
+        units, first = learners.Units(judge, every), len(self.known)
+        open_ = [place for case in units.place[first:] for place in case]
         parts = [open_]
-    else:
-        parts = [[open_[one] for one in part] for part in learners.folds(units.groups(open_), _PARTS, seed)]
-    ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
-    found: dict[str, tuple[str, list[Values]]] = {}
-    for name in names:
-        said: dict[int, Value] = {}
-        for part in parts:
-            apart = frozenset(part)
-            labelled = [
-                place
-                for place, value in enumerate(units.gold)
-                if value is not None and place not in apart and (not known or units.case[place] < first)
-            ]
-            if labelled:
-                said |= zip(part, ways[name](units, labelled, part, seed), strict=True)
-        if len(said) == len(open_):
-            values = [tuple(said[place] for place in places) for places in units.place[first:]]
-            found[name] = (LEARNERS[name][judge.answer.scale.learned], values)
-    return found
+        if not self.known:
+            groups = units.groups(open_)
+            parts = [[open_[one] for one in part] for part in learners.folds(groups, _PARTS, self.seed)]
+        ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
+        found: dict[str, tuple[str, list[Values]]] = {}
+        for name in self.names:
+            said: dict[int, Value] = {}
+            for part in parts:
+                apart = frozenset(part)
+                labelled = [
+                    place
+                    for place, value in enumerate(units.gold)
+                    if value is not None and place not in apart and (not first or units.case[place] < first)
+                ]
+                if labelled:
+                    said |= zip(part, ways[name](units, labelled, part), strict=True)
+            if len(said) == len(open_):
+                values = [tuple(said[place] for place in places) for places in units.place[first:]]
+                found[name] = (LEARNERS[name][judge.answer.scale.learned], values)
+        return found
 
 
 def _row(case: Case, values: Values) -> Row:

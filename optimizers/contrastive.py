@@ -14,7 +14,7 @@ from .board import Board, Candidate
 from .fewshot import demos_of
 from .guidelines import answering, with_more_rules
 from .proposing import Writing, exemplar, propose, task
-from .raced import Raced, Track, Whole
+from .raced import Raced, Track
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
@@ -56,7 +56,7 @@ class Contrastive(Raced):
     pairs: int = 2  # pairs of cases added for a confusion
     draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
     mistakes: int = 2  # wrong answers shown for a confusion, with why they are wrong
-    whole: Whole = "dev"
+    whole: bool = True
     patience: int = 6
     name: str = "contrastive"
     proposal: ClassVar[int] = 0

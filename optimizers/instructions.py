@@ -10,7 +10,7 @@ import dspy
 
 from .board import Candidate
 from .proposing import Writing, exemplar, propose, rotated, scored, task
-from .raced import Raced, Track, Whole
+from .raced import Raced, Track
 
 
 class ProposeInstruction(dspy.Signature):
@@ -87,7 +87,7 @@ class CFaith(Writing, Raced):
     sample: int = 60  # train cases on which the current prompts are run (the paper: 60 documents)
     patience: int = 1
     name: str = "cfaith"
-    whole: Whole = "dev"
+    whole: bool = True
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the leader's instructions, those of all predictors together, from its errors."""

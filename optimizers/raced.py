@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
 from ..errors import BudgetExhausted
@@ -21,7 +21,6 @@ from .objective import Outcome
 from .proposing import CopyGuard, Writing
 from .standing import Standing
 
-Whole: TypeAlias = Literal["", "train", "dev"]
 _FRUITLESS = 2  # turns of an arm in a row without a new leader, after which others are tried
 ENOUGH = 60  # cases without an error, from which on an error in twenty is unlikely (the rule of three)
 
@@ -292,10 +291,11 @@ class Raced(ABC):
     patience: int = 8  # rounds without a new leader or another choice before it stops
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
-    # in place of blocks, each new prompt is scored on all of a part, and who leads on the rest too
-    whole: Whole = ""
+    whole: bool = (
+        False  # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
+    )
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
-    # from the errors of each leader, so that with ``whole`` it meets the rest too
+    # from the errors of each leader, so that with ``whole`` it meets train too
     learns: ClassVar[bool] = True
     races: ClassVar[bool] = True  # the basic prompt is one of the race, and is scored as far as that needs it
 
@@ -310,9 +310,7 @@ class Raced(ABC):
     def minimum(self, job: Job) -> int:
         """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
         train = min(self.sample, len(job.train))
-        beside = min(self.opening, train) + min(self.block, train)
-        if self.whole:
-            beside = train * (1 + (self.whole == "train"))
+        beside = train if self.whole else min(self.opening, train) + min(self.block, train)
         return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposal
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
@@ -331,13 +329,12 @@ class Raced(ABC):
         )
         train = train[: self.sample]
         if self.whole:
-            order = [*train, *dev] if self.whole == "train" else [*dev, *train]
-            block = opening = len(train if self.whole == "train" else dev)
+            order, block, opening = [*dev, *train], len(dev), len(dev)
         else:
             order = stratified([*train, *dev], job.judge.answer, random.Random(f"order/{job.seed}"))
             block, opening = max(1, self.block), max(1, self.opening)
         track = Track(job=job, board=board, start=start, order=order, block=block,
-                      shrink=self.shrink, reach=self.reach, by_wholes=bool(self.whole))  # fmt: skip
+                      shrink=self.shrink, reach=self.reach, by_wholes=self.whole)  # fmt: skip
         board.score(board.basic, order[:opening])
         track.run(start)
         if self.whole:

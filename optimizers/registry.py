@@ -58,10 +58,6 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "nearest": Nearest,
     "teach": Teach,
     "optuna": Optuna,
-    # the paper's search: eight a step, each scored on the same cases
-    "opro-paper": partial(
-        Opro, name="opro-paper", steps=10, candidates=8, sample=100, patience=10, whole="train"
-    ),
     "cfaith": CFaith,
     "contrastive": Contrastive,
     "threshold": Threshold,

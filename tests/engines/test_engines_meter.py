@@ -138,26 +138,6 @@ def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     assert len(inner.requests) == 1
 
 
-@pytest.mark.parametrize("limit", ["cost", "tokens", "seconds"])
-def test_what_is_kept_for_later_parts_is_of_calls_only(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of 4000 calls for the next part must not end this one at a fortieth of another limit."""
-    now = [0.0]
-    monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
-    meter = Meter(Budget(calls=4000, **{limit: 100}))
-    meter.hold(20, spare=1900)
-    for _ in range(60):
-        meter.reserve(Amount(tokens=1, cost=1))
-        meter.settle(tokens=1, cost=1.0, reservation=Amount(tokens=1, cost=1))
-        now[0] += 1
-    assert (meter.calls, meter.left()) == (60, 2020)
-    meter.hold(60)
-    assert meter.left() == 1980  # the spare calls stay kept back
-    with pytest.raises(BudgetExhausted):
-        meter.reserve(Amount(tokens=1, cost=1))
-    meter.hold(0, spare=0)
-    assert meter.left() == 3940
-
-
 def test_a_slow_first_call_does_not_spend_seconds_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])

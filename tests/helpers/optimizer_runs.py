@@ -18,7 +18,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "opro": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "fewshot": {name: OPTIONS[name] for name in ("steps", "sizes", "sets", "block", "sample")},
     "race": {"steps": 5, "candidates": 3, "sample": 12, "sizes": (2, 4), "block": 5},
-    "opro-paper": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "cfaith": {"steps": 3, "rewrites": 3, "sample": 12, "errors": 3},
     "contrastive": {"sample": 20, "draws": 2, "pairs": 1},
     "optuna": {"steps": 2, "trials": 5, "sizes": (2, 4), "sets": 1, "sample": 6, "startup": 2},
@@ -33,7 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
 """Settings with which each is done in a moment."""
 DSPY = ("bootstrap", "copro", "mipro", "gepa", "simba", "infer-rules", "dspy:BootstrapFewShot")
 NAMES = (*OPTIMIZERS, "dspy:BootstrapFewShot")
-PROPOSING = ("race", "opro", "opro-paper", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
+PROPOSING = ("race", "opro", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
 
 
 @cache

@@ -92,7 +92,7 @@ def test_killed_anywhere_and_resumed_equals_uninterrupted(
     assert (third.sent, third.history) == (0, second.history)
 
 
-@pytest.mark.parametrize("name", ["opro-paper", "gepa"])
+@pytest.mark.parametrize("name", ["cfaith", "gepa"])
 def test_a_job_that_met_its_budget_goes_on_with_a_larger_one(name: str, tmp_path: Path) -> None:
     journal, calls = tmp_path / "j", make(name, SMALL[name]).minimum(whole(name).job)
     first = Run(name, journal=journal, budget=Budget(calls=calls))

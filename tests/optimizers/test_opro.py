@@ -1,4 +1,4 @@
-"""OPRO: its meta-prompt and its proposals, on one predictor and on several, and the paper's own loop."""
+"""OPRO: its meta-prompt and its proposals, on one predictor and on several."""
 
 import dataclasses
 import random
@@ -12,12 +12,11 @@ from optimizer_runs import SMALL, Run, proposed, split
 from scripted_runs import FECT, gold, hashed, job_with
 from worlds import job_of, simulator
 
-from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.base import optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.drawing import stratified
 from jurist.optimizers.instructions import Opro
 from jurist.optimizers.raced import Track
-from jurist.optimizers.registry import make
 
 
 def plain(text: str) -> str:
@@ -127,35 +126,3 @@ def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
         object.__setattr__(job, name, lm_of(Scripted(engine), job.context))
     result = optimize(Opro(candidates=2, steps=12, patience=12), job)
     assert good in result.best.state.predictors["self"].instructions
-
-
-# -- the paper's loop ---------------------------------------------------------------------------------
-
-
-WORLD = simulator.World(seed=6)
-
-
-def paper_run(job: Job, **settings: int) -> tuple[Result, list[str]]:
-    asked: list[str] = []
-    inner = job.proposer_lm._engine_spec.inner
-    original = inner._propose
-
-    def propose(request: object, system: str) -> str:
-        asked.append(request.messages[-1].text)  # type: ignore[attr-defined]
-        return str(original(request, system))
-
-    inner._propose = propose
-    return optimize(make("opro-paper", {"steps": 3, "candidates": 4, "sample": 40, **settings}), job), asked
-
-
-def test_every_instruction_is_scored_on_the_whole_sample() -> None:
-    job = job_of(WORLD)
-    result, asked = paper_run(job)
-    rows = result.board.history(job.train, job.dev)
-    assert [row["train"]["cases"] for row in rows] == [40] * len(rows)
-    assert len(asked) == 12
-    assert 9 < len(rows) <= 13
-    best = max(rows, key=lambda row: row["train"]["value"])
-    assert best["dev"]["cases"] == len(job.dev)
-    assert sum(row["dev"]["cases"] > 0 for row in rows) < len(rows)
-    assert all(row["source"] == "opro-paper" for row in rows[1:])

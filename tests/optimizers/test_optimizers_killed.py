@@ -17,7 +17,6 @@ IN_FLIGHT = 2
 CALLS = {"simba": 330, "mipro": 330, "bootstrap": 330}
 SMALL = {
     "opro": ("steps=3", "candidates=2", "sample=12"),
-    "opro-paper": ("steps=2", "candidates=2", "sample=12"),
     "fewshot": ("sizes=2,4", "sets=2", "block=4", "sample=12"),
     "cfaith": ("steps=2", "rewrites=2", "sample=12"),
     "contrastive": ("sample=14", "draws=2"),
