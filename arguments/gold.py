@@ -76,14 +76,13 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreemen
 
 class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
-    differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the cases of
-    train and dev that it was compiled on, and asks first about those on which the prompts that were tried differ most.
+    differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold that it was
+    compiled on.
 
     examples:
       jurist review fect claims.jsonl -o labels.jsonl --rater ann          # a page, from the keyboard
       jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
-      jurist review fect@1 -o labels.jsonl
       jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --host 0.0.0.0    # a link for each of them
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
 

@@ -1,7 +1,6 @@
 """``jurist gold`` with its actions."""
 
 from dataclasses import asdict
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.raters import RULES, clear_units, rating_columns, strata
+from ..gold.raters import RULES, rating_columns, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED
 from ..keeping.naming import find_judge
@@ -157,21 +156,12 @@ def agreement(options: AgreementOptions) -> Result:
         )
     ratings, groups = rating_columns(gold.cases)
     found = rater_agreement(ratings, judge.comparison, groups=groups)
-    clear, agreed = clear_units(gold), None
-    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
-    # none where all units are clear, or none of the clear ones has two labels
-    if not all(clear) and any(
-        len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True)
-    ):
-        agreed = rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
-    aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: strata(gold, rule) for rule in RULES}
     data = {
         "gold": gold.name,
         "judge": judge.name,
         **asdict(found),
-        "without_ambiguous": agreed and asdict(agreed),
         "ceiling": ceiling and ceiling_card(ceiling),
         "rules": {
             rule: {
@@ -186,7 +176,6 @@ def agreement(options: AgreementOptions) -> Result:
     body: list[Part] = [
         f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings",
         *agreement_tables(found),
-        *(agreement_tables(agreed, f", without {aside} that somebody calls ambiguous")[:2] if agreed else []),
         ceiling_table(ceiling)
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",

@@ -19,7 +19,7 @@ from ..engines.meter import Budget
 from ..errors import GoldError, JuristError, UsageError, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
-from ..gold.review import judged_in_search, read_judged, review_lines
+from ..gold.review import read_judged, review_lines
 from ..gold.rows import RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, open_lines, write_sheet
 from ..gold.sources import bundled_names
@@ -27,7 +27,6 @@ from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..report.history import chosen_candidate
 from ..report.reviewing import Review
 from ..report.reviewing import application as review_page
 from ..report.scores import spend_line
@@ -54,8 +53,6 @@ def review(options: ReviewOptions) -> Result:
         name = gold_name(options)
         gold = gold_of(name, judge, options, labelled=False)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-    if artifact is not None and options.verdicts is None:
-        judged = judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
     sheet = path.suffix.lower() != ".jsonl"
     rest = open_lines(gold, rater=options.rater if sheet else "", every=options.every)
     lines = {(line.case.id, line.unit): line for line in (*review_lines(judged, judge, known), *rest)}

@@ -159,12 +159,6 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
 
 
-def clear_units(gold: Gold) -> list[bool]:
-    """Return of every unit of :func:`rating_columns` whether nobody names an ambiguity of it."""
-    rated = [case for case in gold.cases if case.ratings]
-    return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
-
-
 def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
     """Return the ids of a test part, of ambiguous cases of its groups, and of a like share of groups without labels."""
     labelled = {case.group for case in gold.cases}

@@ -6,7 +6,7 @@ A label is worth the spread of the votes on its unit: one of each rater, and the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,28 +64,6 @@ def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
         shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
         between=threshold if threshold < 1 else (threshold - 0.5) / samples,
     )
-
-
-def judged_in_search(
-    matrix: Iterable[Mapping[str, Any]], chosen: str, judge: Judge, known: Collection[str]
-) -> list[Judged]:
-    """Return what all prompts of a search said of train and dev, as if each had been a sample."""
-    asked: dict[str, dict[str, Values]] = {}
-    scale = judge.answer.scale
-    for row in matrix:
-        values = tuple(None if value is None else scale.of_json(value) for value in row["labels"])
-        if row["case"] in known:
-            asked.setdefault(row["case"], {})[row["candidate"]] = values
-    judged = []
-    for case, answers in asked.items():
-        units = zip(*answers.values(), strict=True)
-        counts = [Counter(value for value in unit if value is not None) for unit in units]
-        most = tuple(next((value for value, _ in unit.most_common(1)), None) for unit in counts)
-        shares = tuple(
-            _shares({scale.text(value): count for value, count in unit.items()}) for unit in counts
-        )
-        judged.append(Judged(id=case, values=answers.get(chosen, most), shares=shares))
-    return judged
 
 
 def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Case]) -> list[SheetLine]:

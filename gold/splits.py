@@ -30,8 +30,6 @@ FEW_ROWS = 300
 """Labelled rows below which half of them are the test: a search loses little by a smaller train, a proof much."""
 _FEW: Shares = (0.3, 0.2, 0.5)
 _MANY: Shares = (0.5, 0.2, 0.3)
-_MISSED = 0.03
-"""How far shares may be from those asked for until it is said."""
 _SIDES = "label more groups: each part needs both sides of the labels"
 _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
@@ -187,7 +185,7 @@ class Split:
 
     @property
     def words(self) -> str:
-        """How many cases and groups each part has, in one line, and where that is not what was asked for."""
+        """How many cases and groups each part has, in one line."""
         said = ", ".join(
             f"{name} {plural(len(cases), 'case')} in {plural(len({case.group for case in cases}), 'group')}"
             for name in PARTS
@@ -196,12 +194,6 @@ class Split:
         aside = f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
         more = [f"the test is {self.holdout}"] * bool(self.holdout) + [aside] * bool(self.left_out)
         more += [f"{plural(self.kept, 'group')} stayed where an earlier version had them"] * bool(self.kept)
-        sizes = [len(self.part(name)) for name in PARTS]
-        got = [size / sum(sizes) for size in sizes]
-        far = max(abs(share - asked) for share, asked in zip(got, self.shares, strict=True))
-        if far > _MISSED and not self.holdout and not self.judge.most_groups:
-            asked, is_ = ("/".join(f"{100 * share:.0f}" for share in some) for some in (self.shares, got))
-            more.append(f"asked for {asked}, and it is {is_}: groups stay whole")
         return "; ".join([f"split: {said}", *more])
 
     def part(self, name: Part) -> tuple[Case, ...]:

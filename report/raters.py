@@ -10,36 +10,27 @@ from ..gold.raters import Strata
 from ..gold.rows import CATEGORIES
 from .table import Table, table
 
-_RATERS = 10  # with more of them a terminal shows no column of each, and --json has all
-_PAIRS = 10  # the same of their pairs
+_PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
 
 
-def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
-    """Return one table of all raters, one of the pairs and one of the labels; ``over`` says of which units."""
+def agreement_tables(found: Agreement) -> list[Table]:
+    """Return one table of all raters, one of the pairs and one of the labels."""
     rows = [
         ["raw agreement", found.raw, f"{found.units} units with two ratings or more"],
         ["Krippendorff's alpha", found.alpha, f"{found.units} units"],
     ]
     least = sorted(found.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
-    some = f", the {_PAIRS} of {len(found.pairs):,} that agree least" if len(found.pairs) > _PAIRS else ""
     pairs = [
         [f"{pair.first} and {pair.second}", pair.units, pair.raw, "-" if pair.kappa is None else pair.kappa]
-        for pair in (least if some else found.pairs)
+        for pair in least
     ]
+    labels = [[one.label, *one.given.values(), one.specific, one.alpha] for one in found.table]
+    columns = ["label", *found.raters, "specific agreement", "Krippendorff's alpha"]
     return [
-        table(f"All raters{over}", ["measure", "value [95 % interval]", "over"], rows),
-        table(f"Pairs{some}{over}", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        *([_label_table(found)] if found.table else []),
+        table("All raters", ["measure", "value [95 % interval]", "over"], rows),
+        table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
+        *([table("Each label against the rest", columns, labels)] if found.table else []),
     ]
-
-
-def _label_table(found: Agreement) -> Table:
-    raters = found.raters if len(found.raters) <= _RATERS else ()
-    rows = [
-        [one.label, *(one.given[rater] for rater in raters), one.specific, one.alpha] for one in found.table
-    ]
-    columns = ["label", *raters, "specific agreement", "Krippendorff's alpha"]
-    return table("Each label against the rest", columns, rows)
 
 
 def ceiling_card(found: Ceiling) -> dict[str, Any]:
@@ -56,16 +47,11 @@ def ceiling_card(found: Ceiling) -> dict[str, Any]:
 
 def ceiling_table(found: Ceiling) -> Table:
     """Return one row a metric: the mean over raters with its interval, and each rater's value."""
-    many = len(found.raters) > _RATERS
     rows = []
     for name, mean in found.mean.items():
-        values = [rater.measured[name].value for rater in found.raters]
-        shown = (min(values), max(values)) if many else values
-        rows.append(
-            [f"{name} *" if name == found.metric else name, mean, *(f"{value:.3f}" for value in shown)]
-        )
+        values = [f"{rater.measured[name].value:.3f}" for rater in found.raters]
+        rows.append([f"{name} *" if name == found.metric else name, mean, *values])
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
-    columns = ["lowest rater", "highest rater"] if many else columns
     title = "Human ceiling: each rater against the others, on all units they rated"
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 

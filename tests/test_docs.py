@@ -70,6 +70,9 @@ MAKES: dict[str, Callable[[Path], object]] = {
     "queries.jsonl": lambda at: write_jsonl(at, [{"query": "Name three rivers of Europe."}]),
     "labels.jsonl": lambda at: write_jsonl(at, bundled("cognibench-mini")),
     "labels.csv": lambda at: table(at, columns("support-desk", "group", "policy", "reply", "verdict")),
+    "replies.jsonl": lambda at: write_jsonl(
+        at, [{name: row[name] for name in ("group", "policy", "reply")} for row in bundled("support-desk")]
+    ),
     # the verdicts of a judge in production, which holds every third reply
     "log.csv": lambda at: table(
         at,

@@ -14,7 +14,7 @@ from small import cli, ok
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import judged_in_search, read_judged, review_lines, worths
+from jurist.gold.review import read_judged, review_lines, worths
 from jurist.gold.writing import write_jsonl
 from jurist.programs.fect import FECT
 
@@ -183,29 +183,3 @@ def test_a_real_run_is_read(tmp_path: Path) -> None:
     ok(*argv, "--output", "run.jsonl")
     judged = read_judged("run.jsonl", FECT)
     assert [(line.between, sum(line.shares[0].values())) for line in judged] == [(0.5, pytest.approx(1))] * 4
-
-
-def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
-    """The chosen prompt's verdict counts; where it was not asked, that of most; test rows are never among them."""
-    said = {
-        "all agree": {"basic": TRUE, "best": TRUE, "other": TRUE},
-        "divided": {"basic": TRUE, "best": FALSE, "other": TRUE},
-        "chosen was not asked": {"basic": FALSE, "other": FALSE, "more": TRUE},
-        "unusable": {"basic": TRUE, "best": None, "other": TRUE},
-        "gone from the gold": {"best": TRUE},
-    }
-    matrix = [
-        {"candidate": prompt, "case": case, "labels": [label]}
-        for case, given in said.items()
-        for prompt, label in given.items()
-    ]
-    known = {case: Case(inputs={"claim": case}, gold=(TRUE,)) for case in said if "gone" not in case}
-    judged = judged_in_search(matrix, "best", FECT, known)
-    assert {one.id: one.values[0] for one in judged} == {
-        "all agree": TRUE,
-        "divided": FALSE,
-        "chosen was not asked": FALSE,
-        "unusable": None,
-    }
-    found = [line.case.inputs["claim"] for line in review_lines(judged, FECT, known)]
-    assert found == ["chosen was not asked", "divided", "unusable"]

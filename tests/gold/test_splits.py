@@ -112,13 +112,6 @@ def test_one_giant_group_is_not_in_the_test(giant: int, least: int) -> None:
         assert len({case.group for case in split.test}) >= least, seed
 
 
-def test_shares_that_large_groups_miss_are_said() -> None:
-    assert "asked for" not in sized([1] * 60).split(0).words
-    said = sized([50, 1, 1, 1]).split(0).words
-    assert said.startswith("split: train 53 cases in 2 groups, dev 2 cases in 1 group, test 2 cases in 1")
-    assert said.endswith("asked for 30/20/50, and it is 93/4/4: groups stay whole")
-
-
 def test_the_order_of_groups_is_pinned() -> None:
     # a change here moves the test part of every version that was ever made
     split = Gold.of(both(*(f"g{number}" for number in range(12))), CHECK).split(1)
