@@ -77,7 +77,7 @@ def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: 
     labels, differing = review.journal.labels(), review.differing().values()
     named = sorted({label.rater for label in labels} - {RESOLVED})
     left = sum(all(label.rater != RESOLVED for label in said) for said in differing)
-    body: list[Part] = [f"{len(labels)} labels of {len(named)} raters in {path}", review.agreement()]
+    body: list[Part] = [f"{len(labels)} labels of {len(named)} raters in {path}"]
     if differing:
         body.append(
             f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"

@@ -54,10 +54,8 @@ class Index(Generic[P]):
             starts = range(offset, len(wanted) - _BLOCK + 1, _BLOCK)
             tried = starts[:: max(1, len(starts) // _TRIED)]
             # what many texts begin with is no help: any block of those that an occurrence covers would do
-            at, found = min(
-                ((at, self._blocks.get(wanted[at : at + _BLOCK], [])) for at in tried),
-                key=lambda one: len(one[1]),
-            )
+            blocks = {at: self._blocks.get(wanted[at : at + _BLOCK], []) for at in tried}
+            at, found = min(blocks.items(), key=lambda block: len(block[1]))
             for number, start in found:
                 text, place = self._texts[number]
                 if start >= at and text.startswith(wanted, start - at):
@@ -74,12 +72,8 @@ def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Ite
 
 def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
     """Return the texts that all cases have, apart from what is judged."""
-    common = frozenset(texts_of(cases[0].inputs, without=units)) if cases else frozenset()
-    for case in cases:
-        if not common:
-            break
-        common &= frozenset(texts_of(case.inputs, without=units))
-    return common
+    texts = [frozenset(texts_of(case.inputs, without=units)) for case in cases]
+    return frozenset[str]().union(*texts[:1]).intersection(*texts)
 
 
 def evidence_fields(judge: Judge) -> list[str]:

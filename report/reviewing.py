@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
 from ..errors import GoldError, JuristError, UsageError
-from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
@@ -108,7 +107,7 @@ class Review:
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
 
     def state(self, rater: str) -> dict[str, Any]:
-        """Return what a rater said, in order, and how far all agree; who settles differences sees who said what."""
+        """Return what a rater said, in order; who settles differences sees who said what."""
 
         def step(one: Label) -> dict[str, Any]:
             label = self._names(self._units[one.place], rater).get(one.label, one.label)
@@ -124,7 +123,7 @@ class Review:
             if len(said) < len(labels) and own is not None:  # it is resolved
                 gold = self.gold.judge.answer.scale.text(own)
             differing[unit] = {"labels": said, "gold": self._names(line, rater).get(gold, gold)}
-        return {"history": history, "agreement": self.agreement(), "differing": differing}
+        return {"history": history, "differing": differing}
 
     def differing(self) -> dict[str, list[Label]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
@@ -167,25 +166,6 @@ class Review:
             request=request,
         )
         return self.journal.add(said, sheet_row(self.gold, line.case), line.case.group)
-
-    def agreement(self) -> str:
-        """Return how far raters agree on the units that two or more have labelled, in words; empty before that."""
-        ratings: dict[str, dict[tuple[str, int], Any]] = {}
-        for one in self.journal.labels():
-            if one.label and one.rater != RESOLVED:
-                value = self._value(one.label, one.unit - 1)
-                ratings.setdefault(one.rater, {})[one.case, one.unit] = value
-        units = sorted({unit for labels in ratings.values() for unit in labels})
-        columns = {rater: [labels.get(unit) for unit in units] for rater, labels in ratings.items()}
-        if not any(
-            sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True)
-        ):
-            return ""
-        found = rater_agreement(columns, self.gold.judge.comparison, groups=[case for case, _ in units])
-        return (
-            f"{len(columns)} raters agree on {found.raw.value:.0%} of {found.units} units that two or more labelled, "
-            f"Krippendorff's alpha {found.alpha.value:.2f}"
-        )
 
 
 def application(review: Review) -> Starlette:

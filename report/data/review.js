@@ -79,7 +79,6 @@
     server = found.history;
     told = Object.fromEntries(Object.entries(found.differing).map(([one, said]) => [places.get(one), said]));
     rebuild();
-    find("#agreement").textContent = found.agreement;
   };
 
   // Until a step is saved (or kept here) and what follows has been in sight for a moment, no key is taken.

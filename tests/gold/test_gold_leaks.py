@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.copies import MIN_CHARACTERS, Index, check_leaks
-from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
-from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
 from jurist.text.wording import normalised
@@ -121,26 +119,6 @@ def test_a_demonstration_is_compared_as_it_is_rendered() -> None:
     for text in (forged, shown):
         with pytest.raises(GoldError, match="demonstration 1"):
             check_leaks(made, [state("x", demo(policy=text))])
-
-
-def test_sentences_of_a_response_are_units() -> None:
-    line = "Certainly, here is everything that I could find about it."
-    rows = [
-        {
-            "reference": f"{n}",
-            "sentences": [line, f"{n}."],
-            "group": f"g{n}",
-            "labels": ["faithful", "invented"],
-        }
-        for n in range(20)
-    ]
-    rows[0]["sentences"][1] = "The lighthouse of Orr was built from green stone."
-    gold = Gold.of(rows, COGNIBENCH)
-    seed = next(seed for seed in range(99) if "g0" in {case.group for case in gold.split(seed).test})
-    made = gold.split(seed)
-    check_leaks(made, [state(f"Say irrelevant to: {line}")])
-    with pytest.raises(GoldError, match="the instruction of 'judge'"):
-        check_leaks(made, [state("Beware: the lighthouse of Orr was built from green  stone.")])
 
 
 _LETTERS = st.text("ab ", max_size=120).map(normalised)

@@ -93,14 +93,6 @@ def test_duplicates_that_agree_are_merged_and_counted_and_a_label_wins_over_none
         assert case.gold == ("non_factual",)
 
 
-def test_rows_without_labels_are_left_out_and_counted_or_kept() -> None:
-    rows = [*GOOD, fect("c", "d", None)]
-    assert (len(Gold.of(rows, FECT).cases), Gold.of(rows, FECT).skipped) == (2, 1)
-    new = Gold.of(rows, FECT, labelled=False)
-    assert [case.gold for case in new.cases] == [("factual",), ("non_factual",), None]
-    assert new.skipped == 0
-
-
 def test_the_hash_is_of_content_and_not_of_order_or_format(tmp_path: Path) -> None:
     gold = Gold.of(GOOD, FECT)
     assert gold.sha256 == Gold.of(GOOD[::-1], FECT, name="other").sha256
@@ -168,14 +160,6 @@ def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
     row = response("faithful", "invented", question="q", group="g")
     gold = Gold.load(folder(tmp_path, [second], [row]), find("factual"))
     assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
-
-
-def test_a_fault_of_the_second_rater_names_the_row(tmp_path: Path) -> None:
-    second = folder(tmp_path, [{"row": 0, "factual": "hm"}])
-    with pytest.raises(
-        GoldError, match=r"gold.jsonl:1, field 'ratings.second': the rating 'hm' does not fit"
-    ):
-        Gold.load(second, FECT)
 
 
 COLUMNS = (

@@ -1,6 +1,5 @@
 """Data as it is: the layouts in which people keep labels, each read by one command."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -84,24 +83,3 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
     write_jsonl(Path("rows.jsonl"), rows)
     found = read(judge, "rows.jsonl", names, WORDS.get(layout, []))
     assert (found["cases"], found["unlabelled"]) == (count, 0)
-
-
-def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
-    rows = [
-        {
-            "document": text(n),
-            "answer": f"Parcel {n} left on Sunday.",
-            "annotations": {
-                rater: [{"text": f"Parcel {n}", "kind": kind}] for rater, kind in marks.items() if kind
-            },
-        }
-        for n in range(COUNT)
-        for marks in [{"ann": "invented", "bob": "invented", "cy": ("contradicted", "")[n % 2]}]
-    ]
-    write_jsonl(Path("rows.jsonl"), rows)
-    merged = ("--merge", "majority", "--column", "annotations=ratings", "--output", "merged.jsonl")
-    done = ok("gold", "import", "judges.py:spans", "rows.jsonl", *merged, "--json").json
-    assert done["cases"] == COUNT
-    assert read("spans", "merged.jsonl", [], [])["unlabelled"] == 0
-    kept = [json.loads(line)["spans"] for line in Path("merged.jsonl").read_text("utf-8").splitlines()]
-    assert kept == [[{"text": f"Parcel {n}", "kind": "invented"}] for n in range(COUNT)]

@@ -246,17 +246,3 @@ def test_two_halves_of_one_raters_work_are_one() -> None:
         GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
     ):
         Gold.of(halves(["faithful", "invented"], [None, "misleading"]), COGNIBENCH, labelled=False)
-
-
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    (tmp_path / "folder").mkdir()
-    for place in ("file/x.jsonl", "folder"):
-        with pytest.raises(GoldError, match="cannot write"):
-            write_jsonl([{"a": 1}], tmp_path / place)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
-
-
-def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
-    write_jsonl([{"a": "\ud800é"}], tmp_path / "x.jsonl")
-    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")) == {"a": "\ud800é"}

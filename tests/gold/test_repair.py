@@ -17,7 +17,6 @@ from jurist.gold.mapping import RowMapping
 from jurist.gold.new_rows import NewRow, Source
 from jurist.gold.rejects import Rejects
 from jurist.programs.cognibench import COGNIBENCH
-from jurist.programs.definition import defined, definition_of
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
@@ -91,12 +90,6 @@ def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reas
     for place in (file, mended):  # neither what is read nor what is written is overwritten
         refused = cli("gold", "import", OWN, file, *names, "--rejects", place, "--output", mended)
         assert (refused.code, "would write into" in refused.lines[0]) == (2, True)
-
-
-def test_a_file_of_nothing_but_broken_lines_is_one_line() -> None:
-    Path("g.jsonl").write_text("{broken\n[1\n", encoding="utf-8")
-    done = cli("evaluate", "fect:basic", "--gold", "g.jsonl")
-    assert (done.code, [line[:6] for line in done.lines]) == (1, ["error:"])
 
 
 def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are() -> None:
@@ -202,18 +195,6 @@ def test_labels_that_say_nothing_are_left_out_and_counted() -> None:
     labels = ["ok", "Bad", "Unsure", float("nan"), None]
     gold = Gold.of([{"policy": "p", "reply": str(n), "verdict": one} for n, one in enumerate(labels)], judge)
     assert ([case.gold for case in gold.cases], gold.skipped) == ([("send",), ("hold",)], 3)
-
-
-def test_how_files_are_read_is_kept_with_the_definition_and_flags_go_before_it() -> None:
-    judge = replace(CHECK, columns={"answer": "reply"}, values={"ok": "send"})
-    data = definition_of(judge)
-    assert data
-    again = defined(json.loads(json.dumps(data)))
-    assert (again.columns, again.values) == (judge.columns, judge.values)
-    row = {"policy": "p", "answer": "a", "other": "b", "verdict": "ok"}
-    flags = RowMapping(columns={"other": "reply"}, labels={"ok": "hold"})
-    (case,) = Gold.of([row], again, labelled=False, mapping=flags).cases
-    assert (case.inputs["reply"], case.gold) == ("b", ("hold",))
 
 
 ASIDE: dict[str, tuple[dict[str, Any], bool]] = {

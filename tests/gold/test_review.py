@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from small import cli, ok
 
 from jurist.cases import Case
@@ -83,16 +81,6 @@ def test_a_label_is_worth_what_people_and_judge_are_at_odds(
     (judged,) = read_judged(tmp_path / "run.jsonl", FECT) if unit else [None]
     found = worths(case, judged, FECT)
     assert found == ({} if worth is None else {0: pytest.approx(worth, abs=1e-3)})
-
-
-@given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
-def test_a_share_at_the_threshold_is_one_half_and_sides_stay(positive: float, threshold: float) -> None:
-    moved = FECT.answer.scale.centred({FALSE: positive, TRUE: 1 - positive}, threshold)
-    assert sum(moved.values()) == pytest.approx(1)
-    assert FECT.answer.scale.centred({FALSE: threshold, TRUE: 1 - threshold}, threshold)[
-        FALSE
-    ] == pytest.approx(0.5)
-    assert (moved[FALSE] >= 0.5 - 1e-9) == (positive >= threshold) or positive == pytest.approx(threshold)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +161,3 @@ def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
     done = cli("review", "fect", "rows.jsonl", "--verdicts", file, "--output", tmp_path / "r.csv")
     assert (done.code, "there is no unit to review" in done.err) == (2, True)
     assert not (tmp_path / "r.csv").exists()
-
-
-def test_a_real_run_is_read(tmp_path: Path) -> None:
-    talk = "Agent: Hi.\nCustomer: I want a refund."
-    rows = [{"conversation": talk, "claim": f"claim {n}"} for n in range(4)]
-    write_jsonl(rows, tmp_path / "rows.jsonl")
-    argv = ("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--stopping", "all")
-    ok(*argv, "--output", "run.jsonl")
-    judged = read_judged("run.jsonl", FECT)
-    assert [(line.between, sum(line.shares[0].values())) for line in judged] == [(0.5, pytest.approx(1))] * 4

@@ -112,17 +112,6 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
         assert case.reason == f"ann: {whole}"
 
 
-def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> None:
-    row = {"conversation": "c", "claim": "x", "factual": True, "ratings": {"bob": False}, "group": "g"}
-    gold = Gold.of([row], FECT, labelled=False)
-    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.csv", rater="ann")
-    header, line = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert (
-        header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,reason:ann,ambiguity"
-    )
-    assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,,"
-
-
 def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
     row = {
         "reference": "r",
