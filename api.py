@@ -23,7 +23,6 @@ from .jobs.surface import (
     Loading,
     ModelLike,
     Surface,
-    checked,
     holdout_of,
     judges_of,
     loaded_of,
@@ -55,7 +54,6 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     return find_judge(name, store_of(store, trust=trust))
 
 
-@checked
 def load(
     reference: str | Judge,
     *,
@@ -90,7 +88,6 @@ def load(
     return loaded
 
 
-@checked
 def compile(
     judge: str | Judge,
     gold: GoldLike,
@@ -188,7 +185,6 @@ def compile(
         )
 
 
-@checked
 def evaluate(
     judge: JudgeLike, gold: GoldLike, *, model: ModelLike | None = None, **asking: Unpack[Asking]
 ) -> Evaluation:
@@ -223,7 +219,6 @@ def _measured(
     return surface.measured(done, title or contenders[0].name)
 
 
-@checked
 def harden(
     judge: JudgeLike,
     gold: GoldLike,
@@ -261,7 +256,6 @@ def harden(
     return found
 
 
-@checked
 def compare(
     judges: Sequence[JudgeLike],
     gold: GoldLike,
@@ -296,7 +290,6 @@ def compare(
     return found
 
 
-@checked
 def cascade(
     judges: Sequence[JudgeLike],
     gold: GoldLike,
@@ -344,7 +337,6 @@ def cascade(
     return found
 
 
-@checked
 def gate(
     judge: JudgeLike,
     gold: GoldLike,

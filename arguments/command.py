@@ -12,11 +12,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from .options import Options, is_rare
+from .options import Options
 from .settings import in_front, settings
-
-_MANY = 24
-"""Options from which on help lists those that are used every day."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,7 +23,6 @@ class Parser(argparse.ArgumentParser):
     any_other: str = ""  # the action that any other name is given to; empty if there is none
     whole: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
-    rare: Sequence[argparse.Action] = ()  # what only --help-all lists
     command: type[Options] | None = None  # what it parses
     kept: Mapping[str, Any] = {}  # what a file of settings says
 
@@ -46,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def format_help(self) -> str:
-        """Return the help: commands in their sections, or the options that are used every day, with what there is."""
+        """Return the help: commands in their sections, or options with what there is."""
         if self.listed:
             formatter = self._get_formatter()
             formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -59,9 +55,7 @@ class Parser(argparse.ArgumentParser):
             return formatter.format_help()
         texts = {action: action.help for action in self._actions}
         for action in self._actions:
-            if action in self.rare:
-                action.help = argparse.SUPPRESS
-            elif names := getattr(action, "names", None):
+            if names := getattr(action, "names", None):
                 module, _, table = names.rpartition(".")
                 action.help = f"{action.help}: {', '.join(sorted(getattr(_module(module), table)))}"
         try:
@@ -128,19 +122,6 @@ def add_commands(
         if group and name.isupper():
             own.prog = f"{parser.prog} {group}"
         command.add(own)
-        own.rare = (
-            [] if len(own._actions) <= _MANY else [one for one in own._actions if is_rare(command, one)]
-        )
-        if own.rare:
-            needed = [
-                one.option_strings[-1] + f" {one.metavar}"
-                for one in own._actions
-                if one.required and one.option_strings
-            ]
-            named = [str(one.metavar) for one in own._actions if not one.option_strings]
-            own.usage = " ".join([own.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
-            more = f"list {len(own.rare)} more options, used now and then"
-            own.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
         own.command, own.kept = command, kept
         own.set_defaults(command=command)
     for group, (made, _) in within.items():
@@ -153,13 +134,6 @@ def add_commands(
     parser.listed = [
         (heading, [by_name[name] for name in names.split()]) for heading, names in sections.items()
     ]
-
-
-class _HelpAll(argparse.Action):
-    def __call__(self, parser: Any, *_: Any) -> None:
-        parser.rare = ()
-        sys.stdout.write(parser.format_help())
-        parser.exit()
 
 
 def _module(name: str) -> Any:

@@ -1,7 +1,6 @@
 """What ``compile`` and ``prove`` take."""
 
 from .groups import (
-    PORT,
     AllLimits,
     Common,
     Concurrency,
@@ -19,7 +18,6 @@ from .groups import (
     Transport,
     VerifierOptions,
     name,
-    port,
     some_gold,
     whole,
 )
@@ -86,22 +84,18 @@ class CompileOptions(
     beside: tuple[str, ...] = repeated(
         "--beside recorded:FILE",
         "verdicts that your judge of today gave: scored on the same sealed test",
-        rare=True,
     )
-    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer", rare=True)
+    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer")
     prompt_model: str | None = option("M", "model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(
-        "URL", "address of that model (default: --api-base, where it is of the same provider)", rare=True
+        "URL", "address of that model (default: --api-base, where it is of the same provider)"
     )
     prompt_key_env: str | None = option(
-        "--prompt-api-key-env NAME", "environment variable that holds the key of that model", rare=True
-    )
-    prompt_max_tokens: int | None = option(
-        "N", "the most tokens of a proposal (default: --max-tokens)", type=whole, rare=True
+        "--prompt-api-key-env NAME", "environment variable that holds the key of that model"
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
-    anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
-    force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
+    anyway: bool = flag("go on where the test is too small for anything to be shown")
+    force: bool = flag("make it the latest version even if it is not shown to be better")
 
 
 class ProveOptions(
@@ -114,7 +108,7 @@ class ProveOptions(
 
     examples:
       jurist prove fect@2 --rows new.jsonl                      # asks both, and says what 40 labels will confirm
-      jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet; or --review, a page on this machine
+      jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet
       jurist prove fect@2 --answers labels.csv                  # the sheet that came back: decides
 
     The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same
@@ -130,9 +124,5 @@ class ProveOptions(
     number: int = option("--labels N", "labels to plan, one a group", 40, type=whole)
     model: str | None = option("M", "who answers (default: the model it was proven with)")
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
-    review: bool = flag(
-        "label them on a page on this machine; Ctrl-C ends it, the same goes on", exclusive="how"
-    )
     answers: str | None = option("F.csv", "the sheet that came back: decides", exclusive="how")
     rater: str = option("NAME", "who is going to label", "annotator")
-    port: int = option("N", f"of the page (default: {PORT})", PORT, type=port)

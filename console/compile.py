@@ -1,6 +1,6 @@
 """``jurist compile`` and ``jurist artifacts remember``: a search, or a version with more rows, proven and kept."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from inspect import signature
@@ -9,11 +9,9 @@ from typing import Any
 from ..api import compile
 from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions
-from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
-from ..evaluation.measured import objective_score
 from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -24,23 +22,16 @@ from ..jobs.estimate import Estimate
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
 from ..keeping.artifact_card import Artifact
-from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..optimizers.base import Sink
-from ..optimizers.board import Board, Candidate
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
-from ..report.table import table
 from ..report.verdict import VerdictCard, proof_table, tone_of
 from .history import prompt_diff
-from .inputs import (
-    settings_of,
-    shares_of,
-    verifier_model,
-)
+from .inputs import settings_of, shares_of, verifier_model
 from .printing import Part, Result, Verbatim, remark
 from .terminal import Terminal, agree, human
 from .watching import Watch
@@ -64,12 +55,13 @@ def run(options: CompileOptions) -> Result:
     plan, store = terminal.plan, terminal.store
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     generator = plan.judge.role == "generator"
-    written, told = _generator_parts(compiled, plan.split.dev, store) if generator else ([], {})
+    diff = prompt_diff(compiled.artifact, store) if generator else ""
     forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
-        data={**about, **compiled.artifact.card, **told, **forecast}
+        data={**about, **compiled.artifact.card, **forecast}
+        | ({"diff": diff} if generator else {})
         | {"ceiling": plan.people and ceiling_card(plan.people)},
-        body=[*written, *_body(options, compiled, plan)],
+        body=[*([Verbatim(diff)] if diff else []), *_body(options, compiled, plan)],
     )
 
 
@@ -138,16 +130,13 @@ def _proposer(options: CompileOptions) -> Model | None:
                 "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
                 hint="name the model that writes prompts",
             )
-        if options.prompt_max_tokens is None:
-            return None
-        return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)
+        return None
     near = options.prompt_model.partition("/")[0] == options.model.partition("/")[0]
     elsewhere = options.prompt_api_base is not None or not near
     endpoint = replace(
         options,
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
-        max_tokens=options.prompt_max_tokens or options.max_tokens,
     )
     return Model.of(endpoint, name=options.prompt_model)
 
@@ -182,48 +171,6 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     return [*([line] if options.whole and (line := ceiling_line(plan.people)) else []), *parts]
 
 
-def _generator_parts(
-    compiled: Compiled, dev: Sequence[Case], store: Store
-) -> tuple[list[Part], dict[str, Any]]:
-    """Return what is printed of a compiled generator beside its proof, and the same as JSON values.
-
-    Table 3, on the documents that the search selected on, and what changed in the prompts.
-    """
-    artifact = compiled.artifact
-    found = _rounds(compiled.result.board, dev)
-    diff = prompt_diff(artifact, store)
-    rows = [
-        [str(number), *(f"{rate:.3f}" for rate in rates.values()), name]
-        + (["kept"] if name == compiled.result.best.id else [""])
-        for number, name, rates in found
-    ]
-    title = f"the best prompts of each round, on {len(dev)} dev passages (C-FAITH Table 3)"
-    shown = table(title, ("round", *found[0][2], "candidate", ""), rows)
-    return [shown, *([Verbatim(diff)] if diff else [])], {
-        "rounds": [{"number": number, "candidate": name, "rates": rates} for number, name, rates in found],
-        "diff": diff,
-    }
-
-
-def _rounds(board: Board, dev: Sequence[Case]) -> list[tuple[int, str, dict[str, float]]]:
-    """Return number, best prompts and rates of each round, of those scored on as much of dev as the basic prompts.
-
-    Nothing is asked for it: a search keeps what every check said of everything that was written. A round whose best is
-    below that of the one before is there too: it is where the search ended.
-    """
-    ids = {case.id for case in dev}
-    whole = len(ids & board.outcomes(board.basic).keys())
-    best: dict[int, Candidate] = {}
-    for one in board.candidates.values():
-        if len(ids & board.outcomes(one).keys()) >= whole:
-            known = best.setdefault(one.step, one)
-            best[one.step] = max(known, one, key=lambda candidate: board.value(candidate, dev))
-    comparison, found = board.judge.comparison, []
-    for number, one in sorted(best.items()):
-        rows = [outcome.row for case_id, outcome in board.outcomes(one).items() if case_id in ids]
-        rates = {name: objective_score(rows, name, comparison) for name in comparison.metrics}
-        found.append((number, one.id, rates))
-    return found
 
 
 def remember_rows(options: RememberOptions) -> Result:

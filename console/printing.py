@@ -46,9 +46,15 @@ class Result:
 
 
 def show(result: Result, form: Form) -> None:
-    """Print a result on standard output, and its notes on standard error."""
-    sys.stdout.write(rendered(result, form))
-    sys.stdout.flush()
+    """Print a result on standard output, in a pager if the terminal is too small; its notes on standard error."""
+    text = rendered(result, form)
+    if sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
+        console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        with console.pager():
+            console.print(Text.from_ansi(text))
+    else:
+        sys.stdout.write(text)
+        sys.stdout.flush()
     remark(*result.notes)
 
 

@@ -21,7 +21,6 @@ from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
 from ..report.verdict import VerdictCard, tone_of
 from .inputs import gold_of, store_of, verifier_model
-from .pages import guideline_of, served
 from .printing import Result
 from .terminal import Terminal
 
@@ -37,7 +36,7 @@ def run(options: ProveOptions) -> Result:
     )
     if plan.decision is not None:
         again = f"jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
-        if options.answers or options.sheet or options.review:
+        if options.answers or options.sheet:
             raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
         return _shown(plan, plan.decision, f"this was decided before: {again}")
     if options.answers is not None:
@@ -51,11 +50,8 @@ def run(options: ProveOptions) -> Result:
             body=[f"{len(plan.units)} units written to {path}"],
             notes=[f"when it is filled in: jurist prove {plan.version} --answers {path}"],
         )
-    if options.review:
-        return _reviewed(options, store, artifact, plan, judge)
     then = (
-        f"to label them: jurist prove {ref} --sheet labels.csv, and --answers labels.csv when it is filled in; or "
-        f"jurist prove {ref} --review, a page on this machine"
+        f"to label them: jurist prove {ref} --sheet labels.csv, and --answers labels.csv when it is filled in"
     )
     return Result(
         data=plan.to_json(), body=[*plan.words, OFFLINE if plan.model == OFFLINE_MODEL else ""], notes=[then]
@@ -82,27 +78,6 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
         labels=options.number,
         seed=options.seed,
     )
-
-
-def _reviewed(
-    options: ProveOptions, store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge
-) -> Result:
-    path, gold = LabelPlan.journal(store, artifact), plan.gold(judge)
-    served(
-        gold,
-        plan.lines(gold),
-        path,
-        guideline=guideline_of(None, plan.rows["name"], judge),
-        rater="" if options.rater == "annotator" else options.rater,
-        port=options.port,
-    )
-    labels = labels_in(plan, Gold.load(path, judge, labelled=False)) if path.exists() else {}
-    missing = plan.missing(labels)
-    if missing:
-        labelled = f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled"
-        then = f"to go on: jurist prove {plan.version} --review; nothing is decided before all are labelled"
-        return Result(data={**plan.to_json(), "missing": missing}, body=[labelled], notes=[then])
-    return _decided(store, artifact, plan, judge, labels)
 
 
 def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labels: Labels) -> Result:

@@ -58,12 +58,6 @@ class _Scoring(Terminal):
         notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
         if isinstance(work, Hardening):
             return notes
-        named = list(zip(work.roles, work.contenders, strict=True))
-        for name, one in named:
-            if name != (first := next(known for known, other in named if other.is_same(one))):
-                notes.append(f"{name} is {first} once more")
-        if work.repeats > 1 and any(one.model.temperature == 0 for one in work.contenders):
-            notes.append("at temperature 0, repeats differ only by what the model itself still varies")
         many, groups, tests = len(work.contenders), len({case.group for case in work.cases}), 0
         if self._pairs is not None and work.repeats == 1:  # of repeats, no unit is simply right or wrong
             tests = many * (many - 1) // 2 if self._pairs else many - 1

@@ -27,7 +27,7 @@ from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 from ..text.json_lines import plain
 
-_FILE, _LABELS = "plan.json", "labels.jsonl"
+_FILE = "plan.json"
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
 Labels = Mapping[Key, Value | None]
@@ -71,13 +71,8 @@ class LabelPlan:
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
-        """Return where the plan of a version is kept, with the labels of the review page."""
+        """Return where the plan of a version is kept."""
         return store.checkpoints / f"prove-{artifact.judge}-{artifact.version}"
-
-    @staticmethod
-    def journal(store: Store, artifact: Artifact) -> Path:
-        """Return the file of the review page's labels."""
-        return LabelPlan.folder(store, artifact) / _LABELS
 
     @classmethod
     def find(cls, store: Store, artifact: Artifact) -> Self | None:

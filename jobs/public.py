@@ -25,7 +25,6 @@ from .surface import (
     Loading,
     ModelLike,
     Surface,
-    checked,
     gold_of,
     judges_of,
     loaded_of,
@@ -36,7 +35,6 @@ from .surface import (
 from .unlabelled import LABELS, Unlabelled, contenders_of, open_plan
 
 
-@checked
 def run(
     judge: JudgeLike,
     rows: str | os.PathLike[str] | Any,
@@ -101,7 +99,6 @@ def run(
     return summary
 
 
-@checked
 def export(
     judge: JudgeLike,
     target: str,
@@ -129,7 +126,6 @@ def export(
     return text
 
 
-@checked
 def prove(
     reference: str,
     rows: GoldLike | None = None,

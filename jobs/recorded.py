@@ -41,10 +41,6 @@ _ABOUT = (
     *("cost", "latency", "timestamp", "model", "created"),
 )
 _WORDS = {"true", "yes", "false", "no", "1", "0"}
-_BAD = (
-    *("bad", "block", "error", "fail", "hallucinat", "hold", "incorrect", "invalid"),
-    *("not", "reject", "unsafe", "wrong"),
-)
 _FEW = 20  # values above which a column of texts is no column of labels
 _LONGEST = 40  # characters of a label
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
@@ -149,10 +145,9 @@ def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[s
             f"{len(choices)} different labels are no labels: {', '.join(choices[:5])}, ...",
             hint="say which columns hold them: recorded:FILE#COLUMN, --column THEIRS=label",
         )
-    bad = [one for one in choices if one.casefold().startswith(_BAD)]
     counts = Counter(value.casefold() for value in known)
     rarest = min(choices, key=lambda one: (counts[one.casefold()] or len(known), one))
-    return Literal[*choices], {"positive": bad[0] if len(bad) == 1 else rarest}
+    return Literal[*choices], {"positive": rarest}
 
 
 def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:

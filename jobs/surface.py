@@ -1,22 +1,18 @@
 """What the public functions are given, in each of the forms that they take, and where a job tells how it goes."""
 
-import functools
 import inspect
 import os
-import types
-import typing
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar, get_args, get_origin
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
-from ..errors import UsageError, choices
+from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -161,60 +157,6 @@ def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     place = store_of(store)
     start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
     return surface or Surface(place, start), budget or Budget(), options
-
-
-_DEFAULTS = {"concurrency": 8, "resume": False, "fresh": False}
-"""What holds of those where ``None`` does not."""
-_WIDER: Mapping[Any, Any] = {int: Integral, float: Real, tuple: Sequence}
-"""Class in an annotation -> what is taken for it."""
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a public function refuse arguments of another kind in one line, before it does anything."""
-    signature = _spelled_out(inspect.signature(function))
-
-    @functools.wraps(function)
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            values = signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            unknown = next((name for name in kwargs if name not in signature.parameters), "")
-            hint = f"; {choices(unknown, sorted(signature.parameters))}" if unknown else ""
-            raise TypeError(f"{function.__name__}() {error}{hint}") from None
-        for name, value in values.items():
-            kinds = _kinds(signature.parameters[name].annotation)
-            wide = tuple(_WIDER.get(kind, kind) for kind in kinds)
-            if kinds and (not isinstance(value, wide) or (isinstance(value, str) and str not in kinds)):
-                names = [kind.__name__ for kind in kinds if kind is not types.NoneType]
-                raise UsageError(f"{name}={value!r:.80} cannot be used", hint=f"give a {' or '.join(names)}")
-        return function(*args, **kwargs)
-
-    vars(called)["__signature__"] = signature
-    return called
-
-
-def _kinds(annotation: Any) -> tuple[type, ...]:
-    """Return the classes that an annotation allows; empty where it allows anything."""
-    union = get_origin(annotation) in (typing.Union, types.UnionType)
-    kinds = [get_origin(kind) or kind for kind in (get_args(annotation) if union else (annotation,))]
-    return tuple(kinds) if all(isinstance(kind, type) and kind is not Any for kind in kinds) else ()
-
-
-def _spelled_out(signature: inspect.Signature) -> inspect.Signature:
-    """Return a signature with the names behind ``**options``, which help and notebooks then show."""
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.kind is not parameter.VAR_KEYWORD:
-            parameters.append(parameter)
-            continue
-        (typed,) = get_args(parameter.annotation)
-        parameters += [
-            inspect.Parameter(name, parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind)
-            for name, kind in typed.__annotations__.items()
-        ]
-    return signature.replace(parameters=parameters)
 
 
 def loaded_of(

@@ -138,7 +138,6 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
             for counted in ([_marker(artifact)], [cases[unit.case] for unit in plan.units]):
                 Openings().note(f"prove {plan.version}", counted)
             plan.keep(store, artifact)
-            LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
     if not able:
         raise JuristError(
             f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "

@@ -33,12 +33,6 @@ def basic() -> jurist.LoadedJudge:
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: jurist.load(None), jurist.JuristError, "reference=None cannot be used; give a str or Judge"),
-        (lambda: jurist.load(CHECK, sample=3), TypeError, "unexpected keyword argument 'sample'; did you mean samples"),
-        (lambda: jurist.load(), TypeError, r"load\(\) missing a required argument: 'reference'"),
-        (lambda: jurist.evaluate(CHECK, ROWS, split="40/20/40"), TypeError, "argument 'split'; use one of adapter"),
-        (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
-        (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", n=2)), jurist.JuristError, "does not send n of"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", api_key="k")), jurist.JuristError, "written nowhere"),
         (lambda: jurist.export(CHECK, "pdf"), jurist.JuristError, "no export target is called 'pdf'"),
@@ -46,21 +40,8 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, "nothing to pass; give --min METRIC=VALUE"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
-        (lambda: jurist.gate(CHECK, ROWS, budget=300), jurist.JuristError, "give a Budget"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "says nothing: f1 is from 0 to 1"),
-        (lambda: jurist.load("fect:basic", samples="3"), jurist.JuristError, "samples='3' cannot be used; give a int"),
         (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
-        *(
-            (
-                lambda given=given: jurist.compile(**{"judge": CHECK, "gold": ROWS, **given}),
-                jurist.JuristError,
-                r"=\S+ cannot be used; give a ",
-            )
-            for given in (
-                *({name: 3} for name in ("optimizer", "store", "judge", "sink")),
-                *({"seed": "x"}, {"concurrency": "8"}, {"shares": 0.5}, {"options": [1]}),
-            )
-        ),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
@@ -226,7 +207,7 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     assert any("Mind all figures." in str(one) for one in compiled.artifact.history)
     for given, said in (
         ({"optimizer": Remind}, "is no optimizer; give an instance of a frozen dataclass"),
-        ({"optimizer": dspy.BootstrapFewShot()}, "cannot be used; give a str or Optimizer"),
+        ({"optimizer": dspy.BootstrapFewShot()}, "is no optimizer; give an instance"),
         (
             {"optimizer": Remind(), "options": {"sentence": "x"}},
             "remind has its settings already; leave out --set",

@@ -93,13 +93,11 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> 
 
     with Loopback(mute) as server:
         command = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer opro --set steps=20")
-        limited = ("--max-calls", "900", "--prompt-max-tokens", "77", "--set", "patience=20")
+        limited = ("--max-calls", "900", "--set", "patience=20")
         done = ok(*command, *chat(server.url), *limited)
-        sent = [hit.body for hit in server.hits if "`desk`" not in str(hit.body["messages"][0]["content"])]
     assert 10 <= len(asked) <= 12
     assert "name a larger model with --prompt-model" in done.err
     assert f"{len(asked)} proposals could not be read" in done.out
-    assert {body.get("max_tokens") or body.get("max_completion_tokens") for body in sent} == {77}
 
 
 def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: Path) -> None:
