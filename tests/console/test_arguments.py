@@ -64,10 +64,8 @@ def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> N
     (command,) = [one for one in COMMANDS if one.command in (name, f"{name} JUDGE", f"evaluate {name}")]
     function = getattr(jurist, name)
     taken = {**inspect.signature(jurist.load).parameters, **inspect.signature(function).parameters}
-    open_ = {
-        *Loading.__annotations__,
-        *Asking.__annotations__,
-    } - taken.keys()  # of these nothing is the default
+    # of these nothing is the default
+    open_ = {*Loading.__annotations__, *Asking.__annotations__} - taken.keys()
     for item in dataclasses.fields(command):
         where, _, what = ELSEWHERE.get(item.name, item.name).rpartition(".")
         owner = next((one for one in SETTINGS if item.name in one.__dataclass_fields__), None)
@@ -75,11 +73,8 @@ def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> N
             continue
         if item.name in ELSEWHERE:
             place = getattr(jurist, where) if where else function
-            assert (
-                what in {*taken, *open_}
-                or hasattr(place, what)
-                or what in {*inspect.signature(place).parameters, *open_}
-            )
+            known = {*taken, *open_, *inspect.signature(place).parameters}
+            assert what in known or hasattr(place, what)
         elif item.name in open_:
             assert not item.default or item.name == "concurrency", item.name
         elif item.name in taken:

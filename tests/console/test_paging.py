@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,9 @@ def test_what_is_taller_than_the_terminal_is_paged(lines: int, tmp_path: Path) -
     command, shown = [sys.executable, "-m", "jurist", "judges"], b""
     with subprocess.Popen(command, stdin=inside, stdout=inside, stderr=subprocess.DEVNULL, env=env) as child:
         os.close(inside)
-        with pytest.raises(
-            OSError, match="Input/output"
-        ):  # so Linux ends a terminal nobody writes to any more
-            while True:
-                shown += os.read(outside, 65536)
+        with suppress(OSError):  # Linux ends a terminal nobody writes to any more so
+            while part := os.read(outside, 65536):
+                shown += part
     os.close(outside)
     assert child.returncode == 0
     assert b"fect-3d" in shown
