@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from .options import Options
-from .settings import in_front, settings
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,8 +22,6 @@ class Parser(argparse.ArgumentParser):
     any_other: str = ""  # the action that any other name is given to; empty if there is none
     whole: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
-    command: type[Options] | None = None  # what it parses
-    kept: Mapping[str, Any] = {}  # what a file of settings says
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
@@ -32,7 +29,6 @@ class Parser(argparse.ArgumentParser):
         named = bool(given) and not given[0].startswith("-")
         if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
             given = [self.any_other, *given]
-        given = in_front(self.kept, self.command, self, given) if self.kept and self.command else given
         found, unknown = super().parse_known_args(given if args is not None else None, namespace)
         if unknown:
             options = [name for action in self._actions for name in action.option_strings]
@@ -96,7 +92,6 @@ def add_commands(
     """Add commands, the groups that some of them belong to, and the sections in which help lists them."""
     top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     within: dict[str, tuple[Parser, Any]] = {}
-    kept = settings()
     for command in commands:
         help, *examples = re.split(
             r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
@@ -122,7 +117,6 @@ def add_commands(
         if group and name.isupper():
             own.prog = f"{parser.prog} {group}"
         command.add(own)
-        own.command, own.kept = command, kept
         own.set_defaults(command=command)
     for group, (made, _) in within.items():
         if made.whole:

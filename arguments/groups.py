@@ -56,7 +56,6 @@ class Form(Options):
 
     json: bool = flag("print one JSON object instead of tables", exclusive="form")
     markdown: bool = flag("print the tables as Markdown", exclusive="form")
-    html: bool = flag("print the tables as HTML", exclusive="form")
 
 
 class StoreOptions(Options):
@@ -79,8 +78,8 @@ class Details(Form):
 
     @property
     def whole(self) -> bool:
-        """Whether all tables are printed; they always are as Markdown and HTML."""
-        return self.verbose or self.markdown or self.html
+        """Whether all tables are printed; they always are as Markdown."""
+        return self.verbose or self.markdown
 
 
 class Printed(StoreOptions, Form):

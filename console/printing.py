@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, as tables, Markdown, HTML or JSON; remarks on standard error."""
+"""What commands print: results on standard output, as tables, Markdown or JSON; remarks on standard error."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from rich.text import Text
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
 from ..report.document import Plot
-from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
+from ..report.render import as_markdown, as_text, escape_markdown, folded
 from ..report.table import Table
 from ..report.verdict import VerdictCard
 
@@ -62,7 +62,7 @@ def rendered(result: Result, form: Form) -> str:
     """Return what :func:`show` prints on standard output."""
     if form.json:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
-    write = _markdown if form.markdown else _html if form.html else _text
+    write = _markdown if form.markdown else _text
     framed = write is _text and sys.stdout.isatty()
     split = (part.plain if isinstance(part, VerdictCard) and not framed else [part] for part in result.body)
     # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
@@ -135,10 +135,3 @@ def _markdown(part: _Printed) -> str:
     if isinstance(part, Verbatim):
         return "".join(f"    {line}\n" for line in part.split("\n")) + "\n"
     return escape_markdown(part) + "\n\n"
-
-
-def _html(part: _Printed) -> str:
-    if isinstance(part, Table):
-        return as_html(part)
-    tag = "pre" if isinstance(part, Verbatim) else "p"
-    return f"<{tag}>{escape_html(part)}</{tag}>\n"

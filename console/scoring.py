@@ -110,16 +110,12 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
     """Return the command that is mostly next: compile what is a basic prompt, and gate what is not."""
     if too_few(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
-    names = [shlex.quote(part) for part in (options.judge.removesuffix(":basic"), options.gold)]
-    for flag, pairs in (("--column", options.columns), ("--map", options.labels)):
-        names[1] += "".join(f" {flag} {shlex.quote('='.join(pair))}" for pair in pairs)
-    if options.rejects:
-        names[1] += f" --rejects {shlex.quote(options.rejects)}"
+    judge, gold = shlex.quote(options.judge.removesuffix(":basic")), shlex.quote(options.gold)
     if data["judge"].endswith(":basic"):
         model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
-        return f"next: jurist compile {names[0]} --gold {names[1]}{model}"
+        return f"next: jurist compile {judge} --gold {gold}{model}"
     least = "min" if rises else "max"
-    return f"next: jurist gate {names[0]} --gold {names[1]} --{least} {data['metric']}=LIMIT"
+    return f"next: jurist gate {judge} --gold {gold} --{least} {data['metric']}=LIMIT"
 
 
 def compare(options: CompareOptions) -> Result:

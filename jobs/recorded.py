@@ -268,8 +268,6 @@ def _key(value: Any) -> str:
 def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Reading | None:
     """Return what a cell of the log says of a case; ``None`` if it says no answer of the judge."""
     field, scale = judge.answer.field, judge.answer.scale
-    if isinstance(value, Mapping):
-        return _probable(judge, {str(label): share for label, share in value.items()})
     if isinstance(value, str | int | float) and not _text(value):
         return None
     number = None if isinstance(value, bool) else _number(_text(value))
@@ -277,7 +275,9 @@ def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Readi
         (positive,) = [one for one in scale.domain if scale.probability({one: 1.0})][:1]
         others = [one for one in scale.domain if one != positive]
         if len(others) == 1:
-            return _probable(judge, {scale.text(positive): number, scale.text(others[0]): 1 - number})
+            likelier = positive if number >= 0.5 else others[0]
+            shares = {positive: number, others[0]: 1 - number}
+            return Reading(values=(likelier,), probabilities=(shares,))
     labels = RowMapping(labels=mapping.labels)
     try:
         row = labels.row(judge, {**case.inputs, field: value})
@@ -285,16 +285,3 @@ def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Readi
     except GoldError:
         return None
     return None if gold is None or None in gold else Reading(values=gold)
-
-
-def _probable(judge: Judge, shares: Mapping[str, Any]) -> Reading | None:
-    """Return the reading of a probability for each label."""
-    scale, known = judge.answer.scale, {label.strip().casefold(): share for label, share in shares.items()}
-    texts = {value: scale.text(value).casefold() for value in scale.domain}
-    probabilities = {value: known[text] for value, text in texts.items() if text in known}
-    if not probabilities or not all(
-        isinstance(one, int | float) and 0 <= one <= 1 for one in probabilities.values()
-    ):
-        return None
-    likeliest = max(probabilities, key=probabilities.__getitem__)
-    return Reading(values=(likeliest,), probabilities=(probabilities,))

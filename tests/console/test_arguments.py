@@ -7,7 +7,6 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import pytest
 from small import claims, cli, write_jsonl
@@ -15,7 +14,6 @@ from small import claims, cli, write_jsonl
 import jurist
 from jurist.arguments.commands import COMMANDS
 from jurist.arguments.options import Options
-from jurist.cli import build_parser
 from jurist.jobs.plan import CALLS
 from jurist.jobs.surface import Asking, Loading
 
@@ -34,7 +32,6 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
 PRINTED = {
     "json",
     "markdown",
-    "html",
     "yes",
     "output",
     "worst",
@@ -129,51 +126,3 @@ def test_a_command_with_actions_beside_it_takes_options_before_its_name() -> Non
     assert "fect:basic on few" in cli("evaluate", "--gold", "few.jsonl", "fect:basic").out
     assert "see jurist evaluate --help" in cli("evaluate").err
     assert "see jurist run join --help" in cli("run", "join").err
-
-
-MODEL = 'model = "openai/a"\napi-base = "http://127.0.0.1:9/v1"\ntimeout = 3\n'
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [("jurist.toml", MODEL), ("pyproject.toml", "[tool.jurist]\n" + MODEL)],
-)
-def test_a_file_says_once_how_a_model_is_reached(
-    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(file).write_text(text)
-    kept = file == "jurist.toml"
-
-    def read(*argv: str) -> tuple[Any, ...]:
-        parsed = build_parser().parse_args([*argv, "--gold", "g"])
-        given = parsed.command.of(parsed)
-        return getattr(given, "model", None) or given.names, given.api_base, given.timeout
-
-    base, timeout = ("http://127.0.0.1:9/v1", 3.0) if kept else (None, 120.0)
-    assert read("evaluate", "j") == ("openai/a" if kept else "offline", base, timeout)
-    assert read("compile", "j") == ("openai/a" if kept else "offline", base, timeout)
-    assert read("compare", "j") == (("openai/a",) if kept else ("offline",), base, timeout)
-    # the address and the key of one model are never another's
-    assert read("evaluate", "j", "--model", "openai/b") == ("openai/b", None, timeout)
-    assert read("compare", "j", "--model", "offline") == (("offline",), None, timeout)
-    assert read("evaluate", "j", "--model", "openai/b", "--api-base", "http://b")[1] == "http://b"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("model = ", "cannot be read"),
-        ('modle = "openai/a"', "did you mean model?"),
-        ('api-base = "http://b"', "names no model"),
-    ],
-)
-def test_a_wrong_file_of_settings_is_one_line(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("jurist.toml").write_text(text)
-    done = cli("evaluate", "fect:basic", "--gold", "fect-mini")
-    assert (done.code, len(done.lines)) == (2, 1)
-    assert done.err.startswith("error: jurist.toml")
-    assert said in done.err

@@ -49,17 +49,14 @@ CELL = re.compile(r"<t[dh][^>]*>([^<]*)</t[dh]>")
     ],
     ids=["evaluate", "compare"],
 )
-def test_terminal_notebook_and_page_show_the_same_cells(
+def test_notebook_and_page_show_the_same_cells(
     gold: Path, argv: tuple[object, ...], python: Callable[[Path], Any]
 ) -> None:
     ok(*argv, "--gold", gold, "--output", "r.json")
-    terminal = [html.unescape(cell) for cell in CELL.findall(ok(*argv, "--gold", gold, "--html").out)]
     text, cases = page("r.json")
-    shown = [cell for cell in CELL.findall(text) if cell in terminal]
-    assert shown == terminal[: len(shown)]  # below it stands the verdict card
-    assert len(shown) > len(terminal) // 2
     found, data = python(gold), json.loads(Path("r.json").read_text(encoding="utf-8"))
-    assert set(shown) <= {html.unescape(cell) for cell in CELL.findall(found._repr_html_())}
+    notebook = {html.unescape(cell) for cell in CELL.findall(found._repr_html_())}
+    assert len([cell for cell in CELL.findall(text) if cell in notebook]) > len(notebook) // 2
     assert (
         [case["id"] for case in cases["cases"]] == [one["id"] for one in data["disagreements"]]
         if cases
