@@ -171,8 +171,6 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     return [*([line] if options.whole and (line := ceiling_line(plan.people)) else []), *parts]
 
 
-
-
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
     made, rows, apart = remember(
