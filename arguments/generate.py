@@ -19,42 +19,6 @@ from .options import choice, option, positional
 _LIMIT = "hard limit on calls, all models together"
 
 
-class DialogueOptions(
-    ModelOptions,
-    PaidOptions,
-    command="generate dialogue",
-    does="generate.dialogue",
-    helps={
-        "model": 'the generator: "offline" (default) or a DSPy model string',
-        "temperature": "of the generator, 0 to 2 (default: 0.7)",
-        "concurrency": "dialogues in flight at once (default: 8)",
-        "calls": _LIMIT,
-    },
-):
-    """Write conversations about documents, turn by turn: the user asks, the assistant answers from the document. Every
-    turn is checked (uses the document, length, language, one speaker, nothing twice, no copy of the whole document) and
-    asked again with the complaint; a dialogue that still fails goes to F.rejects.jsonl with its reasons.
-
-    examples:
-      jurist generate dialogue --input cognibench-mini --output dialogues.jsonl
-      jurist generate dialogue --input docs.jsonl --output d.jsonl --turns 2-5 --words 60-150
-
-    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files,
-    or the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder.
-    jurist run cognibench labels what was written, sentence by sentence.
-    """
-
-    input: str = option(
-        "DOCS|GOLD", "rows with 'text', a folder of .txt and .md, or gold with references (cognibench-mini)"
-    )
-    output: str = option("F.jsonl", "the file to write, a dialogue a line")
-    turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
-    words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
-    max_rejected: float = allowed(
-        0.5, "share of rejected and failed dialogues above which the exit code is 3"
-    )
-
-
 class ItemsOptions(
     Adapter,
     ModelOptions,
@@ -165,6 +129,36 @@ class AssessOptions(
     max_unusable: float = allowed(
         0.05, "share of prompts without a usable, labelled answer above which the exit code is 3"
     )
+
+
+class DialogueOptions(
+    ItemsOptions,
+    command="generate dialogue",
+    does="generate.dialogue",
+    helps={
+        "model": 'the generator: "offline" (default) or a DSPy model string',
+        "temperature": "of the generator, 0 to 2 (default: 0.7)",
+        "concurrency": "dialogues in flight at once (default: 8)",
+    },
+):
+    """Write conversations about documents, turn by turn: the user asks, the assistant answers from the document. Every
+    turn is checked (uses the document, length, language, one speaker, nothing twice, no copy of the whole document) and
+    asked again with the complaint; a dialogue that still fails goes to F.rejects.jsonl with its reasons.
+
+    examples:
+      jurist generate dialogue --input cognibench-mini --output dialogues.jsonl
+      jurist generate dialogue --input docs.jsonl --output d.jsonl --turns 2-5 --words 60-150
+
+    Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files,
+    or the references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder.
+    jurist run cognibench labels what was written, sentence by sentence.
+    """
+
+    generator: str = option(
+        "GENERATOR[@V]", "who writes: a compiled version, or the basic prompt (default)", "dialogue:basic"
+    )
+    turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
+    words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
 
 
 class BenchmarkOptions(

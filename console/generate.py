@@ -24,7 +24,7 @@ from ..papers.cognibench.dialogues import plans
 from ..papers.faithqa.benchmark import plan_rows, statistics, statistics_table
 from ..papers.haluagent.making import card_tables, write_benchmark
 from ..programs.catalogue import GENERATORS
-from ..programs.dialogue import DIALOGUE, range_of
+from ..programs.dialogue import range_of
 from ..programs.faithqa.writing import TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.writing import HALUAGENT
@@ -66,7 +66,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
 
 
 def _items(
-    options: ItemsOptions | DialogueOptions,
+    options: ItemsOptions,
     job: Generation,
     table_of: _Described = lambda output: ({}, []),
     *,
@@ -96,19 +96,12 @@ def _items(
 
 def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
-    model = Model(name=options.model)
-    loaded = load_judge(
-        f"{DIALOGUE.name}:basic", store=store_of(options), model=model, concurrency=options.concurrency
-    )
-    rows = plans(
-        read_documents(options.input),
-        options.seed,
-        turns=range_of(options.turns, "--turns"),
-        words=range_of(options.words, "--words"),
-    )
+    turns, words = range_of(options.turns, "--turns"), range_of(options.words, "--words")
+    rows = plans(read_documents(options.input), options.seed, turns=turns, words=words)
+    loaded = _writer(options)
     job = Generation(
-        loaded=loaded.with_model(Model.of(options, name=options.model)),
-        cases=tuple(map(DIALOGUE.case, rows)),
+        loaded=loaded,
+        cases=tuple(map(loaded.judge.case, rows)),
         budget=Budget.of(options),
         settings={"seed": options.seed},
     )

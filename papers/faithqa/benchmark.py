@@ -17,7 +17,7 @@ from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TA
 from ...report.table import Table
 from ...report.table import table as as_table
 from ...text.tables import table
-from .retrieval import Passages, indexed
+from .retrieval import Passages
 
 SHARES: Final[Mapping[str, float]] = {
     "fact": 3000,
@@ -63,7 +63,7 @@ def plan_rows(
 
 @cache
 def _index(documents: tuple[Document, ...]) -> Passages:
-    return indexed(tuple(one.text for one in documents))
+    return Passages([one.text for one in documents])
 
 
 def _near(draw: random.Random, documents: tuple[Document, ...]) -> list[Document]:

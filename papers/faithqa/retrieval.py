@@ -4,9 +4,9 @@ A corpus is a folder of ``.txt`` and ``.md``, or a file of rows with ``text`` an
 memory, and read once in a process.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import bm25s
 
@@ -18,12 +18,14 @@ from ...text.terms import content_terms
 from ...text.wording import passages
 
 
-@dataclass(frozen=True)
 class Passages:
     """Indexed passages."""
 
-    texts: tuple[str, ...]  # each with the title of its document before it
-    index: Any  # the BM25 index over their content words
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Index texts by their content words."""
+        self.texts, self._index = tuple(texts), bm25s.BM25()
+        words = [list(content_terms(text)) or [""] for text in texts]
+        self._index.index(words, show_progress=False, leave_progress=False)
 
     def search(self, query: str, most: int = 5) -> list[str]:
         """Return at most ``most`` passages that share a word with the query, the nearest first."""
@@ -31,28 +33,20 @@ class Passages:
         if not terms:
             return []
         most = min(most, len(self.texts))
-        places, scores = self.index.retrieve([terms], k=most, show_progress=False, leave_progress=False)
+        places, scores = self._index.retrieve([terms], k=most, show_progress=False, leave_progress=False)
         return [self.texts[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
 
 
 @cache
 def passages_of(path: str) -> Passages:
-    """Return the passages of a corpus."""
-    return indexed(
-        tuple(
+    """Return the passages of a corpus, each with the title of its document before it."""
+    return Passages(
+        [
             " ".join(f"{document.title}: {passage}".split())
             for document in read_documents(path)
             for passage in passages(document.text)
-        )
+        ]
     )
-
-
-def indexed(texts: tuple[str, ...]) -> Passages:
-    """Return texts with their index."""
-    index = bm25s.BM25()
-    words = [list(content_terms(text)) or [""] for text in texts]
-    index.index(words, show_progress=False, leave_progress=False)
-    return Passages(texts, index)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.evaluation.paired import McNemar
-from jurist.papers.haluagent.aggregate import aggregate, statistics
+from jurist.papers.haluagent.assess import Found, paired, rates
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -19,7 +19,7 @@ from jurist.papers.haluagent.items import (
     read_authors,
     read_items,
 )
-from jurist.papers.haluagent.rates import Found, paired, rates
+from jurist.papers.haluagent.making import aggregate, statistics
 from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
 from jurist.signatures.haluagent import TYPES
 
