@@ -12,15 +12,13 @@ class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogu
     examples:
       jurist export fect --to messages --output fect.json
       jurist export cognibench@1 --to markdown
-      jurist export fect --to openai-batch --input claims.jsonl --model openai/gpt-4.1-mini --output batch.jsonl
-      jurist export fect --to langchain --check --input claims.jsonl
+      jurist export fect --to mlflow --check --input claims.jsonl
     """
 
     judge: str = asked_judge()
     target: str = option("--to FORMAT", "the target, as in docs/exports.md", names="exports.EXPORTERS")
     output: str | None = option("F", "the file to write (default: standard output)")
-    input: str | None = option("ROWS", "rows, for a target that holds them and for --check")
-    model: str | None = option("M", "who is to answer, for a target that holds requests")
+    input: str | None = option("ROWS", "rows for --check")
     check: bool = flag(
         "load and fill the export as its target does, and compare with what the judge sends for your rows "
         "(default: rows of braces, markup, roles and other traps)"
@@ -32,7 +30,7 @@ class JudgesOptions(Form, command="judges", does="catalogue.judges"):
 
 
 class NewOptions(Form, command="new", does="catalogue.new"):
-    """Make a judge of a prompt that you have: text, Jinja2, or messages in JSON. Its variables
+    """Make a judge of a prompt that you have: text, or messages in JSON. Its variables
     become the inputs, its text the instruction; the file is yours to read and change. With --gold it also says how that
     file is read: what column is which input, the label and the group, and what the labels are.
 

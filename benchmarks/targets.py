@@ -9,12 +9,10 @@ out, or cuts by design. Held: the built-in judges whose basic prompt the target 
 
 import shutil
 import subprocess
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
-from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Exporter, Row, Subject, Target, prompt_of, subject_of
+from jurist.exports import EXPORTERS, Exporter, Subject, Target, subject_of
 from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
@@ -23,25 +21,17 @@ from jurist.report.render import as_markdown
 from jurist.report.table import table
 
 LOADERS = {
-    "openai-batch": "openai",
-    "langchain": "langchain-core",
     "inspect": "inspect-ai",
     "phoenix": "arize-phoenix-evals",
     "python": "openai",
-    **{
-        name: name
-        for name in ("mlflow", "langfuse", "autoevals", "pydantic-evals", "deepeval", "opik", "dspy")
-    },
+    **{name: name for name in ("mlflow", "autoevals", "pydantic-evals", "deepeval", "opik")},
 }
 """Target -> the package that loads its files; promptfoo's is a program, and the others have none."""
 
 
 def subject(judge: Judge) -> Subject:
-    """Return the basic prompt of a judge, to be asked of a model whose name every target takes."""
-    return replace(
-        subject_of(PromptState.of(judge.basic()), judge),
-        model=Model(name="openai/gpt-4.1-mini", temperature=0.0),
-    )
+    """Return the basic prompt of a judge."""
+    return subject_of(PromptState.of(judge.basic()), judge)
 
 
 def loaded_by(target: str) -> str:
@@ -59,18 +49,12 @@ def held(target: Exporter) -> int:
     """Return how many of the built-in judges' basic prompts a target holds."""
     count = 0
     for judge in JUDGES:
-        given = subject(judge)
         try:
-            target.render(replace(given, rows=_row(given)) if target.name == "openai-batch" else given)
+            target.render(subject(judge))
         except UsageError:
             continue
         count += 1
     return count
-
-
-def _row(given: Subject) -> tuple[Row]:
-    """Return what a file of rows holds one of; here the bare prompt."""
-    return (Row(id="bare", inputs={}, variables={}, messages=prompt_of(given).messages),)
 
 
 def line(target: Exporter, fect: Subject) -> list[str]:
@@ -78,15 +62,13 @@ def line(target: Exporter, fect: Subject) -> list[str]:
     loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
     if not isinstance(target, Target) or (not loader and target.name != "messages"):
         return [target.name, loader or "-", "-", judges]
-    found = parity(target, fect)
+    found = parity(target, fect, rows_of(fect, nasty_cases(fect.judge)))
     return [target.name, loader or "-", f"{found.equal} of {found.rows}", judges]
 
 
 def main() -> None:
     """Print the table."""
-    judge = find("fect")
-    given = subject(judge)
-    fect = replace(given, rows=rows_of(given, nasty_cases(judge)))
+    fect = subject(find("fect"))
     columns = ["target", "loaded by", "rows sent exactly", "built-in judges held"]
     print(as_markdown(table("", columns, [line(one, fect) for one in EXPORTERS.values()])))
 

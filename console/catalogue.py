@@ -3,16 +3,14 @@
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
-from ..engines.models import Model
 from ..errors import GoldError, JudgeError, UsageError
-from ..exports import Subject, Target, exporter, subject_of
+from ..exports import Target, exporter, subject_of
 from ..exports.incoming import (
     Asked,
     IncomingPrompt,
@@ -83,7 +81,9 @@ def _metric(judge: Judge) -> str:
 def export_(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system, or say how far that system sends what the judge sends."""
     target = exporter(options.target)
-    subject, name = _subject(options)
+    loaded = load_judge(options.judge, store=store_of(options))
+    remark(loaded.standing)
+    subject, name = subject_of(loaded.artifact or loaded.state, loaded.judge), loaded.name
     about = {"judge": name, "target": options.target, "output": options.output}
     limits = [*getattr(target, "limits", ()), *subject.limits]
     shown = options.output in (None, "-")
@@ -106,7 +106,8 @@ def export_(options: ExportOptions) -> Result:
             f"nothing that runs here loads and fills an export to {options.target}, so there is nothing to check",
             hint="leave out --check",
         )
-    found = parity(target, subject)
+    given = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
+    found = parity(target, subject, rows_of(subject, given or nasty_cases(loaded.judge)))
     if not shown:
         write_text(target.render(subject), options.output)
     traps = "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
@@ -117,20 +118,6 @@ def export_(options: ExportOptions) -> Result:
         lines.append(f"{len(found.different)} rows differ, such as {', '.join(found.different[:5])}")
     data = {**about, **found.to_json(), "limits": limits}
     return Result(data=data, body=lines, notes=limits, code=1 if found.different else 0)
-
-
-def _subject(options: ExportOptions) -> tuple[Subject, str]:
-    """Return what is exported, with the rows and the model that it is to hold, and its name."""
-    model = Model(name=options.model) if options.model else None
-    loaded = load_judge(options.judge, store=store_of(options), model=model)
-    remark(loaded.standing, loaded.other_model if model else "")
-    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    name = loaded.model.name if model else (subject.card.get("model") or {}).get("name")
-    cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
-    if options.check and not cases:
-        cases = nasty_cases(loaded.judge)
-    rows = rows_of(subject, cases) if cases else ()
-    return replace(subject, model=replace(loaded.model, name=name) if name else None, rows=rows), loaded.name
 
 
 def new(options: NewOptions) -> Result:

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
-from ..report.document import Plot
 from ..report.render import as_markdown, as_text, escape_markdown, folded
 from ..report.table import Table
 from ..report.verdict import VerdictCard
@@ -28,8 +27,8 @@ class Verbatim(str):
 
 
 _Printed: TypeAlias = Table | Verbatim | str
-Part: TypeAlias = Table | Plot | Verbatim | VerdictCard | str
-"""A table, text as it is, a paragraph whose lines may break at words, a card, or a plot, which no command prints."""
+Part: TypeAlias = Table | Verbatim | VerdictCard | str
+"""A table, text as it is, a paragraph whose lines may break at words, or a card."""
 _WIDEST = 110
 """Columns of a card at most."""
 _COLOURS = {"good": "green", "bad": "red", "open": "yellow"}
@@ -69,7 +68,7 @@ def rendered(result: Result, form: Form) -> str:
     return "".join(
         _frame(part) if isinstance(part, VerdictCard) else printable(write(part))
         for part in chain.from_iterable(split)
-        if part and not isinstance(part, Plot)
+        if part
     )
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError, choices
 from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
-from .dspy_module import DSPyModule
-from .hubs import LangChain, Langfuse
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
-from .openai_batch import OpenAIBatch
 from .parity import variables
 from .portable_file import PythonFile
+from .portable_judge import filled
 from .scorers import SCORERS
 from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
 
@@ -30,6 +28,7 @@ __all__ = [
     "Target",
     "export",
     "exporter",
+    "filled",
     "prompt_of",
     "subject_of",
     "variables",
@@ -38,11 +37,7 @@ __all__ = [
 _ALL: tuple[Exporter, ...] = (
     MessagesExporter(),
     MarkdownExporter(),
-    OpenAIBatch(),
-    LangChain(),
-    Langfuse(),
     PythonFile(),
-    DSPyModule(),
     *SCORERS,
 )
 
@@ -68,7 +63,7 @@ def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
-    """Return what an exporter is given, without rows and model."""
+    """Return what an exporter is given."""
     if isinstance(source, Artifact):
         source.check_single()
         return Subject(judge=judge, program=source.program(judge), state=source.state, card=source.card)

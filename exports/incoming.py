@@ -3,17 +3,17 @@
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError, why
 from ..gold.files import Place, unreadable
-from .messages import FORMAT
 
-_DOUBLE = re.compile(r"\{\{\s*[A-Za-z_]")
+_DOUBLE = re.compile(r"\{\{\s*(?:\w+\.)*([A-Za-z_]\w*)\s*\}\}")
 _SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+_LOGIC = re.compile(r"\{%|\{\{")
 _FIELDS = re.compile(r"⟦(\w+)⟧")
 _WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
@@ -27,20 +27,12 @@ class IncomingPrompt:
 
 
 def read_prompt(path: Path) -> IncomingPrompt:
-    """Read a text, or chat messages in JSON; variables are those of Jinja2, or of Python's formats."""
-    content = _content(path)
-    if isinstance(content, Mapping) and content.get("format") == FORMAT:
-        marked = [(one["role"], _placed(one["content"], content["inputs"])) for one in content["messages"]]
-    else:
-        messages = _messages(content, path)
-        jinja = any(_DOUBLE.search(text) for _, text in messages)
-        marked = [
-            (
-                role,
-                "".join(_jinja(text, path)) if jinja else _SINGLE.sub(lambda hit: _mark(hit[1], path), text),
-            )
-            for role, text in messages
-        ]
+    """Read a text, or chat messages in JSON; variables are written ``{{name}}``, or all ``{name}``."""
+    messages = _messages(_content(path), path)
+    pattern = _DOUBLE if any(_DOUBLE.search(text) for _, text in messages) else _SINGLE
+    marked = [(role, pattern.sub(lambda hit: _mark(hit[1], path), text)) for role, text in messages]
+    if any(_LOGIC.search(text) for _, text in marked):
+        raise UsageError(f"{path} has more than variables in its template", hint=_WRITE)
     inputs = tuple(dict.fromkeys(name for _, text in marked for name in _FIELDS.findall(text)))
     if not inputs:
         raise UsageError(
@@ -84,30 +76,6 @@ def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
             f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
         )
     return pairs
-
-
-def _placed(text: str, inputs: Sequence[Mapping[str, str]]) -> str:
-    """Return a message that jurist exported with ``⟦name⟧`` for its placeholders; other braces are text there."""
-    for one in inputs:
-        text = text.replace(one["placeholder"], f"⟦{one['name']}⟧")
-    return text
-
-
-def _jinja(template: str, path: Path) -> Iterator[str]:
-    """Yield the parts of a template, ``⟦name⟧`` where an input goes."""
-    from jinja2 import Environment, TemplateSyntaxError, nodes
-
-    try:
-        body = Environment(keep_trailing_newline=True).parse(template).body
-    except TemplateSyntaxError as error:
-        raise UsageError(f"{path} is no template of Jinja2: {error}", hint=_WRITE) from error
-    for part in (one for node in body for one in (node.nodes if isinstance(node, nodes.Output) else [node])):
-        if isinstance(part, nodes.TemplateData):
-            yield part.data
-        elif isinstance(part, nodes.Name | nodes.Getattr):
-            yield _mark(part.name if isinstance(part, nodes.Name) else part.attr, path)
-        else:
-            raise UsageError(f"{path} has logic in its template, in line {part.lineno}", hint=_WRITE)
 
 
 def _mark(name: str, path: Path) -> str:

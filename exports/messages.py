@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
 from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
 from ..programs.answers.portable import RENDERERS
-from ..text.escaping import defuse
 from .portable_judge import filled
 from .target import Messages, Prompt, Row, Subject, Target, prompt_of
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 FORMAT = "jurist-messages"
 _FILLING = (
     "replace every placeholder once, in a single pass, never inside inserted text; "
-    "jurist.exports.messages.fill does it, and takes out of the values what the format would obey"
+    "jurist.exports.filled does it, with the values of jurist.exports.variables, which the format does not obey"
 )
 _SECTIONS = {
     "chat": (
@@ -43,8 +41,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     """Return as JSON values what two systems with one prompt must also share to be one judge."""
     from pydantic import TypeAdapter
 
-    judge, temperature = subject.judge, subject.model.temperature if subject.model else None
-    temperature = judge.temperature if temperature is None else temperature
+    judge, temperature = subject.judge, subject.judge.temperature
     if temperature is None:
         temperature = 0.7 if subject.samples > 1 else 0.0
     return {
@@ -87,30 +84,6 @@ def inputs_of(judge: Judge) -> list[dict[str, Any]]:
     ]
 
 
-def described(subject: Subject, prompt: Prompt) -> dict[str, Any]:
-    """Return :func:`contents`, and what a target that holds one prompt cannot do of what the judge does."""
-    return {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
-
-
-def as_json(whole: Mapping[str, Any]) -> str:
-    """Return the text of a JSON file."""
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
-
-
-def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
-    """Return what a target that holds one prompt and nothing else cannot do of what the judge does."""
-    answer, samples = subject.judge.answer, subject.samples
-    written = [name for name in prompt.placeholders if answer.render_rule(name) != "as-is"]
-    rendered = f", and {', '.join(written)} rendered" if written else ""
-    return (
-        f"values go in as jurist.exports.variables gives them (field markers in judged text defused{rendered})",
-        *([f"one filling is one sample of {samples}; {answer.scale.voting_rule}"] if samples > 1 else []),
-        *subject.limits,
-        *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
-        *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),
-    )
-
-
 def response_format(prompt: Prompt) -> dict[str, Any]:
     """Return what an OpenAI-compatible endpoint takes that can hold replies to a schema; nothing but for JSON."""
     if prompt.adapter != "json":
@@ -141,48 +114,9 @@ class MessagesExporter(Target):
             "filling": _FILLING,
             **contents(subject, prompt),
         }
-        return as_json(exported)
+        return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Fill it with :func:`fill`'s single pass."""
+        """Fill it in a single pass."""
         content = json.loads(text)
         return [filled(content, row.variables) for row in rows]
-
-
-def fill(
-    exported: Mapping[str, Any] | str, inputs: Mapping[str, Any], judge: Judge | None = None
-) -> list[dict[str, str]]:
-    """Return the messages for one case, as the judge itself would send them.
-
-    Values are defused (see ``jurist.text.escaping``) and inserted in a single pass, so nothing in a
-    judged text is taken for a placeholder, a field or an instruction of the format.
-    """
-    from dspy.adapters.utils import format_field_value
-    from pydantic.fields import FieldInfo
-
-    content: Any = exported
-    if isinstance(exported, str):
-        try:
-            content = json.loads(exported)
-        except ValueError:
-            content = None
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise UsageError(
-            f"this is not a {FORMAT} file", hint="make one with: jurist export JUDGE --to messages"
-        )
-    missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]
-    if missing:
-        raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
-    if judge is None and any(spec["render"] == "custom" for spec in content["inputs"]):
-        raise UsageError(
-            f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
-        )
-    values = defuse(dict(inputs) if judge is None else judge.prompt_values(inputs), content["tags"])
-    texts = dict[str, str]()
-    for spec in content["inputs"]:
-        value = values[spec["name"]]
-        if judge is None and spec["render"] in RENDERERS:
-            value = RENDERERS[spec["render"]](value, range(len(value)), content["labels"])
-        kind = FieldInfo(annotation=str if spec["type"] == "text" else object)
-        texts[spec["name"]] = str(format_field_value(kind, value))
-    return filled(content, texts)

@@ -1,6 +1,6 @@
 """Whether a target's own loader makes of an export what the judge itself sends, row by row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,13 +86,11 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
     return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]
 
 
-def parity(target: Target, subject: Subject) -> Parity:
-    """Render, load and fill an export for the subject's rows, and compare."""
-    if not subject.rows:
-        raise UsageError("there are no rows to check the export with", hint="give some with --input")
+def parity(target: Target, subject: Subject, rows: Sequence[Row]) -> Parity:
+    """Render, load and fill an export for rows, and compare."""
     text = target.render(subject)
     try:
-        replayed = target.replay(text, subject.rows)
+        replayed = target.replay(text, rows)
     except JuristError:
         raise
     except Exception as error:  # a loader is somebody else's code: whatever it raises is one clear line
@@ -101,10 +99,9 @@ def parity(target: Target, subject: Subject) -> Parity:
             f"the loader of {target.name} failed: {type(error).__name__}: {said}",
             hint="look whether its package is whole (jurist[targets]), or take another target",
         ) from error
-    pairs = zip(subject.rows, replayed, strict=True)
+    pairs = zip(rows, replayed, strict=True)
     different = tuple(row.id for row, got in pairs if list(got) != list(row.messages))
-    rows = len(subject.rows)
-    return Parity(rows=rows, equal=rows - len(different), different=different)
+    return Parity(rows=len(rows), equal=len(rows) - len(different), different=different)
 
 
 def _texts(judge: Judge, inputs: Mapping[str, Any], tags: Iterable[str]) -> dict[str, str]:

@@ -53,16 +53,20 @@ class PortableFile(Target):
     # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
     about: str
     imports: str = ""  # what its code needs
-    # what stands last; ``$inputs`` is their names, ``$settings`` those of the request, and there is what
-    # :meth:`words` adds
+    # what stands last; ``$inputs`` is their names, ``$settings`` those of the request
     code: str
 
     def render(self, subject: Subject) -> str:
         """Return the source."""
         spec = portable_spec(subject)
-        words, names = self.words(subject, spec), [one["name"] for one in spec["inputs"]]
-        words |= {"inputs": ", ".join(names), "call": ", ".join(f"{name}=..." for name in names)}
-        words["settings"] = spec["settings"]
+        if spec["adapter"] == "xml":
+            raise _unreadable(subject)
+        names = [one["name"] for one in spec["inputs"]]
+        words = {
+            "inputs": ", ".join(names),
+            "call": ", ".join(f"{name}=..." for name in names),
+            "settings": spec["settings"],
+        }
         carried = planned(subject)[0].carries + _READ_BY.get(spec["parser"]["answer"]["reader"], ())
         return Template(_FILE).substitute(
             ref=subject.ref,
@@ -77,12 +81,6 @@ class PortableFile(Target):
         """Execute the file, which jurist has just written, and ask it for the first messages of the rows."""
         judge = executed(text)["_JUDGE"]
         return [judge.messages(row.inputs) for row in rows]
-
-    def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
-        """Return what else stands in the code, by name; refuse and change the spec where need be."""
-        if spec["adapter"] == "xml":
-            raise _unreadable(subject)
-        return {}
 
 
 def executed(text: str) -> dict[str, Any]:

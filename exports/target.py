@@ -7,11 +7,9 @@ system's own loader; ``jurist export --check`` and the tests hold it against wha
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from ..errors import UsageError
@@ -19,7 +17,6 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     import dspy
 
-    from ..engines.models import Model
     from ..programs.judge import Judge
     from ..programs.remembering import Remembered
     from ..programs.state import PromptState
@@ -53,8 +50,6 @@ class Subject:
     state: PromptState  # the prompt
     # the artifact's card; empty for a prompt that was never proved
     card: Mapping[str, Any] = field(default_factory=dict)
-    rows: Sequence[Row] = ()  # what to judge, for targets that hold it; empty if nobody gave any
-    model: Model | None = None  # who is to answer; ``None`` if nobody said
 
     @property
     def ref(self) -> str:
@@ -162,16 +157,6 @@ class Target(ABC):
         """Return what the target's own loader makes of the file, for each row."""
 
 
-def loader(module: str, package: str) -> Any:
-    """Import what loads a target's files."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"checking this export needs {package}, which is not installed", hint=f"pip install {package}"
-        ) from error
-
-
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
     """A prompt to be filled."""
@@ -184,17 +169,6 @@ class Prompt:
     remembered: Remembered | None = (
         None  # the rows of which it shows those most like the row it is filled with
     )
-
-    def written(self, literal: Callable[[str], str], variable: Callable[[str], str]) -> list[dict[str, str]]:
-        """Return the messages in a target's own syntax."""
-        names = {mark: name for name, mark in self.placeholders.items()}
-        parting = re.compile("(" + "|".join(map(re.escape, names)) + ")")
-
-        def written(text: str) -> str:
-            parts = (part for part in parting.split(text) if part)
-            return "".join(variable(names[part]) if part in names else literal(part) for part in parts)
-
-        return [{"role": one["role"], "content": written(one["content"])} for one in self.messages]
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -312,5 +286,5 @@ def only_predictor(subject: Subject) -> dspy.Predict:
         return first
     raise UsageError(
         f"{judge.name} {what}; this target holds one prompt",
-        hint=f"export it to {'python or dspy' if steps else 'markdown'}, or run it with jurist",
+        hint=f"export it to {'python' if steps else 'markdown'}, or run it with jurist",
     )

@@ -46,7 +46,7 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
     state = settle(judge, state)
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
-        _bare(predictor)
+        predictor.lm, predictor.traces, predictor.train = None, [], []
     try:
         wanted = json.loads(json.dumps(state.to_json()))
         data: dict[str, Any] = orjson.loads(orjson.dumps(program.dump_state()))
@@ -64,17 +64,6 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
         {**data, "metadata": {"dependency_versions": get_dependency_versions()}}
     )
     return ordered
-
-
-def plain_state(predictor: dspy.Predict) -> dict[str, Any]:
-    """Return what DSPy's own ``save`` writes for one predictor, without model and traces."""
-    state: dict[str, Any] = _bare(predictor.deepcopy()).dump_state(json_mode=True)
-    return state
-
-
-def _bare(predictor: dspy.Predict) -> dspy.Predict:
-    predictor.lm, predictor.traces, predictor.train = None, [], []
-    return predictor
 
 
 def state_of(data: Mapping[str, Any]) -> PromptState:

@@ -25,7 +25,7 @@ from ..programs.state import PromptState
 from ..text.json_lines import plain
 from .differing import change_words, prompt_changes, shown_words
 from .document import Cases, Document, Link, Part, Section
-from .history import basic_state, search_parts, sign_of
+from .history import basic_state, sign_of
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
 from .scores import (
@@ -37,7 +37,7 @@ from .scores import (
     disagreement_words,
     robustness_about,
     robustness_table,
-    score_parts,
+    scores_table,
     spend_line,
     taken_words,
 )
@@ -109,7 +109,7 @@ class ArtifactReport:
     def _folded(self, metric: str) -> Iterator[Section]:
         """Yield what only its heading is seen of at first."""
         card, artifact = self._card, self.artifact
-        scores: list[Part] = [*score_parts(card["scores"], metric, "the sealed test")]
+        scores: list[Part] = [scores_table("", card["scores"], metric)]
         scores += [counts_line(system, card["counts"][system]) for system in SYSTEMS]
         likely = (
             "On the sealed test, each with the interval in which it is likely to be over all cases of the same "
@@ -127,7 +127,8 @@ class ArtifactReport:
         samples, optimizer = f"Samples a case: {self._sampling.samples}.", card.get("optimizer") or {}
         tried = (
             f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. The choice was made by "
-            "a lower bound and not by the highest dot: the best of many noisy means is mostly luck."
+            "a lower bound and not by the highest mean: the best of many noisy means is mostly luck. "
+            f"jurist artifacts show {artifact.ref} --history has them all."
         )
         ceiling = (
             "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
@@ -142,7 +143,7 @@ class ArtifactReport:
             Section("scores", "All scores", scores, intro=likely),
             Section("classes", "Classes", classes),
             Section("votes", "How sure it is", sure, intro=samples),
-            Section("search", "Search", search_parts(artifact), intro=tried),
+            Section("search", "Search", [tried]),
             Section("people", "Gold and people", list(self._people()), intro=ceiling),
             Section("robustness", "Attacks and biases", attacks, intro=flips),
             Section("cost", "What compiling cost", [spend_line(card["spend"])]),

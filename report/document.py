@@ -1,4 +1,4 @@
-"""A report as a value: sections of tables, plots, lines, changed texts and cases.
+"""A report as a value: sections of tables, lines, changed texts and cases.
 
 :mod:`.page` shows all of it; a terminal and a notebook show the parts of a result, see :func:`flat`."""
 
@@ -7,32 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from .plotting import Kind, Series, element
 from .table import Table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
 Change: TypeAlias = Literal["same", "added", "removed"]
 _CHANGES: tuple[Change, ...] = ("same", "added", "removed")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plot:
-    """A plot; it is drawn when it is looked at."""
-
-    title: str  # above it
-    words: str  # what it shows, for those who do not see it
-    name: str  # one word
-    series: Sequence[Series]
-    x: str  # the names of the axes
-    y: str
-    kind: Kind
-    labels: Sequence[str] = ()
-
-    @property
-    def svg(self) -> str:
-        """The ``<svg>`` element: the only markup of a report that is not escaped."""
-        return element(self.series, x=self.x, y=self.y, kind=self.kind, labels=self.labels)
 
 
 class Word(NamedTuple):
@@ -80,7 +60,7 @@ class Link(NamedTuple):
     ]  # the fields of the page's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
 
 
-Part: TypeAlias = Table | Plot | Changes | Cases | Link | str
+Part: TypeAlias = Table | Changes | Cases | Link | str
 """What a section has; texts that follow each other are the lines of one list."""
 
 
@@ -113,6 +93,6 @@ def text_of(value: Any, indent: int | None = 1) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-def flat(sections: Iterable[Section]) -> list[Table | Plot | str]:
+def flat(sections: Iterable[Section]) -> list[Table | str]:
     """Return what a terminal and a notebook show of sections, in their order: no cases to browse."""
-    return [part for one in sections for part in one.parts if isinstance(part, Table | Plot | str)]
+    return [part for one in sections for part in one.parts if isinstance(part, Table | str)]

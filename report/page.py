@@ -52,7 +52,6 @@ def rendered(name: str, styles: Sequence[str], **values: Any) -> str:
         css=Markup("".join(map(_file, styles))),
         script=Markup(script),
         script_hash=_hash(script),
-        svg=Markup,
         **values,
     )
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import plural
-from .document import Plot
-from .plotting import Series
 from .table import Table, table
 
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -39,37 +37,6 @@ def scores_table(title: str, parts: Scores, metric: str) -> Table:
         for name in names
     ]
     return table(title, ["metric [95 % interval]", *parts], rows)
-
-
-def score_parts(
-    scores: Scores, metric: str, where: str, title: str = "", shown: Sequence[str] = ()
-) -> list[Plot | Table]:
-    """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all."""
-    shared = [
-        name
-        for name in shown or list(next(iter(scores.values())))
-        if all(-1 <= own[name][end] <= 1 for own in scores.values() for end in ("low", "value", "high"))
-    ]
-    series = [
-        Series(
-            name=who,
-            points=tuple((place, own[name]["value"]) for place, name in enumerate(shared)),
-            low=tuple(own[name]["low"] for name in shared),
-            high=tuple(own[name]["high"] for name in shared),
-        )
-        for who, own in scores.items()
-    ]
-    plot = Plot(
-        title=f"{' and '.join(scores)} on {where}",
-        words="see the table below",
-        name="scores",
-        series=series,
-        x="value, with its 95 % interval",
-        y="",
-        kind="intervals",
-        labels=shared,
-    )
-    return [*([plot] if shared else []), scores_table(title, scores, metric)]
 
 
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:

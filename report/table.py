@@ -32,11 +32,6 @@ class Table:
     layout: Layout = "columns"
     opens: str = ""  # of counts: who judged, if each cell of a page opens the cases that it counts
 
-    def __post_init__(self) -> None:
-        """Refuse a row of another length."""
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"{self.title}: a row does not have {len(self.columns)} cells")
-
     def column(self, place: int) -> Iterator[str]:
         """Yield the name of a column and its cells."""
         yield self.columns[place].name
@@ -53,7 +48,7 @@ def table(
     """Return a table of any values; a column whose cells are all numbers is one of numbers."""
     cells = tuple(tuple(_cell(value) for value in row) for row in rows)
     names = [_cell(name) for name in columns]
-    kinds = [_kind([row[place] for row in cells if place < len(row)]) for place in range(len(names))]
+    kinds = [_kind([row[place] for row in cells]) for place in range(len(names))]
     return Table(
         title=_cell(title),
         columns=tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)),

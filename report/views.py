@@ -1,6 +1,6 @@
 """What a result shows, from its JSON alone: the same sections in a terminal, in a notebook and on a page.
 
-Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`), and a terminal has no plots.
+Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,9 +8,7 @@ from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
-from .document import Plot, Section, text_of
-from .history import search_parts
-from .plotting import COLOURS
+from .document import Section, text_of
 from .render import as_html, escape_html
 from .scores import (
     OFFLINE,
@@ -20,7 +18,7 @@ from .scores import (
     joint_spend_line,
     reference_tables,
     rows_words,
-    score_parts,
+    scores_table,
     spend_line,
 )
 from .table import Table, records, table
@@ -31,13 +29,6 @@ TAKEN = (
 """What has to be said of such a table on a page."""
 _SHOWN = 240
 """Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
-_STYLE = ";".join(
-    [
-        "max-width:44em;margin:0;--ink:currentColor;--rule:rgb(128 128 128/.5)",
-        *(f"--series-{number}:{colour}" for number, colour in enumerate(COLOURS, 1)),
-    ]
-)
-"""What a plot takes for the colours of a page: a notebook has its own, light or dark."""
 
 
 def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Section, ...]:
@@ -54,7 +45,7 @@ def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Sectio
             "scores",
             "Scores",
             [
-                *score_parts({judge: data["scores"]}, metric, data["gold"], title),
+                scores_table(title, {judge: data["scores"]}, metric),
                 *reference_tables(data.get("references"), metric, " on the same cases"),
             ],
         ),
@@ -103,9 +94,6 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
     """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
     metrics = data.get("metrics") or list(judges[0]["scores"])
-    plots = score_parts(
-        {one["name"]: one["scores"] for one in judges}, data["metric"], data["gold"], "", metrics
-    )[:-1]
     warnings = dict.fromkeys(
         f"warning: {text}" for one in (data, *tests) for text in one.get("warnings") or ()
     )
@@ -116,7 +104,6 @@ def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, 
             "scores",
             "Scores",
             [
-                *plots,
                 *(_score_table(data, metric) for metric in metrics),
                 *reference_tables(data.get("references"), data["metric"], " on the same cases"),
             ],
@@ -257,32 +244,24 @@ def _range(low: float, high: float, form: str = ".3f") -> str:
 
 
 def artifact_html(artifact: Artifact, note: str = "") -> str:
-    """Return an artifact's scores, decision, cost and search as one HTML element."""
-    card, parts = artifact.card, list[Table | Plot | str]()
+    """Return an artifact's scores, decision and cost as one HTML element."""
+    card, parts = artifact.card, list[Table | str]()
     decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
     if scores and decision:  # a bundle of another tool has no proof
-        parts += score_parts(scores, decision.get("metric", ""), "the sealed test")
+        parts.append(scores_table("on the sealed test", scores, decision.get("metric", "")))
         parts.append(f"decision: {decision.get('words', '')}")
         parts += [f"warning: {warning}" for warning in decision.get("warnings") or ()]
     if spend:
         tried = (card.get("optimizer") or {}).get("candidates", len(artifact.history))
         parts.append(f"{spend_line(spend)}; {tried} candidates")
     kept = f"artifact: {artifact.ref} in {artifact.path}{note}"
-    return html_of([*parts, kept, *search_parts(artifact)])
+    return html_of([*parts, kept])
 
 
 Artifact.as_html = artifact_html
 
 
-def html_of(parts: Iterable[Table | Plot | str]) -> str:
-    """Return tables, plots and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
-    return f"<div>{''.join(map(_html, parts))}</div>"
-
-
-def _html(part: Table | Plot | str) -> str:
-    if isinstance(part, Table):
-        return as_html(part)
-    if isinstance(part, Plot):
-        said = escape_html(f"{part.title}: {part.words}")
-        return f'<figure role="img" aria-label="{said}" style="{_STYLE}">{part.svg}</figure>'
-    return f"<p>{escape_html(part)}</p>"
+def html_of(parts: Iterable[Table | str]) -> str:
+    """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
+    shown = (as_html(part) if isinstance(part, Table) else f"<p>{escape_html(part)}</p>" for part in parts)
+    return f"<div>{''.join(shown)}</div>"

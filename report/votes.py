@@ -1,7 +1,7 @@
 """What a proof says beyond its verdicts: precision and recall by the probability asked for, and how right those are."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..keeping.artifact_card import rows_of
 from ..programs.judge import Judge
@@ -15,45 +15,37 @@ _CUTS = 12
 _MEASURES = ("ece", "brier", "auc", "average_precision")
 
 
-class Cut(NamedTuple):
-    """What would be found if every unit counted as found that is at least so probable."""
-
-    least: float  # the probability, of tokens or of votes, 0 to 1
-    units: int  # those that would be
-    precision: float
-    recall: float
-
-
-def cuts(judge: Judge, proof: Proof, system: str) -> tuple[Cut, ...]:
-    """Return precision and recall by the least probability, the highest first; empty if units have none, or all one.
+def cuts(judge: Judge, proof: Proof, system: str) -> list[tuple[float, int, float, float]]:
+    """Return (least probability, units, precision, recall), the highest first; empty if units have none, or all one.
 
     Units without an answer are never found, and missed if they are positive.
     """
-    scale, units = judge.answer.scale, []
+    from sklearn.metrics import precision_recall_curve
+
+    scale = judge.answer.scale
+    truth, shares = list[bool](), list[float]()
     for row, line in zip(rows_of(judge.answer, proof, system), proof, strict=True):
         probabilities = line[system].get("probability") or map(scale.probability, line[system]["votes"])
-        units += [
-            (-1.0 if probability is None else round(probability, 2), scale.probability({gold: 1.0}) == 1)
-            for gold, probability in zip(row.gold, probabilities, strict=True)
-            if gold is not None
-        ]
-    positive = sum(is_so for _, is_so in units)
-    levels = sorted({probability for probability, _ in units if probability >= 0}, reverse=True)
-    if len(levels) < 2 or not positive:
-        return ()
-    hits = [[is_so for probability, is_so in units if probability >= least] for least in levels]
-    return tuple(
-        Cut(least, len(hit), sum(hit) / len(hit), sum(hit) / positive)
-        for least, hit in zip(levels, hits, strict=True)
-    )
+        for gold, probability in zip(row.gold, probabilities, strict=True):
+            if gold is not None:
+                truth.append(scale.probability({gold: 1.0}) == 1)
+                shares.append(-1.0 if probability is None else round(probability, 2))
+    if len({share for share in shares if share >= 0}) < 2 or not any(truth):
+        return []
+    curve = zip(*precision_recall_curve(truth, shares), strict=False)  # its last point has no threshold
+    return [
+        (float(least), sum(share >= least for share in shares), float(precision), float(recall))
+        for precision, recall, least in curve
+        if least >= 0
+    ][::-1]
 
 
 def sure_parts(judge: Judge, proof: Proof, calibration: Mapping[str, Mapping[str, Any]]) -> list[Table]:
     """Return the thresholds to choose from, and what a card says of how right the probabilities are."""
-    known = cuts(judge, proof, "compiled") if judge.answer.scale.has_probabilities else ()
+    known = cuts(judge, proof, "compiled") if judge.answer.scale.has_probabilities else []
     rows = [
-        [f"{one.least:.2f}", one.units, f"{one.precision:.3f}", f"{one.recall:.3f}"]
-        for one in known[:: max(1, len(known) // _CUTS)]
+        [f"{least:.2f}", units, f"{precision:.3f}", f"{recall:.3f}"]
+        for least, units, precision, recall in known[:: max(1, len(known) // _CUTS)]
     ]
     columns = ["probable at least", "units found", "precision", "recall"]
     parts = [table("compiled, by the probability that --threshold asks for", columns, rows)] if rows else []

@@ -1,7 +1,6 @@
 """The page of a report as people see and use it: every width and colour, the keyboard, many cases, hostile ones."""
 
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,39 +148,3 @@ def test_hostile_cases_change_nothing(tmp_path: Path, opened: Callable[..., Any]
     shown.locator(".case button").last.click()
     assert len(shown.locator(".case").inner_text()) > 1_000_000
     assert (shown.title(), shown.locator("body").is_visible()) == (title, True)
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of ten thousand cases, each of 700 words of its own: as large as a report becomes."""
-    drawn = random.Random(0)
-    words = ["".join(drawn.choices("etaoinshrdlu", k=drawn.randint(2, 9))) for _ in range(20_000)]
-    texts = [" ".join(drawn.choices(words, k=700)) for _ in range(10_000)]
-    path = tmp_path_factory.mktemp("large") / "page.html"
-    path.write_text(as_page(cases(texts)), encoding="utf-8")
-    return path
-
-
-def test_ten_thousand_cases_are_small_and_few_at_once(large: Path, opened: Callable[..., Any]) -> None:
-    assert large.stat().st_size < 20_000_000
-    shown = opened(large)
-    shown.wait_for_selector(".row")
-    assert shown.locator(".found").inner_text() == "10,000 of 10,000 cases"
-    shown.locator(".list").press("End")
-    shown.wait_for_selector("#case-9999")
-    assert shown.locator(".row").count() < 60
-    shown.locator(".list").evaluate("one => { one.scrollTop = 300000; }")
-    shown.wait_for_function(
-        "() => document.querySelectorAll('.row').length < 60 && document.querySelector('#case-3950')"
-    )
-
-
-def test_paper_shows_the_cases_that_are_chosen(page: Path, opened: Callable[..., Any]) -> None:
-    shown = opened(page)
-    shown.wait_for_selector(".row")
-    shown.emulate_media(media="print")
-    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
-    sheets = shown.locator(".sheet").count()
-    assert f"{sheets} of {sheets} cases" == shown.locator(".found").inner_text()
-    assert shown.locator(".sheet").first.is_visible()
-    assert not shown.locator(".list").is_visible()

@@ -1,6 +1,5 @@
 """The review page in a browser: the keyboard, a server that is killed in the middle, a reload, two raters."""
 
-import json
 import socket
 import subprocess
 import sys
@@ -153,27 +152,6 @@ def test_a_reason_stays_with_its_unit_and_the_list_finds_what_was_skipped(
     page.keyboard.press("2")
     idle(page)
     assert read_jsonl(server.labels)[-1]["case"] == lines[-1]["case"]
-
-
-def test_a_link_names_its_rater_and_differences_are_settled(
-    server: Server, opened: Callable[..., Any]
-) -> None:
-    server.kill()
-    server.start("--rater", "ann,bob", "--host", "0.0.0.0")
-    links = {name: link.partition("#")[2] for name, link in json.loads(server.links.read_text()).items()}
-    assert server.links.stat().st_mode & 0o077 == 0
-    for rater, key in (("ann", "1"), ("bob", "2")):
-        page = opened(f"{server.url}#{links[rater]}")
-        idle(page)
-        assert (page.input_value("#rater"), page.url) == (rater, server.url)
-        page.keyboard.press(key)
-        idle(page)
-    page = opened(f"{server.url}resolve#{links['resolved']}")
-    page.wait_for_selector(".said")
-    assert page.locator(".said").inner_text().splitlines() == ["ann: factual", "bob: non_factual"]
-    page.keyboard.press("2")
-    said(page, "nothing else is left")
-    assert [row["rater"] for row in read_jsonl(server.labels)] == ["ann", "bob", "resolved"]
 
 
 def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> None:

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.exports import EXPORTERS, subject_of
 from jurist.exports.incoming import (
     IncomingPrompt,
     judge_source,
     labels_asked,
     read_prompt,
 )
-from jurist.programs.catalogue import find
-from jurist.programs.state import PromptState, normalise_instruction
+from jurist.programs.state import normalise_instruction
 
 TEXT = "Is the reply polite?\n\nMessage: {{message}}\nReply: {{ reply }}"
 WANTED = "Is the reply polite?\n\nMessage: `message`\nReply: `reply`"
@@ -33,11 +31,6 @@ FORMS: dict[str, tuple[str, str, str]] = {
     "messages of a request": ("p.json", json.dumps({"model": "m", "messages": MESSAGES}), WHOLE),
     "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), WANTED),
     "dotted": ("p.md", "Judge {{inputs.message}} and {{reply}}", "Judge `message` and `reply`"),
-    "raw": (
-        "p.md",
-        "Judge {% raw %}{{x}}{% endraw %} {{message}} {# why #}{{reply}}",
-        "Judge {{x}} `message` `reply`",
-    ),
 }
 
 
@@ -48,20 +41,10 @@ def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 
-def test_what_we_export_is_read_back_whole(tmp_path: Path) -> None:
-    judge = find("fect")
-    state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
-    file = tmp_path / "p.json"
-    file.write_text(EXPORTERS["messages"].render(subject_of(state, judge)), "utf-8")
-    found = read_prompt(file)
-    assert found.inputs == ("conversation", "claim")
-    assert 'Mind {x}, {% y and "z".' in found.instruction
-
-
 BAD: dict[str, tuple[str, str, str]] = {
     "nothing": ("p.md", "no variable", "no variable"),
-    "logic": ("p.md", "{% if x %}{{x}}{% endif %}", "logic"),
-    "sections": ("p.md", "{{#if x}}{{x}}{{/if}}", "no template"),
+    "logic": ("p.md", "{% if x %}{{x}}{% endif %}", "more than variables"),
+    "sections": ("p.md", "{{#if x}}{{x}}{{/if}}", "more than variables"),
     "keyword": ("p.md", "{{ _x }}", "cannot be a field"),
     "json": ("p.json", "{", "not JSON"),
     "other": ("p.json", "[1, 2]", "no prompt that is known"),
@@ -108,9 +91,9 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
         ((), "--labels"),
         (("--score", "1-5", "--positive", "a"), "--positive"),
         (("--score", "1-5", "--labels", "a,b"), "not allowed with"),
-        (("--labels", "a"), "does not split"),
-        (("--labels", "a,b", "--positive", "c"), "does not split"),
-        (("--labels", "a,b", "--positive", "a,b"), "does not split"),
+        (("--labels", "a"), "no proper part"),
+        (("--labels", "a,b", "--positive", "c"), "no proper part"),
+        (("--labels", "a,b", "--positive", "a,b"), "no proper part"),
         (("--score", "5-1"), "a scale from 5 to 1"),
         (("--score", "1 to 5"), "no scale"),
         (("--prefer", "message"), "not two inputs"),
@@ -149,21 +132,6 @@ def judge_of(form: str) -> str:
     Path(name).write_text(text, "utf-8")
     ok("new", "polite-reply", "--from", name, "--labels", "yes,no")
     return "polite_reply.py:judge"
-
-
-def test_from_a_prompt_to_a_compiled_judge_and_back() -> None:
-    judge = judge_of("messages")
-    said = (("Go", "no"), ("Thanks", "yes"))
-    rows = [
-        {"group": f"g{n}", "message": f"m{n}", "reply": f"{said[n % 2][0]} {n}", "label": said[n % 2][1]}
-        for n in range(24)
-    ]
-    write_jsonl(Path("gold.jsonl"), rows)
-    fast = ("--optimizer", "fewshot", "--set", "sizes=1", "--set", "sets=1", "--force")
-    ok("compile", judge, "--gold", "gold.jsonl", *fast)
-    ok("export", "polite-reply", "--to", "messages", "--output", "back.json")
-    assert "Is the reply polite?" in Path("back.json").read_text("utf-8")
-    assert read_prompt(Path("back.json")).inputs[:2] == ("message", "reply")
 
 
 def test_a_file_that_is_there_is_not_written_over() -> None:

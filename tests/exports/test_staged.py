@@ -1,6 +1,5 @@
 """Exported judges of several steps give the verdicts of the judges themselves on the same replies."""
 
-import asyncio
 import json
 import random
 import re
@@ -10,7 +9,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-import dspy
 import openai
 import pytest
 from asking import asker
@@ -80,10 +78,10 @@ def value_of(annotation: Any, rng: random.Random, texts: Sequence[str], numbers:
     return [{**one, "n": rng.choice([*[n] * 20, 1, str(n)])} for n, one in zip(numbers, said, strict=True)]
 
 
-def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> Callable[[Any], str]:
+def replies_to(subject: Subject, adapter: str, seed: str) -> Callable[[Any], str]:
     """Return a model whose n-th reply to a step is always the same."""
     count = iter(range(1_000))
-    texts = [text for text in NASTY[:-1] if strange or "think" not in text]
+    texts = NASTY[:-1]
     asked = {
         adapter_named(adapter).format(
             one.signature, one.demos, dict.fromkeys(one.signature.input_fields, "")
@@ -107,8 +105,8 @@ def replies_to(subject: Subject, adapter: str, seed: str, *, strange: bool) -> C
                 [["It rains."], ["So it must be cold"], [], ["rain"], ["elsewhere"]]
             )
         if rng.random() < 0.05:
-            return rng.choice(["I cannot say.", "<think>", "{"]) if strange else "I cannot say."
-        if rng.random() < 0.05 and strange:
+            return rng.choice(["I cannot say.", "<think>", "{"])
+        if rng.random() < 0.05:
             fields.pop(next(iter(fields)))
         if adapter == "json":
             return json.dumps(fields)
@@ -125,13 +123,6 @@ def judged_by_python(file: Mapping[str, Any], server: Loopback, row: Mapping[str
     return verdict
 
 
-def judged_by_dspy(file: Mapping[str, Any], server: Loopback, row: Mapping[str, Any]) -> dict[str, Any]:
-    module = file["Judge"]()
-    lm = dspy.LM("openai/some", api_base=server.url, api_key="none", cache=False, num_retries=0)
-    with dspy.context(lm=lm):
-        return dict((module(**row) if len(row) % 2 else asyncio.run(module.acall(**row))).items())
-
-
 def shown(judge: Judge) -> PromptState:
     """Return a prompt with a demonstration of each step, where gold makes some."""
     state, gold = PromptState.of(judge.basic()), GOLD.get(judge.name)
@@ -141,31 +132,27 @@ def shown(judge: Judge) -> PromptState:
     return state
 
 
-FILES = {"python": judged_by_python, "dspy": judged_by_dspy}
-
-
-@pytest.mark.parametrize(("target", "adapter"), [("python", "chat"), ("python", "json"), ("dspy", "chat")])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 @pytest.mark.parametrize("name", [*STAGED, *READ])
-def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter: str) -> None:
+def test_a_staged_judge_says_what_its_file_says(name: str, adapter: str) -> None:
     judge = find(name)
     subject, files, seen = subject_of(shown(judge), judge), {}, set()
     for samples in (1,) if name in ONE_SAMPLE else (1, 3):
         card = {"adapter": adapter, "version": 1, "thresholds": {"samples": samples}}
-        files[samples] = executed(EXPORTERS[target].render(replace(subject, card=card)))
-    every = (target, adapter) == ("python", "chat")
+        files[samples] = executed(EXPORTERS["python"].render(replace(subject, card=card)))
+    every = adapter == "chat"
     for number, hostile in enumerate(NASTY[: -1 if every else 5]):
         samples = 3 if number % 2 and name not in ONE_SAMPLE else 1
         row, seed = row_of(judge, hostile), f"{name} {number}"
         if "response" in row and number == 3:  # some judges ask nothing about it
             row["response"] = " "
-        strange = target == "python"
-        with Loopback(replies_to(subject, adapter, seed, strange=strange)) as server:
+        with Loopback(replies_to(subject, adapter, seed)) as server:
             how = {"sampling": Sampling(samples=samples), "adapter": adapter, "stopping": "all"}
             mine = asker(server, judge=judge, **how)
             wanted = replace(mine, program=subject.program).ask(Case(inputs=row))
             sent = [hit.body["messages"] for hit in server.hits]
-        with Loopback(replies_to(subject, adapter, seed, strange=strange)) as server:
-            said = FILES[target](files[samples], server, row)
+        with Loopback(replies_to(subject, adapter, seed)) as server:
+            said = judged_by_python(files[samples], server, row)
             assert [hit.body["messages"] for hit in server.hits] == sent
         values = list(wanted.values)
         if name in ONE_SAMPLE and values[0] is not None:
@@ -179,7 +166,7 @@ def test_a_staged_judge_says_what_its_file_says(name: str, target: str, adapter:
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
     done = cli("export", "tier:basic", "--to", "messages", "--check")
-    assert "export it to python or dspy" in done.err
+    assert "export it to python, or run it" in done.err
 
 
 def test_code_that_an_export_does_not_hold_is_said() -> None:
@@ -199,5 +186,5 @@ def test_a_fact_check_with_retrieval_names_the_one_without(tmp_path: Path) -> No
     (tmp_path / "page.txt").write_text("Lima is the capital of Peru.", "utf-8")
     judge = fact_check(str(tmp_path))
     with pytest.raises(UsageError, match="fact-check-retrieval goes on by") as refused:
-        EXPORTERS["dspy"].render(subject_of(PromptState.of(judge.basic()), judge))
+        EXPORTERS["python"].render(subject_of(PromptState.of(judge.basic()), judge))
     assert "fact-check, which retrieves nothing" in refused.value.hint

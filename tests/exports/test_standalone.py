@@ -22,10 +22,9 @@ from loopback import Loopback
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.engines.adapters import value_of
-from jurist.errors import GoldError, UsageError
+from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, export, subject_of
-from jurist.exports.dspy_module import signature_source
 from jurist.exports.portable_file import executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.keeping.artifacts import Store
@@ -254,37 +253,6 @@ def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: 
             replies.append(said)
             found = file["judge"](client, "some", **CASES[0].inputs)
             assert [found["value"]] == list(judge.ask(CASES[0]).values), said
-
-
-def test_the_dspy_module_runs_without_jurist(tmp_path: Path) -> None:
-    (tmp_path / "exported.py").write_text(EXPORTERS["dspy"].render(compiled(tmp_path / "store")), "utf-8")
-    script = (
-        "import sys, dspy, exported\nfrom dspy.utils import DummyLM\n"
-        "dspy.configure(lm=DummyLM([{'factual': word} for word in ('True', 'maybe', 'True')]))\n"
-        "found = exported.Judge()(conversation='c', claim='d')\n"
-        "assert not any(name.startswith('jurist') for name in sys.modules)\n"
-        "print(found.status, found.value, len(found.errors))\n"
-    )
-    told = [sys.executable, "-c", script]
-    done = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "verdict factual 1"
-
-
-class Sub(dspy.Signature):
-    """Judge it."""
-
-    text: str = dspy.InputField()
-    when: complex = dspy.InputField()
-    ok: bool = dspy.OutputField()
-
-
-def test_a_signature_is_written_with_its_types_or_refused() -> None:
-    models: dict[str, str] = {}
-    source = signature_source(KINDS["numbered"].basic().signature, "Task", models)
-    assert "class Tag(BaseModel)" in models["Tag"]
-    assert "labels" not in source
-    with pytest.raises(UsageError, match="complex"):
-        signature_source(Sub, "Task", {})
 
 
 @pytest.mark.parametrize("value", [None, "", 3, [], "One text.", ["a", None], ["a"]])

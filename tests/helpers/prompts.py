@@ -1,34 +1,24 @@
-"""An artifact whose prompt and demonstrations hold what templates trip over, with rows that do too."""
+"""An artifact whose prompt and demonstrations hold what templates trip over."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from jurist.engines.models import Model
 from jurist.exports import Subject, subject_of
-from jurist.exports.parity import nasty_cases, rows_of
+from jurist.exports.parity import nasty_cases
 from jurist.keeping.artifacts import Store
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
 
-def subject(
-    judge: Judge,
-    store: Path,
-    adapter: str = "chat",
-    *,
-    traps: str = "Mind {{ y, {% z %} and {#.",
-    demos: bool = True,
-) -> Subject:
+def subject(judge: Judge, store: Path, adapter: str = "chat") -> Subject:
     """Return an artifact whose prompt and demonstrations hold traps too."""
     state = PromptState.of(judge.basic())
     (name,) = state.predictors
+    traps = "Mind {{ y, {% z %} and {#."
     state = state.with_instruction(name, f"{state.predictors[name].instructions}\n\n{traps}")
-    if demos:
-        case = nasty_cases(judge)[1]
-        said = {"fect": ("factual",), "cognibench": ("faithful", "invented")}.get(judge.name, (2,))
-        state = state.with_demos(name, (judge.demo(replace(case, gold=said)),))
+    case = nasty_cases(judge)[1]
+    said = {"fect": ("factual",), "cognibench": ("faithful", "invented")}.get(judge.name, (2,))
+    state = state.with_demos(name, (judge.demo(replace(case, gold=said)),))
     card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
     kept = Store(store, shipped=store / "none").save(judge, state, card, [], make_latest=True)
-    made = subject_of(kept, judge)
-    model = Model(name="openai/some", temperature=0.7)
-    return replace(made, rows=rows_of(made, nasty_cases(judge)), model=model)
+    return subject_of(kept, judge)

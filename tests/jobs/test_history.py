@@ -1,4 +1,4 @@
-"""What `jurist artifacts show` says of a search: table, chart, plot, and the prompt from basic to compiled."""
+"""What `jurist artifacts show` says of a search: table, and the prompt from basic to compiled."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,6 @@ from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
-from jurist.report.history import search_parts
 
 PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")
 
@@ -81,25 +80,8 @@ def test_the_table_of_a_real_search_is_the_history() -> None:
     assert [one["candidate"] for one in found["history"] if one["chosen"]] == [card["optimizer"]["candidate"]]
 
 
-def plotted() -> dict[str, tuple[tuple[float, float], ...]]:
-    (plot,) = search_parts(Store("compiled").load("fect"))
-    return {series.name: series.points for series in plot.series}
-
-
-def test_the_plot_is_the_best_so_far_against_calls() -> None:
-    saved(*ROWS)
-    assert plotted() == {
-        "best so far": ((10, 0.5), (60, 0.8), (95, 0.8)),
-        "candidates": ((10, 0.5), (40, 0.4), (60, 0.8), (90, 0.7)),
-        "basic prompt": ((0, 0.5), (95, 0.5)),
-        "became the artifact": ((60, 0.8),),
-    }
-    assert "0.800 ± 0.100" in show("fect", "--history").out
-
-
 def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
     saved(row("a", 10, -2.0), row("b", 30, -0.5), row("c", 50, -1.0), metric="mae")
-    assert plotted()["best so far"] == ((10, 2.0), (30, 0.5), (50, 0.5))
     assert "0.500 on 10" in show("fect@1", "--history").out
 
 

@@ -1,7 +1,6 @@
 """A judge that stands in no file, as in a notebook: compiled, called, awaited, loaded again, and shown."""
 
 import asyncio
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,14 +91,11 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert len(repr(shown)) < 400
         html = shown._repr_html_()
         assert html.startswith("<div>")
-        assert re.search(r'<figure role="img" aria-label="[^"]+"[^>]*><svg ', html), html[:300]
-        assert not re.findall(r"var\((?!--ink|--rule|--series-[1-8]\))", html)
         assert "<table>" in html
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
     verdict = replace(compiled(**NEW[0]), reasoning="<b>figures</b>")
     assert "&lt;b&gt;figures" in verdict._repr_html_()
     assert f"<b>{compiled.judge.name}</b>" in compiled.judge._repr_html_()
-    for words in ("decision: compiled is", "score against calls"):
-        assert words in compiled._repr_html_()
-        assert words in compiled.artifact._repr_html_()
+    for shown in (compiled, compiled.artifact):
+        assert "decision: compiled is" in shown._repr_html_()

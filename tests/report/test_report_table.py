@@ -2,14 +2,12 @@
 
 import html
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
-from jurist.report.render import as_html, as_markdown, as_text, folded
+from jurist.report.render import as_html, as_markdown, as_text
 from jurist.report.table import Table, table
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30)
@@ -39,21 +37,6 @@ def test_every_word_of_every_cell_is_whole_in_the_text(found: Table, width: int 
 
 
 @settings(max_examples=60)
-@given(tables(), st.integers(40, 200))
-def test_a_line_is_wider_than_the_terminal_only_where_one_word_is(found: Table, width: int) -> None:
-    interval = max((cell_len(part) for row in found.rows for cell in row for part in parts(cell)), default=0)
-    names = max(cell_len(column.name) for column in found.columns)
-    longest = max([interval, names, *(cell_len(word) for word in found.title.split())])
-    lines, wide = as_text(found, width).splitlines(), as_text(found, None).splitlines()
-    assert all(cell_len(line) <= max(width, longest + names + 4) for line in lines)
-    assert lines == wide or max(map(cell_len, wide)) > width  # what fits is not folded
-
-
-def parts(cell: str) -> list[str]:
-    return re.findall(r"\[[^\[\]\s]+, [^\[\]\s]+\]\S*|\S+", cell)
-
-
-@settings(max_examples=60)
 @given(tables())
 def test_markdown_has_every_cell_and_no_markup_of_its_own(found: Table) -> None:
     lines = [line for line in as_markdown(found).splitlines() if line.startswith("| ")]
@@ -64,38 +47,6 @@ def test_markdown_has_every_cell_and_no_markup_of_its_own(found: Table) -> None:
 
 def unescaped(cell: str) -> str:
     return html.unescape(re.sub(r"\\([\\|`*<\]])", r"\1", cell))
-
-
-class _Cells(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1] and data.strip():
-            self.rows[-1][-1] += data
-
-
-@settings(max_examples=60)
-@given(tables())
-def test_html_has_every_cell(found: Table) -> None:
-    read = _Cells()
-    read.feed(as_html(found))
-    assert read.rows == [[column.name for column in found.columns], *(list(row) for row in found.rows)]
-
-
-@settings(max_examples=60)
-@given(st.lists(WORDS).map(" ".join), st.integers(1, 120))
-def test_folding_keeps_the_words_in_their_order(text: str, width: int) -> None:
-    lines = folded(text, width)
-    assert " ".join(lines).split() == text.split()
-    assert all(cell_len(line) <= width or " " not in line or "[" in line for line in lines)
 
 
 SCORES = table(
@@ -148,8 +99,3 @@ def test_cells_cannot_steer_a_terminal_or_a_page() -> None:
     assert "<script>" not in as_html(evil)
     assert "| \\<script> |" in as_markdown(evil)
     assert "![x\\](http" in as_markdown(evil)  # no image
-
-
-def test_a_row_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match="2 cells"):
-        table("t", ["a", "b"], [["1"]])

@@ -61,17 +61,6 @@ def test_a_line_has_everything() -> None:
     assert found["spend"]["calls"] == sum(line["usage"]["calls"] for line in lines) == 12
 
 
-def test_sentences_are_units_with_type_and_tier() -> None:
-    row = {"reference": TALK, "history": [], "question": "What was wanted?"}
-    sentences = ["The customer wants the money back.", "It may rain.", "Lamps are from Mars."]
-    write_jsonl(Path("one.jsonl"), [{**row, "sentences": sentences}])
-    ok("run", "cognibench:basic", "--input", "one.jsonl", "--output", "o.jsonl")
-    (line,) = read_jsonl(Path("o.jsonl"))
-    assert [unit["text"] for unit in line["units"]] == sentences
-    assert all({"label", "votes", "positive", "type", "tier"} <= set(unit) for unit in line["units"])
-    assert line["label"] is None  # a response of several sentences has no one label
-
-
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 def test_samples_are_votes_and_none_is_drawn_in_vain(threshold: int) -> None:
     samples = ("--samples", 5, "--threshold", threshold, "--json")
@@ -262,16 +251,6 @@ class TestEndpoint:
             more = () if share is None else ("--max-unusable", share)
             argv = [f"o{number}.jsonl" if part == "o.jsonl" else part for part in self.argv(server, *more)]
             assert cli(*argv).code == code
-
-    def test_a_wrong_key_lets_what_is_in_flight_arrive_and_sums_up(self, serve: Callable[..., Any]) -> None:
-        write_and(40)
-        server = serve(faults=lambda index, body: "401" if index == 10 else None, delay=0.05)
-        done = cli(*self.argv(server, "--concurrency", 8, "--json"))
-        assert done.code == 1
-        lines = read_jsonl(Path("o.jsonl"))
-        assert len(lines) == done.json["verdict"] == server.count - 1, "every answer that was paid is a line"
-        assert done.json["left"] == 40 - len(lines)
-        assert "rows are left, --resume judges them" in done.err
 
     def test_a_server_that_goes_down_ends_the_run_in_one_line(self, serve: Callable[..., Any]) -> None:
         write_and(200)

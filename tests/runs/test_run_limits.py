@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from small import Done, claims, cli, ok, read_jsonl, write_jsonl
-
-from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling
 
 ROWS = 24
 
@@ -102,18 +97,6 @@ def test_much_is_asked_about_before(serve: Callable[..., Any], monkeypatch: pyte
     assert run(server, "--yes").code == 0
     offline = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl")
     assert (offline.code, "before:" in offline.err) == (0, False)  # the offline engine costs nothing
-
-
-@given(samples=st.integers(1, 7), data=st.data())
-def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.DataObject) -> None:
-    sampling = Sampling(samples=samples, threshold=data.draw(st.integers(1, samples)))
-    found = [
-        drawn
-        for label in ("yes", "no")
-        for drawn in range(1, samples + 1)
-        if ClosedLabels(("yes", "no"), {"yes"}).is_decided({label: drawn}, samples - drawn, sampling)
-    ]
-    assert min(found) == sampling.fewest
 
 
 def test_what_is_paid_already_needs_no_price(serve: Callable[..., Any]) -> None:

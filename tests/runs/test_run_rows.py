@@ -267,14 +267,6 @@ def test_an_unfinished_run_is_not_forgotten_by_accident(serve: Callable[..., Any
     assert (done.code, done.json["resumed"], server.count) == (0, 4, 6)
 
 
-@pytest.mark.parametrize("name", ["o.tsv", "o.parquet", "o.jsonl.gz"])
-def test_another_format_is_refused_before_anything_is_asked(name: str, serve: Callable[..., Any]) -> None:
-    write_jsonl(Path("rows.jsonl"), new_rows(2))
-    server = serve()
-    done = cli(*on(server, out=name))
-    assert (done.code, server.count, "use .jsonl, .csv" in done.err) == (2, 0, True)
-
-
 @given(st.lists(st.integers(), max_size=700))
 @settings(max_examples=20)
 def test_what_is_read_in_a_thread_comes_in_order_and_once(items: list[int]) -> None:
