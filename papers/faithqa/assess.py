@@ -20,7 +20,7 @@ from ...programs.faithqa.scoring import TOP
 from ...programs.generator import answering
 from ...report.table import Table
 from ...signatures.faithqa import AnswerQuery
-from .results import BREAKDOWNS, Assessed, Question, Response, compare
+from .results import BREAKDOWNS, Assessed, Question, Response
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""
@@ -87,8 +87,7 @@ class QueryAssessment(Assessment):
         return Assessed(model=model, responses=responses)
 
     def view(self, results: list[Assessed]) -> View:
-        """Return the tables of all models, and each two held against each other."""
-        pairs = compare(results, self.seed)
+        """Return the tables of all models."""
         data = {
             "benchmark": self.benchmark,
             "queries": len(self.questions),
@@ -97,13 +96,11 @@ class QueryAssessment(Assessment):
                 for one in results
             ],
             "facts": self.facts.name,
-            "pairs": [pair.to_json() for pair in pairs],
         }
         answers = ({"model": one.model, **row.to_json()} for one in results for row in one.responses)
         tables = [part.table(results) for part in BREAKDOWNS.values()]
         body: list[Table | str] = [
             *(one for one in tables if one.rows),
-            *(pair.words for pair in pairs),
             f"{self.judge_words}; facts: {self.facts.name}",
         ]
         return data, answers, body

@@ -6,16 +6,11 @@ depends on a missing query, response or article is response evaluation.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 import pydantic
 
-from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Cell, Share, breakdown
-from ...evaluation.metrics import Metric, mean, pair_sums
-from ...evaluation.rows import Row
-from ...evaluation.scores import Scores
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
@@ -90,11 +85,6 @@ class Assessed:
 Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
 """A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""
 
-_SCALE: Final = Scores(0, TOP)
-_MEAN: Final = Metric(
-    name="Constraint Score", statistics=pair_sums(lambda most, score: (score, 1.0), mean, 2), high=TOP
-)
-
 
 @dataclass(frozen=True)
 class Breakdown:
@@ -110,7 +100,7 @@ class Breakdown:
         given = [one for one in model.responses if one.question.task in self.tasks and one.score is not None]
         cells: Iterator[Cell[tuple[int, str], str]] = (
             (
-                _group(one),
+                one.question.group or one.question.id,
                 (self.tasks.index(one.question.task), " ".join((one.question.task, *row))),
                 column,
                 part,
@@ -143,10 +133,6 @@ class Breakdown:
 
 def _cell(share: Share | None) -> str:
     return f"{share} ({share.of:.0f})" if share else "-"
-
-
-def _group(one: Response) -> str:
-    return one.question.group or one.question.id
 
 
 def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
@@ -233,13 +219,3 @@ BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
     ),
 }
 """Name in JSON -> table."""
-
-
-def compare(found: Sequence[Assessed], seed: int = 0) -> tuple[Contrast, ...]:
-    """Return every pair of models on the same queries, corrected together; a query without a score counts as 0."""
-    told = [(one.model, [[_row(response) for response in one.responses]]) for one in found]
-    return corrected([contrast(*pair, _MEAN, _SCALE, seed=seed) for pair in combinations(told, 2)])
-
-
-def _row(one: Response) -> Row:
-    return Row(id=one.question.id, group=_group(one), gold=(TOP,), predicted=(one.score,), failed=one.failed)

@@ -11,19 +11,15 @@ errors, measured on gold that it was not compiled on, are taken out of the rate 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from ...cases import Case
 from ...errors import UsageError
-from ...evaluation.closed_labels import ClosedLabels
-from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...evaluation.rows import Row
 from ...evaluation.units import Floats
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...keeping.loading import LoadedJudge
@@ -38,7 +34,6 @@ from .replies import read_choice, read_truth
 
 Unanswered: TypeAlias = Literal["apart", "wrong"]
 """A reply without an answer is in no rate, or is a hallucinated one."""
-_SOUND = ClosedLabels(("sound", "hallucinated"))
 
 
 @dataclass(frozen=True)
@@ -133,33 +128,6 @@ def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
     return found.value, ends.low, ends.high
 
 
-def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
-    """Hold each two models against each other on the items that both answered, by item and by document (Holm).
-
-    Right is an answer that is not hallucinated. A pair without such an item is left out.
-    """
-    rows = {
-        name: {
-            one.item.id: Row(
-                id=one.item.id,
-                group=one.group,
-                gold=_SOUND.domain[:1],
-                predicted=(_SOUND.domain[one.hallucinated],),
-            )
-            for one in found
-            if one.hallucinated is not None
-        }
-        for name, found in models.items()
-    }
-    contrasts = []
-    for pair in combinations(models, 2):
-        both = sorted(rows[pair[0]].keys() & rows[pair[1]].keys())
-        if both:
-            first, second = ((name, [[rows[name][key] for key in both]]) for name in pair)
-            contrasts.append(contrast(first, second, "accuracy", _SOUND))
-    return corrected(contrasts)
-
-
 ANSWERING: Final = answering("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
 _CONFLICT: Final = "conflict"
@@ -251,15 +219,13 @@ class ItemAssessment(Assessment):
         return Assessed(model=model, replies=tuple(text for text, _ in replies), found=found, rates=counted)
 
     def view(self, results: list[Assessed]) -> View:
-        """Return the rates of all models, and each two held against each other."""
+        """Return the rates of all models."""
         assert self.calibration is not None
-        pairs = paired({one.model: one.found for one in results})
         data = {
             "benchmark": self.benchmark,
             "items": len(self.items),
             "calibration": {"gold": self.calibration.name, "rows": len(self.held_out)},
             "models": [one.to_json() for one in results],
-            "paired": [pair.to_json() for pair in pairs],
         }
         answers = (
             {
@@ -282,7 +248,6 @@ class ItemAssessment(Assessment):
                 results,
                 "errors",
             ),
-            *(pair.words for pair in pairs),
             *(
                 f"{one.model}: generative, without the judge's errors: {one.rates.corrected}"
                 + (f" ({one.rates.corrected.problem})" if one.rates.corrected.problem else "")

@@ -11,7 +11,7 @@ from small import cli, ok, read_jsonl
 
 from jurist.errors import GoldError
 from jurist.papers.faithqa.assess import read_questions
-from jurist.papers.faithqa.results import BREAKDOWNS, Assessed, Question, Response, compare
+from jurist.papers.faithqa.results import BREAKDOWNS, Assessed, Question, Response
 
 COMPLETE = (
     {"category": "action", "anchor": "Name", "text": "it names"},
@@ -103,22 +103,6 @@ def test_the_violations_of_a_task_sum_to_one(marked: list[tuple[str, str]]) -> N
         values = [share.value for shown in mine for share in shown.values()]
         assert sum(values) == pytest.approx(1)
     assert all(set(shown) == {"omitted", "misinterpreted"} for shown in found.values())
-
-
-def test_models_are_compared_on_the_same_queries() -> None:
-    good = model(*(said(number, "fact", "ss") for number in range(8)))
-    bad = model(*(said(number, "fact", "so") for number in range(8)), name="b")
-    (pair,) = compare([good, bad])
-    assert (pair.verdict, pair.values) == ("better", (10.0, pytest.approx(6.0)))
-    assert pair.p == pytest.approx(2 / 2**8)  # all exchanges are tried: only none and all are as far apart
-    (same,) = compare([good, model(*good.responses, name="c")])
-    assert (same.difference, same.p) == (0.0, 1.0)
-    unmarked = model(*good.responses[1:], said(0, "fact", "s?"), name="d")
-    (short,) = compare([good, unmarked])
-    assert short.values == (10.0, 8.75)  # a query without a score counts as 0
-    three = compare([good, bad, unmarked])
-    assert [one.p_holm >= one.p for one in three] == [True] * 3
-    assert compare([good]) == ()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
-from jurist.evaluation.paired import McNemar
-from jurist.papers.haluagent.assess import Found, paired, rates
+from jurist.papers.haluagent.assess import Found, rates
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -224,15 +223,6 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     assert paper.overall is not None
     assert paper.overall[0] == 1.0
     assert (paper.unanswered, paper.failed) == (silent.unanswered, 1)
-
-
-def test_models_are_compared_by_documents_too():
-    """Twenty items of one document show nothing of two models, and what one of them left out does not count."""
-    items = [item.model_copy(update={"group": "one"}) for item in _benchmark()]
-    found = paired({"a": [Found(item, True) for item in items], "b": [Found(item, False) for item in items]})
-    assert found[0].mcnemar == McNemar.of(len(items), 0)
-    assert (found[0].p, found[0].permutation.groups) == (1.0, 1)
-    assert paired({"a": [Found(items[0], True)], "b": [Found(items[0], None)]}) == ()
 
 
 def test_a_judge_that_errs_is_taken_out_of_the_rate():

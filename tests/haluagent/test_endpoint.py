@@ -96,9 +96,5 @@ def test_models_side_by_side(serve):
     done = ok(*asked, "--benchmark", "bench/benchmark.jsonl", "--max-unusable", 1, "--json")
     assert [one["model"] for one in done.json["models"]] == ["offline", "openai/x", "openai/y"]
     assert done.json["models"][1]["errors"]["false_negative"]["value"] == 1.0
-    pairs = {(one["first"], one["second"]): one for one in done.json["paired"]}
     settings = {(hit.body["temperature"], hit.body["top_p"]) for hit in server.hits}
     assert settings == {(1.0, 0.7)}  # section 4.2
-    assert len(pairs) == 3
-    assert pairs["openai/x", "openai/y"]["p_holm"] == 1.0
-    assert all(one["p"] <= one["p_holm"] <= min(1.0, 3 * one["p"]) for one in pairs.values())
