@@ -114,7 +114,7 @@ def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> di
                 continue
             told = jurist.prove(
                 plan.version,
-                label=lambda one: people[one["policy"], one["reply"]],
+                answers=[{**row, "verdict": people[row["policy"], row["reply"]]} for row in plan.content],
                 store=own,
                 trust=True,
             )

@@ -48,12 +48,11 @@ class Rejects:
         self.count += 1
         self.first = self.first or error
         for one in (error, *error.also):
-            key = one.field, one.reason
-            if key in self._problems or len(self._problems) < _KINDS:
-                problem = Problem(reason=one.reason, field=one.field, hint=one.hint)
-                known = self._problems.setdefault(key, problem)
-                known.rows += 1
-                known.places = tuple(dict.fromkeys((*known.places, one.source)))[:_PLACES]
+            fresh = Problem(reason=one.reason, field=one.field, hint=one.hint)
+            key = (one.field, one.reason if len(self._problems) < _KINDS else "others like it")
+            problem = self._problems.setdefault(key, fresh)
+            problem.rows += 1
+            problem.places = tuple(dict.fromkeys((*problem.places, one.source)))[:_PLACES]
         if self.path is None:
             return
         line = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
@@ -82,12 +81,9 @@ class Rejects:
 
     def refusal(self) -> GoldError | None:
         """Return the error to raise where no row may be bad: the first, and how many rows more are bad."""
-        first, more = self.first, self.count - 1
-        if first is None or not more:
-            return first
-        rest = (
-            f"{more} more row{'s are' if more > 1 else ' is'} bad: jurist gold check lists all that is wrong"
-        )
+        if self.first is None or self.count == 1:
+            return self.first
+        first, rest = self.first, f"{self.count} rows are bad: jurist gold check lists all that is wrong"
         hint = "; ".join(filter(None, [first.hint, rest]))
         return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 

@@ -4,7 +4,7 @@ Better than basic is one sign test. A version becomes the latest by the rule of 
 proof, and its sealed test has shown it to be better than the best constant answer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,17 +179,6 @@ def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
             path=sources.get(case_id, ""),
             hint="give back the sheet that jurist prove wrote, without further rows",
         )
-    return labels
-
-
-def labels_by(plan: LabelPlan, judge: Judge, label: Callable[[Mapping[str, Any]], Any]) -> Labels:
-    """Return the labels of a function: inputs of a row -> what the row's field for labels holds; else ``None``."""
-    cases = {case.id: (case, row) for case, row in zip(plan.gold(judge).cases, plan.content, strict=True)}
-    labels: dict[Key, Value | None] = {}
-    for unit in plan.units:
-        case, row = cases[unit.case]
-        told = judge.case({**row, judge.answer.field: label(case.inputs)}, path="label").gold
-        labels[unit.key] = None if told is None else told[unit.unit]
     return labels
 
 

@@ -1,7 +1,7 @@
 """Running and proving, for Python: apart from what commands load, as rows may be anything here."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,7 +18,7 @@ from ..keeping.paying import Start
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
-from .label_plan import LabelPlan, decide, labels_by, labels_in, settle
+from .label_plan import LabelPlan, decide, labels_in, settle
 from .surface import (
     GoldLike,
     JudgeLike,
@@ -131,7 +131,6 @@ def prove(
     rows: GoldLike | None = None,
     *,
     labels: int = LABELS,
-    label: Callable[[Mapping[str, Any]], Any] | None = None,
     answers: GoldLike | None = None,
     model: ModelLike | None = None,
     budget: Budget | None = None,
@@ -144,15 +143,13 @@ def prove(
     """Show whether a version is better than its basic prompt by labels where the two differ, on rows nobody labelled.
 
     The first call asks both about ``rows`` and fixes which units are labelled: those of :attr:`LabelPlan.lines`. When
-    all their labels are there, as ``label`` or ``answers``, the plan is decided once and for all; its ``decision`` says
+    all their labels are there, as ``answers``, the plan is decided once and for all; its ``decision`` says
     what was shown, which is kept beside the version's card, and may make it the latest.
 
     Args:
         reference: ``JUDGE@VERSION``.
         rows: see :data:`GoldLike`; labels in them are not read. Not needed where labels are planned already.
         labels: how many to plan for each comparison, at most.
-        label: the inputs of a row -> what a gold row holds as its label (for judges of several units a list);
-            ``None`` where it cannot be told.
         answers: labelled rows, or the sheet that ``jurist prove --sheet`` wrote, filled in.
         model: who answers both; default: the model that the version was proven with.
         budget, store, resume: as for :func:`compare`.
@@ -180,12 +177,9 @@ def prove(
     plan = open_plan(artifact, surface, work)
     if plan.decision is not None:
         return plan
-    if answers is not None:
-        told = labels_in(plan, gold_of(answers, version.judge, labelled=False))
-    elif label is not None:
-        told = labels_by(plan, version.judge, label)
-    else:
+    if answers is None:
         return plan
+    told = labels_in(plan, gold_of(answers, version.judge, labelled=False))
     decision = decide(plan, version.judge, told)
     settle(place, artifact, plan, decision)
     return replace(plan, decision=decision)

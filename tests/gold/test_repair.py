@@ -97,7 +97,7 @@ def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are()
     with pytest.raises(GoldError) as caught:
         Gold.of(rows, CHECK)
     assert str(caught.value).startswith("rows:5, field 'verdict': unknown label 'no'; use one of: send, hold")
-    assert "1 more row is bad" in str(caught.value)
+    assert "2 rows are bad" in str(caught.value)
     aside = Rejects()
     assert len(Gold.of(rows, CHECK, rejects=aside).cases) == 4
     assert (aside.count, [one.rows for one in aside.problems()]) == (2, [1, 1])
