@@ -14,7 +14,6 @@ from loopback import field_of, truth_of
 from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.keeping.artifacts import Store
-from jurist.keeping.locking import alone
 from jurist.programs.fect import FECT
 
 ROWS = 24
@@ -57,14 +56,6 @@ class TestOneOutput:
         assert len(lines) == len({line["id"] for line in lines}) == ROWS
         assert 0 < rest.count < ROWS
         assert not list(tmp_path.glob(".*"))
-
-    def test_a_link_to_the_file_is_the_file(self) -> None:
-        Path("o.jsonl").touch()
-        Path("link.jsonl").symlink_to("o.jsonl")
-        with alone(Path("o.jsonl")):
-            done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "link.jsonl")
-        assert done.code == 1
-        assert "another process is writing link.jsonl" in done.err
 
     @pytest.mark.parametrize(
         "beside", [".o.jsonl.part", "o.rejected.jsonl", ".o.jsonl.jurist", ".o.jsonl.shards"]
@@ -121,15 +112,6 @@ def test_standard_output_on_a_full_disk_is_one_line(tmp_path: Path) -> None:
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
-
-
-def test_one_row_is_one_row_and_missing_folders_are_made() -> None:
-    write_jsonl(Path("one.jsonl"), claims(1)[:1])
-    done = ok("run", "fect:basic", "--input", "one.jsonl", "--output", "made/by/it/o.jsonl")
-    assert done.out.startswith("fect:basic: 1 row (0 done before); 1 verdict, 0 abstained, 0 failed")
-    ok("evaluate", "fect:basic", "--gold", "rows.jsonl", "--output", "made/too/e.json")
-    ok("export", "fect:basic", "--to", "messages", "--output", "made/as/well/e.json")
-    assert len(list(Path("made").glob("**/*.json*"))) == 3
 
 
 def test_lines_on_standard_output_stay_lines() -> None:

@@ -13,7 +13,6 @@ from small import claims, ok, write_jsonl
 
 from jurist.console.watching import Watch
 from jurist.engines.channel import CallContext
-from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.optimizers.base import Event
 from jurist.programs.catalogue import find
@@ -61,17 +60,6 @@ def test_plain_lines_are_few_and_hold_no_control_characters() -> None:
     assert 10 <= len(lines) <= 12
     assert lines[-2:] == ["999 calls: step 999  value 0.500", "1000 calls: proving"]
     assert all(char.isprintable() for line in lines for char in line)
-
-
-def test_calls_that_fail_are_said() -> None:
-    context = CallContext.fresh()
-    assert context.trouble == ""
-    context.ledger.add("judge", Spend(calls=5, retries=3, failures=1))
-    context.breaker.last = "LMTimeoutError: no\nanswer"
-    assert context.trouble == (
-        "0 calls in flight; 4 failed, of which 3 were sent again and 1 given up; "
-        "the last failure: LMTimeoutError: no answer"
-    )
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -78,17 +78,6 @@ def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) 
     assert "if all were answered" in done.people
 
 
-def test_offline_repeats_differ_and_are_the_same_again() -> None:
-    command = ("compare", "fect:basic", "--gold", "gold.jsonl", "--repeats", 2, "--json")
-    found, again = cli(*command).json, cli(*command).json
-    assert results(found) == results(again)
-    (judge,) = found["judges"]
-    assert judge["temperature"] == 0.7
-    assert 0.5 < judge["consistency"]["agreement"] < 1.0
-    assert judge["repeats"]["f1"]["sd"] > 0
-    assert found["tests"] == []
-
-
 def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., Any]) -> None:
     gold = jurist.Gold.load("gold.jsonl", jurist.judge("fect"))
     compiled = jurist.compile(

@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import json
-import pickle
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -65,13 +64,6 @@ def test_a_program_is_a_module_or_what_makes_one(program: Any) -> None:
     assert one is not other
     assert [name for name, _ in one.named_predictors()] == ["predict"]
     assert jurist.load(judge, version="basic")(**NEW[0]).reasoning
-
-
-def test_examples_of_dspy_are_rows_and_no_row_is_no_verdict() -> None:
-    examples = [dspy.Example(**row).with_inputs("policy", "reply") for row in ROWS]
-    assert jurist.evaluate(basic(), examples)["accuracy"] == jurist.evaluate(basic(), ROWS)["accuracy"]
-    assert basic().batch(examples[:5]) == basic().batch(NEW)
-    assert basic().batch([]) == []
 
 
 def test_a_model_of_dspy_is_asked_with_its_settings(
@@ -163,22 +155,6 @@ def test_a_limit_stops_a_run_that_then_goes_on(tmp_path: Path) -> None:
 def test_what_are_no_rows_is_said(rows: Any, said: str, tmp_path: Path) -> None:
     with pytest.raises(jurist.JuristError, match=said):
         jurist.run(basic(), rows, tmp_path / "out.jsonl")
-
-
-def _travelled(value: Any) -> Any:
-    return pickle.loads(pickle.dumps(value))  # noqa: S301  (as between the processes of one program)
-
-
-def test_what_is_asked_goes_into_another_process_and_counts_there() -> None:
-    judge = basic()
-    said = judge(**NEW[0])
-    for again in (_travelled(judge), copy.deepcopy(judge)):
-        assert again(**NEW[0]) == said
-        assert again.context.ledger.spend().calls == judge.context.ledger.spend().calls == 1
-    gold = jurist.Gold.of(ROWS, CHECK)
-    assert _travelled(gold).cases == gold.cases
-    assert repr(gold) == "<Gold rows of check: 24 cases in 12 groups>"
-    assert repr(said) in ("<Verdict hold: 1 sample>", "<Verdict send: 1 sample>")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,6 @@ import pytest
 from small import cli, ok, read_jsonl, write_jsonl
 from talks import conversing, docs
 
-from jurist.engines.meter import Budget
-from jurist.engines.models import Model
-from jurist.jobs.estimate import Ask, Estimate, Size, Span
-
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
 ASSESS = ("assess", "offline", "--benchmark", "prompts.jsonl", "--calibration", "gold.jsonl")
 
@@ -35,38 +31,6 @@ def responses(name: str, count: int) -> list[dict[str, Any]]:
         }
         for n in range(count)
     ]
-
-
-# the estimate
-
-
-PRICED = Ask(
-    role="judge",
-    models=(Model(name="openai/gpt-4.1-mini", temperature=0.0),),
-    calls=Span(100, 500),
-    size=Size(input=1000, output=100),
-)
-FREE = Ask(role="generator", models=(Model(),), calls=Span(10, 30), size=Size(input=50))
-
-
-def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
-    seen = Estimate(what="it", asks=(FREE, PRICED))
-    assert (seen.calls.least, seen.calls.most) == (110, 530)
-    assert seen.tokens == (110500, 551500)
-    alone = Estimate(what="it", asks=(PRICED,))
-    assert seen.cost == alone.cost
-    assert seen.cost is not None
-    assert (seen.cost.most or 0) == pytest.approx(5 * seen.cost.least)
-    calls, cost = seen.left({"judge": 400, "generator": 30})
-    assert calls == 100
-    assert cost == pytest.approx(seen.cost.least)
-    held = Estimate(what="it", asks=(FREE, PRICED), budget=Budget(calls=120, cost=0.001))
-    assert (held.calls.most, held.left({})[0], held.left({"generator": 30})[0]) == (120, 120, 90)
-    assert held.cost is not None
-    assert (held.cost.most, held.left({})[1]) == (0.001, 0.001)
-
-
-# the question
 
 
 def test_what_failed_is_counted_and_asked_again(serve: Callable[..., Any], fake_key: str) -> None:

@@ -185,12 +185,3 @@ def test_an_attack_of_ones_own_and_names_in_values_stay_what_they_are() -> None:
     assert one.on("$text §reply", names) == "$text §reply! §text §"
     found = jurist.harden("fect:basic", "gold.jsonl", attacks=[one])
     assert [each.name for each in found.found] == [AGAIN, "shout"]
-
-
-def test_gold_without_labels_has_nothing_to_ask_for() -> None:
-    assert (
-        "holds no labels of haluagent"
-        in cli("evaluate", "harden", "haluagent:basic", "--gold", "haluagent-docs").err
-    )
-    with pytest.raises(UsageError, match="--cases 0 attacks nothing; give 1 or more"):
-        jurist.harden("fect:basic", "gold.jsonl", cases=0)

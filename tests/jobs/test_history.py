@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import changed
 from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
@@ -93,9 +92,3 @@ def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:
     assert show("fect", "--prompt").out == "## self: instruction\nNew words.\nKept.\n\n".rstrip("\n") + "\n"
     prompt = show("fect", "--prompt", "--json").json["prompt"]
     assert prompt == {"self": {"instructions": "New words.\nKept.", "demos": []}}
-
-
-def test_without_a_history_the_diff_is_from_the_basic_prompt_of_today() -> None:
-    Store("compiled").save(FECT, changed(FECT, "New."), {}, [], make_latest=True)
-    text = cli("artifacts", "diff", "fect:basic", "fect").out
-    assert "[-Decide whether a claim about a contact-centre conversation is factual" in text

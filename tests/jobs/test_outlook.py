@@ -17,7 +17,6 @@ from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span
 from jurist.jobs.plan import Plan, foresee_compilation
-from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
@@ -72,14 +71,6 @@ def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
     samples = foresee_compilation(plan(sampling=Sampling(samples=3)))
     assert spans(samples)[1].most == 3 * (proving.most or 0)
     assert foresee_compilation(plan(budget=Budget())).words.count("or more") >= 2
-
-
-def test_demonstrations_make_the_upper_end_longer() -> None:
-    words = foresee_compilation(plan(optimizer="opro")).tokens
-    shown = foresee_compilation(plan(optimizer="fewshot", options={"sizes": (8,)})).tokens
-    assert words is not None
-    assert shown is not None
-    assert (shown.most or 0) > 2 * (words.most or 0)
 
 
 WORRIES: list[tuple[int | None, float | None, Budget, str]] = [
@@ -141,17 +132,3 @@ def test_compiling_with_a_real_model_is_asked_about(
     ok(*argv, "--yes", "--anyway")
     monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
     ok(*argv, "--anyway")
-
-
-def test_a_dear_verifier_raises_the_upper_end_alone() -> None:
-    judge, dear = find("haluagent"), Model(name="openai/gpt-4.1", temperature=0.0)
-    gold = Gold.load("haluagent-docs", judge)
-
-    def costs(verifier: Model | None) -> Span:
-        more = {"optimizer": "cfaith", "model": PRICED, "verifier": verifier, "budget": Budget(calls=9000)}
-        cost = foresee_compilation(Plan(judge=judge, gold=gold, **more)).cost
-        assert cost is not None
-        return cost
-
-    mini, large = costs(None), costs(dear)
-    assert (mini.least, mini.most < large.most) == (large.least, True)

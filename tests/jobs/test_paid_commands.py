@@ -129,7 +129,12 @@ def test_what_may_cost_much_is_asked_about_before_anything_is_sent(
     assert tree(place) == before
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+SWIFT = ("compile", "assess")  # the others differ in what they ask, and have a limit instead of a kill below
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in SWIFT else [pytest.mark.slow]) for name in COMMANDS]
+)
 def test_two_kills_and_a_resumption_are_one_run(
     name: str, serve: Callable[..., Any], tmp_path: Path, no_waiting: None, fake_key: str, monkeypatch: Any
 ) -> None:

@@ -52,17 +52,8 @@ def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_m
     serve: Callable[..., Any],
 ) -> None:
     server = serve(small_model)
-    ask = (
-        "evaluate",
-        "fect:basic",
-        "--gold",
-        "gold.jsonl",
-        "--json",
-        "--model",
-        "openai/x",
-        "--api-base",
-        server.url,
-    )
+    ask = ("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json", "--model", "openai/x")
+    ask = (*ask, "--api-base", server.url)
     found = cli(*ask).json
     assert (server.count, found["counts"]["units"]["answered"]) == (8 + found["cases"], found["cases"])
     assert "8 of the first 8 replies to chat prompts cannot be read" in found["warnings"][0]
@@ -78,19 +69,8 @@ def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_
     serve: Callable[..., Any],
 ) -> None:
     server = serve(small_model)
-    ask = (
-        "run",
-        "fect:basic",
-        "--input",
-        "gold.jsonl",
-        "--output",
-        "o.jsonl",
-        "--concurrency",
-        "1",
-        "--model",
-        "openai/x",
-    )
-    ask = (*ask, "--api-base", server.url, "--yes")
+    ask = ("run", "fect:basic", "--input", "gold.jsonl", "--output", "o.jsonl", "--concurrency", "1")
+    ask = (*ask, "--model", "openai/x", "--api-base", server.url, "--yes")
     done = cli(*ask)
     assert (done.code, server.count, len(Path("o.jsonl").read_text().splitlines())) == (1, 8, 8), done.err
     assert "8 of the first 8 replies cannot be read" in done.err

@@ -115,19 +115,6 @@ def test_a_constant_judge_has_the_score_of_the_constant(metric: str) -> None:
     assert "gives one answer, factual, to 42 of 42 units (100%)" in found.warnings[0]
 
 
-def test_the_best_constant_depends_on_the_metric() -> None:
-    gold = _gold("share")
-    best = {
-        metric: references(gold.judge.with_metric(metric), (), gold.cases, only=("constant",)).found[
-            "constant"
-        ]
-        for metric in ("mae", "mse")
-    }
-    values = sorted(value for case in gold.cases for value in case.known)
-    assert best["mae"].answer == f"always {values[len(values) // 2]}"
-    assert best["mse"].score.value <= sum((value - 0.5) ** 2 for value in values) / len(values)
-
-
 def test_words_learn_what_words_say() -> None:
     gold = _gold("topics")
     found = references_beside(gold.judge, gold, gold.cases).found
