@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measures import interval
 from sklearn.metrics import precision_recall_fscore_support
 
 from jurist.engines.ledger import Spend
@@ -18,8 +17,6 @@ from jurist.papers.cognibench.detection import (
     KINDS,
     STATISTICS,
     Line,
-    by_words,
-    kind_metric,
 )
 from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench import LABELS
@@ -109,15 +106,3 @@ def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[s
     for (kind, name), values in seen.items():
         score = found.cell(kind, name)  # type: ignore[arg-type]
         assert (score.worst, score.best) == pytest.approx((min(values), max(values))), (kind, name)
-
-
-@settings(max_examples=30)
-@given(responses())
-def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
-    found = scored(rows)
-    assert found.cell("overall", "f1").interval == interval(rows, "f1", KIND)
-    again = by_words(rows, texts_of(rows))
-    words = interval(again, "f1", KIND)
-    assert found.cell("overall", "f1", "word").interval == words
-    metric = kind_metric("overall", "f1", KIND)
-    assert interval(rows, metric, KIND) == found.cell("overall", "f1").interval

@@ -84,20 +84,13 @@ def test_markers_in_a_document_forge_no_field() -> None:
     assert user_of(inner.requests[0]).count("[[ ## complaint ## ]]") == 1
 
 
-def offline(plan: dict[str, Any], temperature: float, seed: int = 0) -> Any:
-    lm = connect(Model(temperature=temperature, seed=seed), CallContext.fresh(), "generator")
-    return talk(plan, lm)
-
-
-@pytest.mark.parametrize("text", [MILL, TEA])
-@pytest.mark.parametrize(("words", "turns"), [(Range(10, 60), 3), (Range(15, 200), 3), (Range(40, 90), 2)])
-@pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_offline_dialogues_pass_the_checks(text: str, words: Range, turns: int, temperature: float) -> None:
-    (plan,) = plans([Document(id="d", text=text)], 3, turns=Range(turns, turns), words=words)
-    found = offline(plan, temperature)
+@pytest.mark.parametrize(("text", "words"), [(MILL, Range(10, 60)), (TEA, Range(15, 200))])
+def test_offline_dialogues_pass_the_checks(text: str, words: Range) -> None:
+    (plan,) = plans([Document(id="d", text=text)], 3, turns=Range(3, 3), words=words)
+    found = talk(plan, connect(Model(temperature=0.7), CallContext.fresh(), "generator"))
     assert found.item.passed, found.reasons
     said = [one["content"] for one in found.turns]
-    assert len(set(said)) == 2 * turns
+    assert len(set(said)) == 6
     assert all(words.low <= count_words(one) <= words.high for one in said[1::2])
     assert all(is_chinese(one) == is_chinese(text) for one in said)
 
