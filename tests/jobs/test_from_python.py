@@ -134,15 +134,6 @@ def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
         ]
 
 
-def test_a_limit_stops_a_run_that_then_goes_on(tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    rows = [{"policy": f"p{n}", "reply": f"a reply, {n}"} for n in range(20)]
-    with pytest.raises(jurist.StoppedError, match=r"the budget of 3 calls is spent; .* add resume=True"):
-        jurist.run(basic(), iter(rows), out, budget=jurist.Budget(calls=3))
-    assert len(out.read_text().splitlines()) == 3
-    assert jurist.run(basic(), rows, out, resume=True).verdicts == {"verdict": 17}
-
-
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, labeller_of, plan_of
+from scipy.stats import binomtest
 from small import cli, ok, read_jsonl, write_jsonl
 
 import jurist
@@ -67,11 +68,13 @@ def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str,
     truth = {case.id: case.gold[0] for case in jurist.Gold.of(rows, jurist.judge("may_send.py:judge")).cases}
     assert decision["wins"] == sum(unit["compiled"] == truth[unit["case"]] for unit in units)
     assert decision["wins"] + decision["losses"] == len(units) == decision["labels"]
-    assert decision["verdict"] == "better"
+    p = binomtest(decision["wins"], len(units), alternative="greater").pvalue
+    assert decision["p"] == pytest.approx(p)
+    assert (decision["verdict"] == "better") == (p < decision["level"])
     gain = decision["gain"]
     balance = (decision["wins"] - decision["losses"]) / len(units)
     assert gain["value"] == pytest.approx(decision["surveyed"]["rate"] * balance)
-    assert 0 < gain["low"] < gain["value"] < gain["high"]
+    assert gain["low"] < gain["value"] < gain["high"]
     # it is a proof of its own beside the card, which stays as it was sealed
     assert (STORE / "may-send" / "1" / "card.json").read_bytes() == card
     assert Store(STORE).load(VERSION).disagreements == (decision,)

@@ -115,15 +115,6 @@ def test_a_constant_judge_has_the_score_of_the_constant(metric: str) -> None:
     assert "gives one answer, factual, to 42 of 42 units (100%)" in found.warnings[0]
 
 
-def test_words_learn_what_words_say() -> None:
-    gold = _gold("topics")
-    found = references_beside(gold.judge, gold, gold.cases).found
-    assert found["words"].score.value > found["constant"].score.value + 0.2
-    pairs = _gold("better")
-    found = references_beside(pairs.judge, pairs, pairs.cases).found
-    assert (found["constant"].answer, found["words"].score.value) == ("always the longer one", 1.0)
-
-
 def test_a_generator_has_none() -> None:
     case = Case(
         inputs=dict.fromkeys(FAITHQA_QUERIES.input_fields, "a text"),
