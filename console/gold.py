@@ -55,9 +55,7 @@ def check(options: CheckOptions) -> Result:
     except GoldError as error:
         if not bad.count:
             raise
-        several = f"{bad.count} rows cannot be used; correct them, or set them aside with --rejects F.jsonl"
-        of_rows = bad.count > 1 and bad.first is not None and error.reason == bad.first.reason
-        words = f"error: {several if of_rows else error}"
+        words = f"error: {error if options.rejects else bad.first}"
         return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
     parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}

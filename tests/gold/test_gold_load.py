@@ -105,14 +105,6 @@ def test_the_hash_is_of_content_and_not_of_order_or_format(tmp_path: Path) -> No
         assert Gold.of([*rows, GOOD[1]], FECT).sha256 != Gold.of([*rows, change], FECT).sha256
 
 
-@pytest.mark.parametrize("given", [True, "true", "TRUE", " True "])
-def test_a_bool_judge_reads_bools_and_their_names(given: Any, tmp_path: Path) -> None:
-    gold = Gold.of([{"message": "m", "rude": given}, {"message": "n", "rude": False}], FLAG)
-    again = Gold.load(write(tmp_path, f"message,rude\nm,{given}\nn,no\n", "x.csv"), FLAG)
-    for read in (gold, again):
-        assert [case.gold for case in read.cases] == [("true",), ("false",)]
-
-
 def test_csv_cells_of_lists_are_json_and_empty_cells_are_absent(tmp_path: Path) -> None:
     table = (
         "reference,question,sentences,labels,group,ratings\n"

@@ -148,29 +148,6 @@ def test_no_bytes_raise_anything_but_a_gold_error(data: bytes) -> None:
     assert all(line >= 1 and isinstance(row, dict) for line, row in rows)
 
 
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3),
-    max_leaves=4,
-)
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.dictionaries(st.text(), _VALUES, max_size=4), min_size=1, max_size=5),
-    st.sampled_from([None, 1]),
-)
-def test_every_way_to_write_rows_is_read_alike(rows: list[dict[str, object]], indent: int | None) -> None:
-    lines = "\n".join(json.dumps(row, ensure_ascii=indent is None) for row in rows)
-    array = json.dumps(rows, indent=indent)
-    try:
-        lines.encode()
-    except UnicodeEncodeError:
-        return
-    assert [row for _, row in parse(lines.encode())] == rows
-    assert [row for _, row in parse(array.encode())] == rows
-
-
 def _folder(place: Path, **files: str) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

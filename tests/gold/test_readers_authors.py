@@ -1,4 +1,4 @@
-"""The formats of the papers' authors: small files of our own making, and the public data where present."""
+"""The format of CogniBench's authors: small files of our own making."""
 
 import json
 from pathlib import Path
@@ -10,25 +10,6 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe
 from jurist.gold.sources import read
 from jurist.programs.cognibench import COGNIBENCH
-from jurist.programs.fect import FECT
-
-FECT_CSV = (
-    "conversation,claim,claim_is_factual\r\n"
-    '"Agent: Hello.\nCustomer: Hi, my kettle leaks.",The customer reports a fault.,TRUE\r\n'
-    '"Agent: Hello.\nCustomer: Hi, my kettle leaks.",The customer is furious.,FALSE\r\n'
-    '"Agent: Yes?\nCustomer: Cancel it.",The customer wants to cancel.,TRUE\r\n'
-)
-
-
-def test_fect_as_a_file_and_as_a_folder(tmp_path: Path) -> None:
-    file = tmp_path / "fect.csv"
-    file.write_text(FECT_CSV, encoding="utf-8-sig")
-    for source in (file, tmp_path):
-        gold = Gold.load(source, FECT)
-        assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",), ("factual",)]
-        assert [case.group == gold.cases[0].group for case in gold.cases] == [True, True, False]
-        assert gold.cases[1].source == f"{file}:4"
-
 
 TURNS = [
     ("Who was Ada Byron?", "Ada Byron Was A Mathematician. She may have liked tea. Ask me more!"),

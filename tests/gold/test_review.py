@@ -153,11 +153,3 @@ def test_the_first_ones_alone_and_wrong_usage(tmp_path: Path) -> None:
         ("c.jsonl", "--rater", "a,resolved"),
     ):
         assert cli(*command, "--output", *wrong).code == 2
-
-
-def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
-    file = run_file(tmp_path, [ROWS[2]], sampling={"samples": 1, "threshold": 1})
-    write_jsonl([ROWS[2]], tmp_path / "rows.jsonl")
-    done = cli("review", "fect", "rows.jsonl", "--verdicts", file, "--output", tmp_path / "r.csv")
-    assert (done.code, "there is no unit to review" in done.err) == (2, True)
-    assert not (tmp_path / "r.csv").exists()
