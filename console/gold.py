@@ -12,8 +12,7 @@ from ..arguments.gold import (
     SplitGoldOptions,
 )
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.agreement import rater_agreement
-from ..evaluation.ceiling import human_ceiling
+from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
 from ..gold.raters import RULES, rating_columns, strata
 from ..gold.rejects import Rejects

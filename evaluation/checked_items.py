@@ -236,9 +236,6 @@ class CheckedItems(Scale):
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         return {"checks": list(self.checks), "items": self.items}
 
-    def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return [False] * len(cases)
-
     def strata(self, cases: Sequence[Case]) -> list[str]:
         return ["document"] * len(cases)
 

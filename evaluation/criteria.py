@@ -167,11 +167,6 @@ class CriteriaScale(Scale):
     def describe(self, values: Sequence[Rated]) -> dict[str, Any]:
         return {name: scale.describe(_own(name, values)) for name, scale in self.scales.items()}
 
-    def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether a case holds what is looked for by half of its criteria or more."""
-        each = [scale.sides(self.cases(name, cases)) for name, scale in self.scales.items()]
-        return [2 * sum(flags) >= len(flags) for flags in zip(*each, strict=True)]
-
     def strata(self, cases: Sequence[Case]) -> list[str]:
         each = [scale.strata(self.cases(name, cases)) for name, scale in self.scales.items()]
         return [", ".join(parts) for parts in zip(*each, strict=True)]
@@ -300,12 +295,10 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
     """Return the mean of a metric of each of some criteria, of those of them that have a unit."""
     each = list(parts.values())
 
-    def own(units: Units) -> list[tuple[Metric, Units]]:
-        cut = [(metric, units_of(criterion, criteria, units)) for criterion, metric in parts.items()]
-        return [(metric, some) for metric, some in cut if len(some.gold)] or cut[:1]
-
     def statistics(units: Units) -> Statistics:
-        several = [metric.statistics(some) for metric, some in own(units)]
+        cut = [(metric, units_of(criterion, criteria, units)) for criterion, metric in parts.items()]
+        labelled = [(metric, own) for metric, own in cut if len(own.gold)] or cut[:1]
+        several = [metric.statistics(own) for metric, own in labelled]
         ends = np.cumsum([0, *(one.sums[0].shape[1] for one in several)])
 
         def value(sums: Floats) -> Floats:
@@ -328,10 +321,8 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
         low=min(one.low for one in each),  # people may have labelled that criterion alone
         high=max(one.high for one in each),
         higher_is_better=each[0].higher_is_better,
-        exact=all(one.exact for one in each),
         draws=min(one.draws for one in each),
         divisible=all(one.divisible for one in each),
-        parts=own,
     )
 
 

@@ -14,16 +14,23 @@ Student's t.
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import compress
+from statistics import fmean
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from ..cases import Value
-from .intervals import Ranged, t_quantile
+from ..errors import JuristError
+from .intervals import Estimate, Ranged, estimated, t_quantile
+from .metrics import mean
 from .paired import POWER, fewest_groups, sign_test
+from .rows import Row, tally
 from .scale import Scale
 
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
@@ -113,3 +120,57 @@ def _product(share: Ends, signed: Ends) -> Ends:
 
     low, high = max(-share[2], value - reach(1)), min(share[2], value + reach(2))
     return value, max(low, 0.0) if signed[1] >= 0.0 else low, min(high, 0.0) if signed[2] <= 0.0 else high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flips:
+    """The answers that one change of the text has changed."""
+
+    cases: int  # that were answered as they are, and on which the machinery did not fail afterwards
+    flipped: int  # of these, in how many some unit has another answer, or none
+    silenced: int  # of these, in how many some unit has none
+    failed: int  # cases that do not count, as the machinery failed
+    rate: Estimate  # ``flipped`` as a share of ``cases``, with its 95 % interval clustered by group
+    shift: float  # how far answers moved on average, 0 (the same) to 1
+    # what was said before -> how many units of it flipped, and how many there are: a judge that nearly
+    # always says the same hides behind ``rate``
+    answers: Mapping[str, tuple[int, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, and the rate with its interval."""
+        ends = self.rate.interval
+        return {
+            **{name: getattr(self, name) for name in ("cases", "flipped", "silenced", "failed")},
+            **{"rate": self.rate.value, "low": ends.low, "high": ends.high, "shift": self.shift},
+            "answers": {name: list(counts) for name, counts in self.answers.items()},
+        }
+
+
+def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = str) -> Flips:
+    """Count what changed."""
+    counted = [row for row in rows if row.labelled and not row.failed]
+    if not counted:
+        raise JuristError(
+            f"none of {len(rows)} cases was answered, so that no answer can change",
+            hint="see with jurist evaluate why there are none",
+        )
+    changed_cases, shifts = list[bool](), list[float]()
+    every, flipped = Counter[str](), Counter[str]()
+    for row in counted:
+        pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
+        changed = [credit(comparison, before, value) < 1.0 for before, value in pairs]
+        names = [named(before) for before, _ in pairs]
+        every.update(names)
+        flipped.update(compress(names, changed))
+        changed_cases.append(any(changed))
+        shifts.append(fmean(1.0 - comparison.credit(before, value) for before, value in pairs))
+    table = np.column_stack([changed_cases, np.ones(len(counted))])
+    return Flips(
+        cases=len(counted),
+        flipped=sum(changed_cases),
+        silenced=sum(tally([row]).units.abstained > 0 for row in counted),
+        failed=sum(row.failed for row in rows),
+        rate=estimated(table, np.array([row.group for row in counted]), mean),
+        shift=fmean(shifts),
+        answers={name: (flipped[name], every[name]) for name in sorted(every)},
+    )

@@ -206,12 +206,6 @@ def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
     return likely / (sum((score.error / width) ** 2 for score in scores) + 1.0 / (units * groups))
 
 
-def clustered(first: Floats, second: Floats) -> float:
-    """The covariance of two sums over groups, from the residuals of each group (G,); 0.0 with one group."""
-    groups = len(first)
-    return math.fsum(first * second) * groups / (groups - 1) if groups > 1 else 0.0
-
-
 def over_groups(sums: Floats, of: Ratio) -> Jackknife:
     """A ratio of sums by group, (G, ...), with its standard error."""
     left = np.tensordot(leaving_out(len(sums)).astype(np.float64), sums, axes=1)

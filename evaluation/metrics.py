@@ -65,15 +65,6 @@ class Counted:
             bottom=np.all([one.bottom for one in several], axis=0),
         )
 
-    @classmethod
-    def beside(cls, several: Sequence["Counted"]) -> Self:
-        """Return how much each group counts in several values of quotients of their own."""
-        return cls(
-            each=np.hstack([one.each for one in several]),
-            top=np.concatenate([one.top for one in several]),
-            bottom=np.concatenate([one.bottom for one in several]),
-        )
-
     @property
     def effective(self) -> float:
         """Groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
@@ -167,11 +158,8 @@ class Metric:
     low: float = 0.0
     high: float = 1.0
     higher_is_better: bool | None = True
-    exact: bool = True  # whether all wrong and all right answers are its bounds
     draws: int = DRAWS
     divisible: bool = True  # whether units may count in parts
-    # of a mean: metrics and their units
-    parts: Callable[[Units], Sequence[tuple["Metric", Units]]] | None = None
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -187,18 +175,11 @@ class Metric:
         return statistics.fmean(self.each(units))
 
     def bounds(self, units: Units) -> tuple[float, float]:
-        """Its worst and best value over all ways to fill the units without an answer."""
-        if self.parts is not None:
-            worst, best = zip(*(one.bounds(own) for one, own in self.parts(units)), strict=True)
-            return statistics.fmean(worst), statistics.fmean(best)
-        if self.exact or units.answered.all():
-            return self.of(units.worst), self.of(units.best)
-        return (self.low, self.high) if self.higher_is_better else (self.high, self.low)
+        """Its value with every missing answer as wrong as it can be, and with every one as gold has it."""
+        return self.of(units.worst), self.of(units.best)
 
     def counted(self, units: Units) -> Counted:
         """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
-        if self.parts is not None:
-            return Counted.beside([one.counted(own) for one, own in self.parts(units)])
         found = self.statistics(units)
         if isinstance(found.of, Ratio):
             return Counted.added([found.of.counted(sums) for sums in found.sums])
@@ -312,7 +293,6 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
     return Metric(
         name=f"custom_{name}" if name in taken else name,
         statistics=pair_counts(values),
-        exact=False,
         draws=SLOW_DRAWS,
         divisible=False,
     )

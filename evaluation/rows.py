@@ -22,18 +22,6 @@ class Row:
     predicted: tuple[Value | None, ...]  # one value per unit; ``None`` where there is no usable answer
     failed: bool = False  # by the machinery, so that the missing answers are no abstentions
 
-    def __post_init__(self) -> None:
-        if len(self.gold) != len(self.predicted):
-            raise JuristError(
-                f"case {self.id!r} has {len(self.gold)} gold units and {len(self.predicted)} predicted ones",
-                hint="give one prediction per unit, None where the judge abstained",
-            )
-        if self.failed and any(value is not None for value in self.predicted):
-            raise JuristError(
-                f"case {self.id!r} is marked as failed and still holds an answer",
-                hint="set every predicted unit of a failed case to None",
-            )
-
     @property
     def labelled(self) -> bool:
         """Whether gold says anything of it."""
@@ -98,10 +86,6 @@ def tally(rows: Sequence[Row]) -> Tally:
 def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
     """Return the rows of ``second`` in the order of the same cases in ``first``."""
     left, right = ({row.id: row for row in rows} for rows in (first, second))
-    for name, rows, known in (("first system", first, left), ("second system", second, right)):
-        if len(known) < len(rows):
-            twice = next(id_ for id_, times in Counter(row.id for row in rows).items() if times > 1)
-            raise JuristError(f"{name}: case {twice!r} occurs twice", hint="give every case once")
     lonely = sorted(left.keys() ^ right.keys())
     if lonely:
         raise JuristError(

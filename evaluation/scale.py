@@ -183,19 +183,15 @@ class Scale(ABC):
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
-        if left == 0 or (sampling.by_probability and self.has_probabilities):
-            return left == 0  # a sample may have any probability
+        # What is no majority of a closed set is settled by the last sample, as is what may have any probability.
+        if left == 0 or not self.domain or (sampling.by_probability and self.has_probabilities):
+            return left == 0
         # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.
         now = self.combine(votes, sampling)
         return all(
             self.combine({**votes, value: votes.get(value, 0) + left}, sampling) == now
-            for value in self.extremes
+            for value in self.domain
         )
-
-    @property
-    def extremes(self) -> tuple[Any, ...]:
-        """Values such that votes for one of them pull the furthest."""
-        return self.domain
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
         """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote."""
@@ -209,10 +205,6 @@ class Scale(ABC):
     def spread(self, votes: Mapping[str, float]) -> float:
         """How far votes (by :meth:`text`) differ: 0 if all are the same, 1 at most."""
         return 1 - max(votes.values()) / sum(votes.values())
-
-    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
-        """Shares of votes, moved so that the share from which a unit is positive lies at one half."""
-        return shares
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
         """How probable it is that a unit is what is looked for, by shares of values; ``None`` if that is not known."""
@@ -229,9 +221,11 @@ class Scale(ABC):
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         """What gold holds, as JSON values by name."""
 
-    @abstractmethod
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        """Whether each case holds what is looked for: two sides to draw from."""
+        """Whether each case holds what is looked for, or what is rarer: two sides to draw from."""
+        strata = self.strata(cases)
+        usual = Counter(strata).most_common(1)
+        return [name != usual[0][0] for name in strata]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The stratum of each case, for draws in which each has its share."""
@@ -303,19 +297,6 @@ class Members(Scale):
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         return [_SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
-
-    def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return upper_half([len(case.known[0]) if case.known else None for case in cases])
-
-
-def upper_half(numbers: Sequence[float | None]) -> list[bool]:
-    """Return for each number whether it is above the middle of all; where none is, whether it is the middle."""
-    known = sorted(number for number in numbers if number is not None)
-    if not known:
-        return [False] * len(numbers)
-    middle = known[(len(known) - 1) // 2]
-    above = middle < known[-1]
-    return [number is not None and (number > middle if above else number >= middle) for number in numbers]
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

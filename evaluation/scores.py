@@ -5,14 +5,12 @@
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
 - ``spearman``: the rank correlation with ties; 0.0 where one side is constant.
 - ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
-- ``within_deviation``: the share of deviations that lie within one standard deviation of their mean.
 - ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
 - the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
   nothing is compiled for it.
 - ``accuracy``: on scales of whole numbers, the share of answers that are exact.
 
-A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
-kappa and of the correlation are the ends of their range as soon as an answer is missing.
+A missing answer counts as the end of the scale that is farther from gold.
 """
 
 import math
@@ -31,7 +29,7 @@ from scipy.sparse import csr_array
 from ..cases import Case, Value
 from ..errors import UsageError
 from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
-from .scale import SHOWN, Learned, Scale, upper_half
+from .scale import SHOWN, Learned, Scale
 from .units import Floats
 from .votes import Sampling, median_vote, number_within
 
@@ -49,6 +47,7 @@ class Scores(Scale):
     top: str = ""
 
     noun = "score"
+    has_quality = True
     default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
     learned: ClassVar[Learned] = "number"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
@@ -61,13 +60,13 @@ class Scores(Scale):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        return ("mean_deviation", "within_one", "within_deviation", *([self.top] if self.top else []))
+        return ("mean_deviation", "within_one", *([self.top] if self.top else []))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         width = self.high - self.low
-        related: dict[str, Any] = {"low": -1.0, "exact": False}
-        described: dict[str, Any] = {"higher_is_better": None, "exact": False}
+        related: dict[str, Any] = {"low": -1.0}
+        described: dict[str, Any] = {"higher_is_better": None}
         table: dict[str, tuple[Any, dict[str, Any]]] = {
             "mae": (self._error(1), {"high": width, "higher_is_better": False}),
             "mse": (self._error(2), {"high": width**2, "higher_is_better": False}),
@@ -77,7 +76,6 @@ class Scores(Scale):
                 pair_means(lambda gold, value: value - gold),
                 {**described, "low": -width, "high": width},
             ),
-            "within_deviation": (pair_counts(_within_deviation), described),
         }
         if self.whole:
             table["accuracy"] = (self._within(0.0), {})
@@ -106,10 +104,6 @@ class Scores(Scale):
 
     def wrong(self, gold: float) -> float:
         return self.high if gold - self.low < self.high - gold else self.low
-
-    @property
-    def has_quality(self) -> bool:
-        return True
 
     def quality(self, value: Value) -> float | None:
         return float((value - self.low) / (self.high - self.low))
@@ -167,10 +161,6 @@ class Scores(Scale):
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return median_vote(votes, sampling.samples)
 
-    @property
-    def extremes(self) -> tuple[Any, ...]:
-        return self.low, self.high
-
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The score of a short scale, else the quarter of all given scores that it is in."""
         if self.choices:
@@ -180,9 +170,6 @@ class Scores(Scale):
         return [
             str(sum(cut < case.known[0] for cut in cuts)) if case.known else "unlabelled" for case in cases
         ]
-
-    def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return upper_half([case.known[0] if case.known else None for case in cases])
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         counts = Counter(map(self.text, values))
@@ -227,14 +214,6 @@ def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
     chance = gold2 + value2 - quotient(2.0 * gold * value, count)
     small = np.abs(chance) <= 1e-12 * np.maximum(1.0, gold2 + value2)
     return np.where(small, 0.0, chance - error), np.where(small, 0.0, chance)
-
-
-def _within_deviation(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
-    """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
-    deviations, total = np.subtract(said, gold), counts.sum(axis=-1, keepdims=True)
-    away = deviations - quotient(counts @ deviations[:, None], total)
-    spread = np.sqrt(quotient((counts * away**2).sum(axis=-1, keepdims=True), total))
-    return quotient((counts * (np.abs(away) <= spread + 1e-9)).sum(axis=-1), total[:, 0])
 
 
 def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

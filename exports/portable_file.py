@@ -189,14 +189,14 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     """
     from ..evaluation import votes
     from ..programs import flows
-    from ..programs.answers import base, portable, sentences
+    from ..programs.answers import base, portable
     from ..text import escaping, ranking, replies
     from . import portable_judge
 
     own = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
-    functions += (sentences.shown, sentences.numbered, base.member, base.by_number)
+    functions += (base.member, base.by_number)
     return bundle(imports, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge)
 
 

@@ -14,7 +14,7 @@ from .files import Place
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 
 if TYPE_CHECKING:
-    from ..evaluation.ceiling import Ceiling
+    from ..evaluation.agreement import Ceiling
     from .goldset import Gold
 
 Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
@@ -176,7 +176,7 @@ def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | 
     both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))
     if len(columns) < 2 or not both:
         return None
-    from ..evaluation.ceiling import human_ceiling  # numpy is not loaded to read gold
+    from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
     judge = gold.judge
     return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)

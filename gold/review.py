@@ -32,7 +32,6 @@ class Judged:
     values: Values  # the verdict of each unit; ``None`` where there is none
     # value -> share of the judge's vote, of each unit; empty where it has none
     shares: tuple[Mapping[str, float], ...]
-    between: float = 0.5  # the share of positive votes that lies between the two verdicts
 
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
@@ -50,19 +49,18 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 
 def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
     """Return what a line says. Raises whatever a line of another kind does."""
-    units, sampling = row["units"], row.get("sampling") or {}
-    votes = [unit.get("votes", {}) for unit in units]
-    for shares in (*votes, *(unit.get("probabilities", {}) for unit in units)):
+    units = row["units"]
+    for shares in (
+        *(unit.get("votes", {}) for unit in units),
+        *(unit.get("probabilities", {}) for unit in units),
+    ):
         for name, share in shares.items():
             if judge.answer.scale.cell(name) is None or share < 0:
                 raise ValueError(f"it has no {judge.answer.scale.noun} {name!r}")
-    samples = sampling.get("samples") or max(1, *(sum(counts.values()) for counts in votes))
-    threshold = sampling.get("threshold") or samples // 2 + 1
     return Judged(
         id=str(row.get("case") or row["id"]),
         values=tuple(map(judge.answer.unit_value, units)),
         shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
-        between=threshold if threshold < 1 else (threshold - 0.5) / samples,
     )
 
 
@@ -100,7 +98,7 @@ def worths(case: Case, line: Judged | None, judge: Judge) -> dict[int, float]:
         value = line.values[unit] if line else None
         shares: Mapping[str, float] = {}
         if line and line.shares[unit]:
-            shares = scale.centred(line.shares[unit], line.between)
+            shares = line.shares[unit]
         unsure = line is not None and (value is None or max(shares.values(), default=1.0) < _SURE)
         if len(set(raters)) > 1 or unsure or (None not in (label, value) and label != value):
             votes = Counter(map(scale.text, raters or ([] if label is None else [label])))

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import held_by
+from ..evaluation.agreement import Ceiling
 from ..evaluation.calibration import calibrate
-from ..evaluation.ceiling import Ceiling
 from ..evaluation.measured import narrow
 from ..evaluation.proof import Proof, prove
 from ..evaluation.scale import resolve

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError, choices
-from ..evaluation.flips import Flips, flips
+from ..evaluation.disagreements import Flips, flips
 from ..evaluation.rows import Row
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge

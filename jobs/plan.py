@@ -11,7 +11,7 @@ from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError
-from ..evaluation.ceiling import Ceiling
+from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
 from ..evaluation.votes import Sampling
 from ..gold.copies import check_leaks

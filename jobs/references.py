@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
-from ..evaluation.ceiling import Ceiling
+from ..evaluation.agreement import Ceiling
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score

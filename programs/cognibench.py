@@ -19,9 +19,7 @@ from ..errors import UsageError
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
 from .answers.infer import closed
-from .answers.sentences import PerSentence
-from .answers.spans import Listed
-from .answers.tags import Tagged
+from .answers.sentences import Listed, PerSentence, Tagged
 from .judge import Judge
 
 Strictness = Literal["rational", "grounded", "irrefutable"]

@@ -7,7 +7,7 @@ import pydantic
 
 from ..cases import Case, text_hash
 from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
-from .answers.labels import POLICIES, OneLabel, Policy, Verified
+from .answers.labels import POLICIES, OneLabel, Verified
 from .judge import Judge
 
 Factual: TypeAlias = bool | Literal["factual", "non_factual"] | None
@@ -79,19 +79,11 @@ FECT_REASONING, FECT_3D, FECT_3D_REASONING = (
 )  # fmt: skip
 
 
-def settling(policy: Policy) -> Judge:
-    """Return ``fect-3d-reasoning`` with another policy for replies whose units contradict their label.
-
-    It has a name of its own, ``fect-3d-reasoning-POLICY``, so that versions proven under different policies
-    are never taken for each other. In every command: a file with ``judge = settling("units")``.
-    """
-    return replace(
-        FECT_3D_REASONING,
-        name=f"{FECT_3D_REASONING.name}-{policy}",
-        description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES[policy]}",
-        answer=replace(_CHECKED, policy=policy),
-    )
-
-
-FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING, settling("label"))
+FECT_3D_LABEL: Final = replace(
+    FECT_3D_REASONING,  # of another name, so that versions proven under different policies are not taken for each other
+    name=f"{FECT_3D_REASONING.name}-label",
+    description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES['label']}",
+    answer=replace(_CHECKED, policy="label"),
+)
+FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING, FECT_3D_LABEL)
 """The four prompts of section 3.1, the same rows, labels and metric; the last as the paper reads it."""

@@ -22,7 +22,7 @@ from ..signatures.cognibench import (
     TierOrFact,
     TierStatements,
 )
-from .answers.tags import Tagged
+from .answers.sentences import Tagged
 from .cognibench import COGNIBENCH, verdict_word
 from .echo_flow import ECHO_THEN_LABELS
 from .flows import lines_of_numbers, numbered_labels

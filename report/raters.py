@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..evaluation.agreement import Agreement
-from ..evaluation.ceiling import Ceiling
+from ..evaluation.agreement import Agreement, Ceiling
 from ..gold.raters import Strata
 from ..gold.rows import CATEGORIES
 from .table import Table, table

@@ -1,16 +1,15 @@
-"""Sentences in tags, and which label an echo of them gives to each: :class:`~jurist.programs.answers.tags.Tagged`.
+"""Sentences in tags, and which label an echo of them gives to each: :class:`~jurist.programs.answers.sentences.Tagged`.
 
 Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`).
 """
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .portable import READERS, RENDERERS
-from .sentences import shown
+from .portable import READERS, RENDERERS, shown
 
 _SPACES = re.compile(r"\s+")
 _AMPERSANDS = re.compile(
@@ -59,27 +58,17 @@ def _spans(text: Any, labels: tuple[str, ...]) -> list[tuple[str, str]]:
     if not isinstance(text, str):
         return []
     # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
-    known, marks = {label.lower(): label for label in labels}, list(_patterns(labels)[1].finditer(text))
-    return [(known[name.lower()], _plain(body)) for name, body in _between(marks) if name.lower() in known]
-
-
-def _between(marks: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each opening tag and the text up to the first tag that closes it, whatever lies between."""
-    closing: dict[str, int] = {}  # name -> place of the next tag that closes it
-    ends = list[int | None]()
-    for place in reversed(range(len(marks))):
-        mark = marks[place]
-        if mark[2]:
-            closing[(mark[3] or "").lower()] = place
-        nearest = [closing[name] for name in ("", (mark[1] or "").lower()) if name in closing]
-        ends.append(min(nearest) if mark[1] and nearest else None)
-    ends.reverse()
-    after = 0
-    for place, mark in enumerate(marks):
-        end = ends[place]
-        if end is not None and place >= after:
-            yield mark[1], mark.string[mark.end() : marks[end].start()]
-            after = end + 1
+    known = {label.lower(): label for label in labels}
+    spans: list[tuple[str, str]] = []
+    opening: re.Match[str] | None = None
+    for mark in _patterns(labels)[1].finditer(text):
+        if opening is None:
+            opening = mark if mark[1] else None
+        elif mark[2] and (mark[3] or opening[1]).lower() == opening[1].lower():  # whatever lies between
+            if opening[1].lower() in known:
+                spans.append((known[opening[1].lower()], _plain(text[opening.end() : mark.start()])))
+            opening = None
+    return spans
 
 
 def _plain(text: str) -> str:

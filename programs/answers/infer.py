@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from ...cases import Label
 from ...errors import JudgeError
-from ...evaluation.preferences import FIRST, SECOND, TIE
+from ...evaluation.closed_labels import FIRST, SECOND, TIE
 from .base import Answer
 from .criteria import FIELD, KINDS, Criteria
 from .labels import ClosedLabel, OneLabel, Preference

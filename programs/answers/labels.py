@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal
 
 from ...cases import Label, Value, Values
 from ...errors import JudgeError
-from ...evaluation.closed_labels import ClosedLabels
-from ...evaluation.preferences import FIRST, SECOND, SIDES, TIE, Preferences
+from ...evaluation.closed_labels import FIRST, SECOND, TIE, ClosedLabels, Preferences
 from ...text.escaping import one_line
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
 
-Policy = Literal["abstain", "units", "label"]
-"""What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
+Policy = Literal["abstain", "label"]
+"""What an answer counts for whose label and units contradict each other: nothing, or its label."""
 POLICIES: Final[Mapping[Policy, str]] = {
     "abstain": "the reply has no usable answer",
-    "units": "the label that follows from the items",
     "label": "the label as it was given",
 }
 _RULE: Final = (
@@ -154,11 +152,6 @@ class Verified(OneLabel):
     def __post_init__(self) -> None:
         """Refuse what would only come out in the middle of a run."""
         super().__post_init__()
-        if self.policy not in get_args(Policy):
-            raise JudgeError(
-                f"{self.policy!r} is no policy for replies that contradict themselves",
-                hint=f"use one of {', '.join(get_args(Policy))}",
-            )
         if not {self.holds, self.fails} <= set(self.values):
             raise JudgeError(
                 f"{self.holds!r} and {self.fails!r} are not both among the labels {list(self.values)}",
@@ -173,9 +166,8 @@ class Verified(OneLabel):
         if said is None or not all(isinstance(one, bool) for one in verdicts):
             return Reading(values=(None,))
         shown = self.holds if verdicts and all(verdicts) else self.fails
-        settled = {"abstain": None, "units": shown, "label": said}[self.policy]
         return Reading(
-            values=(said if said == shown else settled,),
+            values=(said if said == shown or self.policy == "label" else None,),
             reasoning="\n".join(map(_part_line, items or ())),
             inconsistent=said != shown,
         )
@@ -221,7 +213,7 @@ class Preference(OneLabel):
 
     def __post_init__(self) -> None:
         """The labels are those that the output field has, in one order."""
-        kept = tuple(label for label in SIDES if not self.values or label in self.values)
+        kept = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
         object.__setattr__(self, "labels", kept)
         super().__post_init__()
 

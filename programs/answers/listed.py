@@ -1,4 +1,4 @@
-"""Which sentences of a response a list of strings names: :class:`~jurist.programs.answers.spans.Listed`.
+"""Which sentences of a response a list of strings names: :class:`~jurist.programs.answers.sentences.Listed`.
 
 Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`).
 """
@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .portable import READERS, RENDERERS
-from .sentences import shown
+from .portable import READERS, RENDERERS, shown
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
@@ -58,7 +57,6 @@ class _Response:
         self.keys = [as_compared(shown(text)) for text in sentences]
         self.bare = [as_compared(_LIST_MARKER.sub("", shown(text))) for text in sentences]
         self.marked = {as_compared(line): place for place, line in enumerate(distinct_lines(sentences))}
-        self.whole = "".join(self.keys)
 
     def find(self, items: Sequence[Any]) -> tuple[set[int], list[str]]:
         """Return the places of the named sentences, and the strings that name none."""
@@ -76,7 +74,7 @@ class _Response:
         text = item.strip() if isinstance(item, str) else ""
         key = as_compared(text)
         # without any text nothing is named, not even a line of nothing but quotation marks
-        return (self._line(key, mentions) or self._part(key) or self._run(key)) if text else set()
+        return (self._line(key, mentions) or self._part(key)) if text else set()
 
     def _line(self, key: str, mentions: Counter[str]) -> set[int]:
         same = [place for place, other in enumerate(self.keys) if other == key]
@@ -90,24 +88,6 @@ class _Response:
         if not places and sum(map(str.isalnum, key)) >= _LEAST:
             places = {place for place, other in enumerate(self.keys) if key in other}
         return places if len(places) == 1 else set()
-
-    def _run(self, key: str) -> set[int]:
-        start = self.whole.find(key) if key else -1
-        if start < 0 or self.whole.find(key, start + 1) >= 0 or any(key in other for other in self.keys):
-            return set()
-        return self._covered(start, start + len(key))
-
-    def _covered(self, start: int, end: int) -> set[int]:
-        """Return the sentences of which a run of folded letters covers half, or else the one it covers most of."""
-        covered: dict[int, float] = {}
-        at = 0
-        for place, other in enumerate(self.keys):
-            both = min(at + len(other), end) - max(at, start)
-            if both > 0:
-                covered[place] = both / len(other)
-            at += len(other)
-        most = max(covered, key=lambda place: covered[place], default=None)
-        return {place for place, share in covered.items() if share >= 0.5 or place == most}
 
 
 def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:

@@ -8,12 +8,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
+from ...text.escaping import one_line
 from ...text.replies import choice, data, same
-from .sentences import numbered
 
 _OF_LABELS: Final = ("label", "verified", "numbered", "tagged", "listed")
 _HUGE = 1e300
 _LISTED = 20  # values of a scale that are tried one by one
+
+
+def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
+    """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces."""
+    chosen = range(len(sentences)) if places is None else places
+    return "\n".join(f"{place + 1}. {shown(sentences[place])}" for place in chosen)
+
+
+def shown(sentence: str) -> str:
+    """Return a sentence as a prompt shows it: on one line, and ``(blank)`` for nothing."""
+    return one_line(sentence) or "(blank)"
 
 
 def _label(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
@@ -29,7 +40,7 @@ def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: 
     if not all(isinstance(one, bool) for one in verdicts):
         raise ValueError(f"{check['items']} cannot be read")
     shown = check["all_verified"] if verdicts and all(verdicts) else check["otherwise"]
-    return [label if label == shown else {"abstain": None, "units": shown, "label": label}[check["policy"]]]
+    return [label if label == shown else {"abstain": None, "label": label}[check["policy"]]]
 
 
 def _truth(given: Any) -> bool:

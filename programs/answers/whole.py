@@ -12,9 +12,8 @@ import pydantic
 from ...cases import Label, Values
 from ...errors import JudgeError
 from ...evaluation.checked_items import CheckedItems, items_of
-from ...evaluation.label_sets import LabelSets
-from ...evaluation.object_sets import ObjectSets
 from ...evaluation.scores import Scores
+from ...evaluation.sets import LabelSets, ObjectSets
 from ...text.wording import normalised
 from ..state import jsonable
 from .base import Answer, Inputs, Places, Reading, Reply

@@ -15,7 +15,7 @@ import pydantic
 
 from ...cases import Case, text_hash
 from ...errors import JudgeError
-from ...evaluation.object_sets import ObjectSets
+from ...evaluation.sets import ObjectSets
 from ...signatures.faithqa import (
     Category,
     CoreElements,

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from jurist.evaluation.ceiling import human_ceiling
+from jurist.evaluation.agreement import human_ceiling
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row

@@ -10,8 +10,8 @@ from sklearn import metrics as sk
 
 from jurist.evaluation.classes import UNANSWERED, class_scores, confused
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.label_sets import LabelSets
 from jurist.evaluation.scores import Scores
+from jurist.evaluation.sets import LabelSets
 
 FIVE, LABELS = Scores(1, 5, whole=True), LabelSets("abcd")
 some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))

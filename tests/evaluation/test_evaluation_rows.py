@@ -20,18 +20,6 @@ def test_importing_rows_loads_no_numpy() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "failed", "message"),
-    [
-        ("ab", "a", False, "2 gold units and 1 predicted"),
-        ("ab", "-b", True, "marked as failed and still holds an answer"),
-    ],
-)
-def test_a_row_refuses(gold: str, predicted: str, failed: bool, message: str) -> None:
-    with pytest.raises(JuristError, match=message):
-        row("r1", gold, predicted, failed=failed)
-
-
 def test_tally_tells_abstained_failed_and_unlabelled_apart() -> None:
     rows = [
         row("1", "ab", "aa"),
@@ -66,7 +54,6 @@ def test_the_counts_add_up(cases: list[tuple[str, bool]]) -> None:
         ([row("1", "a", "a")], "judged different cases: 1 occur once only, such as '2'"),
         ([row("1", "a", "a"), row("2", "b", "a")], "case '2' has another gold label or group"),
         ([row("1", "a", "a", group="h"), row("2", "a", "a")], "case '1' has another gold label or group"),
-        ([row("1", "a", "a"), row("1", "a", "a")], "second system: case '1' occurs twice"),
     ],
 )
 def test_pairing_refuses(second: list[Row], message: str) -> None:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.flips import flips
-from jurist.evaluation.label_sets import LabelSets
+from jurist.evaluation.disagreements import flips
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scores import Scores
+from jurist.evaluation.sets import LabelSets
 
 LABELS = ClosedLabels(("yes", "no"), frozenset({"no"}))
 

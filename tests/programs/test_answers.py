@@ -221,7 +221,7 @@ def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObjec
     found = outcomes(kind, votes, left, sampling)
     decided = KINDS[kind].scale.is_decided(votes, left, sampling)
     assert not (decided and len(found) > 1)
-    if kind in ("score", "several", "pair", "choice"):  # exact, not only safe
+    if kind in ("pair", "choice"):  # exact, not only safe
         assert decided == (len(found) == 1)
 
 
@@ -272,16 +272,6 @@ def test_a_part_of_one_value_only_is_refused(kind: str) -> None:
     lack = answer.scale.check_part(cases(first, first))
     assert lack is not None
     assert lack.said.endswith(f"are {answer.scale.text(first)}")
-
-
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
-def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
-    found = cases(*scores)
-    sides = SCORE.scale.sides(found)
-    assert any(sides)
-    assert all(sides) == (len(set(scores)) == 1)
-    for one, upper in zip(scores, sides, strict=True):
-        assert all(two <= one for two, other in zip(scores, sides, strict=True) if upper > other)
 
 
 class Numbered(pydantic.BaseModel):

@@ -20,12 +20,14 @@ from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
-from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
 
 ADAPTERS = ("chat", "json", "xml")
 CASE = Case(inputs={"conversation": "Customer: I take the plan.", "claim": "The customer took the plan."})
+
+
+JUDGES = {"abstain": find("fect-3d-reasoning"), "label": find("fect-3d-reasoning-label")}
 
 
 def unit(verified: bool, text: str = "plan", kind: str = "concrete") -> dict[str, Any]:
@@ -37,20 +39,20 @@ def ask(judge: Judge, texts: Any, *, adapter: str = "chat", case: Case = CASE, s
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("policy", ["abstain", "units", "label"])
+@pytest.mark.parametrize("policy", ["abstain", "label"])
 @pytest.mark.parametrize(
     ("units", "factual", "labels"),
     [
         ([unit(True), unit(True, kind="relation")], True, {}),
         ([unit(True), unit(False, kind="relation")], False, {}),
         ([], False, {}),
-        ([unit(True), unit(False)], True, {"units": "non_factual", "label": "factual"}),
-        ([unit(True), unit(True)], False, {"units": "factual", "label": "non_factual"}),
-        ([], True, {"units": "non_factual", "label": "factual"}),
+        ([unit(True), unit(False)], True, {"label": "factual"}),
+        ([unit(True), unit(True)], False, {"label": "non_factual"}),
+        ([], True, {"label": "factual"}),
     ],
 )
 def test_units(policy: Any, adapter: str, units: list[Any], factual: bool, labels: dict[str, str]) -> None:
-    verdict = ask(settling(policy), [reply(adapter, units=units, factual=factual)], adapter=adapter)
+    verdict = ask(JUDGES[policy], [reply(adapter, units=units, factual=factual)], adapter=adapter)
     consistent = {"factual": True, "non_factual": False}
     expected = labels.get(policy) if labels else next(k for k, v in consistent.items() if v is factual)
     assert verdict.label == expected
@@ -61,7 +63,7 @@ def test_units(policy: Any, adapter: str, units: list[Any], factual: bool, label
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("policy", ["abstain", "units", "label"])
+@pytest.mark.parametrize("policy", ["abstain", "label"])
 @pytest.mark.parametrize(
     "fields",
     [
@@ -75,7 +77,7 @@ def test_units(policy: Any, adapter: str, units: list[Any], factual: bool, label
     ],
 )
 def test_a_reply_without_a_field_is_unusable(fields: dict[str, Any], policy: Any, adapter: str) -> None:
-    verdict = ask(settling(policy), [reply(adapter, **fields)], adapter=adapter)
+    verdict = ask(JUDGES[policy], [reply(adapter, **fields)], adapter=adapter)
     assert (verdict.status, verdict.label, verdict.inconsistent) == ("abstained", None, 0)
     assert verdict.error.startswith("unusable reply")
 
@@ -112,12 +114,12 @@ def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch:
         "jurist.jobs.plan.connect",
         lambda model, context, purpose="judge": lm_of(Scripted(contradict), context, purpose),
     )
-    judge = settling("units")
+    judge = JUDGES["label"]
     options = {"sizes": (2,), "sets": 1, "block": 2, "sample": 2, "steps": 1}
     plan = Plan(judge=judge, gold=Gold.of(claims(), judge, "small"), optimizer="fewshot", options=options)
     card = compile_judge(plan, store=Store(tmp_path, shipped=tmp_path / "none")).artifact.card
     assert card["inconsistent"]["basic"] == card["gold"]["test"] > 0
-    assert card["scores"]["basic"]["recall"]["value"] == 1.0  # the units speak: nothing is factual
+    assert card["scores"]["basic"]["recall"]["value"] == 0.0  # the label counts: all is factual
 
 
 json_values = st.recursive(
@@ -127,7 +129,7 @@ json_values = st.recursive(
 BOTH: Any = find("fect-3d-reasoning").answer
 
 
-@given(json_values, json_values, st.sampled_from(["abstain", "units", "label"]))
+@given(json_values, json_values, st.sampled_from(["abstain", "label"]))
 def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> None:
     answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, {})
     assert set(answer.values) <= {"factual", "non_factual", None}

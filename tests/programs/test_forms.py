@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import field_of
 
-from jurist.programs.answers.sentences import PerSentence, numbered
-from jurist.programs.answers.tags import Tagged
+from jurist.programs.answers.portable import numbered
+from jurist.programs.answers.sentences import PerSentence, Tagged
 from jurist.programs.catalogue import find
 
 COGNI, TAGS = find("cognibench"), find("cognibench-tags")
