@@ -12,8 +12,7 @@ By label, alpha is that of the label against all others; specific agreement is t
 label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so every coefficient is
 where all ratings are one label: agreement beyond chance cannot be shown there.
 
-Tests hold all of it to be equal to scikit-learn and ``krippendorff``. The latter is not called, as its licence (GPL)
-would be one that jurist's users have to take on.
+``krippendorff`` is not called, as its licence (GPL) would be one that jurist's users have to take on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -219,7 +218,7 @@ def human_ceiling(
     *,
     groups: Sequence[str] | None = None,
 ) -> Ceiling | None:
-    """Score each rater against what the others agree on."""
+    """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more."""
     _, _, named = encode_ratings(ratings, comparison, groups=groups)
     by_rater = {rater: _rows(rater, ratings, named, comparison) for rater in ratings}
     by_rater = {rater: rows for rater, rows in by_rater.items() if rows}
@@ -250,6 +249,7 @@ def _rows(
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
         others = [given[unit] for name, given in ratings.items() if name != rater]
         rest = [other for other in others if other is not None]
+        # without one, as in a tie, each of the others speaks: units on which they differ are what the ceiling is about
         agreed = comparison.consensus(rest)
         # one row for each of the others, so that a unit on which they are split weighs as much as any
         for number, other in enumerate(rest if value is not None else ()):

@@ -124,7 +124,7 @@ def _product(share: Ends, signed: Ends) -> Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class Flips:
-    """The answers that one change of the text has changed."""
+    """The answers that one change of the text has changed; gold is what the judge said of the text as it is."""
 
     cases: int  # that were answered as they are, and on which the machinery did not fail afterwards
     flipped: int  # of these, in how many some unit has another answer, or none

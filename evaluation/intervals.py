@@ -7,14 +7,8 @@ that count unequally count as fewer: (sum of weights)^2 / sum of squared weights
 of a group is its share of what the value is over: for a recall what there is to find, not all units. A value of a
 bounded range is put on the logit scale of that range, so that its interval stays within.
 
-No error seen in few groups is not no error. Where leaving out a group changes nothing, the interval is the exact one of
-Clopper and Pearson for so many groups. Of a mean of quotients, such as balanced accuracy, those that nothing moves have
-theirs, whose reach is added as a square (Newcombe 1998). To a difference the error of two more units is added that
-differ, once each way (Bonett and Price 2012). With one group that counts, which says nothing about others, an interval
-is the whole range.
-docs/measured.md has the coverage by simulation.
-
-A metric that jumps when a little is left out, such as a median, has no trustworthy jackknife.
+No error seen in few groups is not no error: docs/metrics.md says what is added, docs/measured.md has the coverage by
+simulation.
 """
 
 import math

@@ -193,6 +193,5 @@ class Listed(PerSentence):
 def _problem(lost: Sequence[str], count: int) -> str:
     if not lost:
         return ""
-    first = one_line(lost[0])
-    shown = first if len(first) <= _SHOWN else first[: _SHOWN - 1] + "…"
-    return f"{len(lost)} of {count} returned strings name no sentence of the response: {shown!r}"
+    first = one_line(lost[0])[:_SHOWN]
+    return f"{len(lost)} of {count} returned strings name no sentence of the response: {first!r}"

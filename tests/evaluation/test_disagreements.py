@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,19 +64,6 @@ def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
     assert (found.high < 0) <= (sign_test(losses, wins) <= 0.025)
     turned = gain_of((rate, rate * 0.7, min(1.0, rate * 1.3)), [-one for one in gains], 0.025)
     assert math.isclose(turned.low or 0.0, -found.high, abs_tol=1e-9)
-
-
-@pytest.mark.parametrize(("rate", "share", "labels"), [(0.2, 0.75, 40), (0.05, 0.6, 40), (0.5, 0.9, 15)])
-def test_the_interval_covers(rate: float, share: float, labels: int) -> None:
-    rng, truth, inside, runs, units = np.random.default_rng(1), rate * (2 * share - 1), 0, 500, 400
-    for _ in range(runs):
-        seen = rng.binomial(units, rate) / units
-        reach = 1.96 * math.sqrt(seen * (1 - seen) / units)
-        wins = int(rng.binomial(labels, share))
-        gains = [1.0] * wins + [-1.0] * (labels - wins)
-        found = gain_of((seen, max(0.0, seen - reach), seen + reach), gains, 0.025)
-        inside += (found.low or 0.0) <= truth <= (found.high or 0.0)
-    assert inside / runs >= 0.94 - 2 * math.sqrt(0.95 * 0.05 / runs)
 
 
 def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:

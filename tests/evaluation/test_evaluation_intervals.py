@@ -169,21 +169,6 @@ def test_repeating_every_unit_within_its_group_adds_no_certainty(name: str) -> N
     assert (thin.low, thin.high) == pytest.approx((thick.low, thick.high))
 
 
-def test_about_95_of_100_intervals_hold_the_truth() -> None:
-    held = 0
-    for seed in range(200):
-        noise = random.Random(seed)
-        rows = []
-        for group in range(40):
-            # The group's rate is 0.3 or 0.9, so the true accuracy is 0.6 and units of a group go together.
-            rate = noise.choice([0.3, 0.9])
-            answers = tuple("a" if noise.random() < rate else "b" for _ in range(6))
-            rows.append(Row(id=str(group), group=str(group), gold=("a",) * 6, predicted=answers))
-        found = interval(rows, "accuracy", ClosedLabels("ab"))
-        held += found.low <= 0.6 <= found.high
-    assert 178 <= held <= 198
-
-
 @pytest.mark.parametrize(("name", "low"), [("f1", 0.0), ("kappa", -1.0)])
 def test_one_group_gives_the_whole_range(name: str, low: float) -> None:
     rows = [Row(id="1", group="g", gold=("a", "b"), predicted=("a", "b"))]

@@ -228,38 +228,6 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
         assert comparison.consensus([gold, gold, gold]) == gold
 
 
-@pytest.mark.parametrize("name", ["mae", "mse", "accuracy", "within_one"])
-@given(data=st.lists(st.tuples(some_scores, st.none() | some_scores), min_size=1, max_size=5))
-@settings(max_examples=40)
-def test_bounds_of_errors_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
-    assume(sum(said is None for _, said in data) <= 3)
-    check_bounds(FIVE, name, data, [1, 2, 3, 4, 5])
-
-
-@pytest.mark.parametrize("name", LABELS.metrics)
-@given(data=st.lists(st.tuples(some_labels, st.none() | some_labels), min_size=1, max_size=4))
-@settings(max_examples=30)
-def test_bounds_of_label_sets_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
-    assume(sum(said is None for _, said in data) <= 2)
-    every = [chosen for size in range(5) for chosen in itertools.combinations("abcd", size)]
-    check_bounds(LABELS, name, data, every)
-
-
-def check_bounds(comparison: Scale, name: str, data: Any, every: Sequence[Any]) -> None:
-    metric = comparison.metrics[name]
-    found = scores(rows_of(data), comparison, [name])[name]
-    holes = [place for place, (_, said) in enumerate(data) if said is None]
-    gold = [truth for truth, _ in data]
-    values = []
-    for answers in itertools.product(every, repeat=len(holes)):
-        said = [answer for _, answer in data]
-        for place, answer in zip(holes, answers, strict=True):
-            said[place] = answer
-        values.append(metric.oriented(value_of(name, gold, said, comparison)))
-    assert metric.oriented(found.worst) == pytest.approx(min(values), abs=1e-9)
-    assert metric.oriented(found.best) == pytest.approx(max(values), abs=1e-9)
-
-
 @pytest.mark.parametrize(
     "make",
     [lambda: Scores(5, 1), lambda: Scores(0, math.inf), lambda: LabelSets("aa")],

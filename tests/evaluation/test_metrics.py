@@ -1,6 +1,5 @@
 """Metrics of closed labels against scikit-learn, their conventions and bounds; own functions."""
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -87,43 +86,11 @@ def test_metrics_that_do_not_fit_are_refused(name: str, kind: ClosedLabels, mess
     assert set(ClosedLabels("abc").shown) == {"accuracy", "balanced_accuracy", "macro_f1", "kappa"}
 
 
-def fillings(data: Sequence[Pair], labels: str) -> list[list[Pair]]:
-    holes = [place for place, (_, answer) in enumerate(data) if answer is None]
-    found = []
-    for answers in itertools.product(labels, repeat=len(holes)):
-        filled = list(data)
-        for place, answer in zip(holes, answers, strict=True):
-            filled[place] = (data[place][0], answer)
-        found.append(filled)
-    return found
-
-
 def few_holes(labels: str) -> st.SearchStrategy[list[Pair]]:
     """Up to ten answered units and up to four missing ones, shuffled."""
     missing = st.lists(st.tuples(st.sampled_from(labels), st.none()), min_size=1, max_size=4)
     answered = st.lists(st.tuples(st.sampled_from(labels), st.sampled_from(labels)), max_size=10)
     return st.tuples(answered, missing).flatmap(lambda both: st.permutations([*both[0], *both[1]]))
-
-
-@pytest.mark.parametrize("labels", ["ab", "abc", "abcd"])
-@settings(max_examples=60)
-@given(data=st.data())
-def test_bounds_are_reached_and_exact_but_for_macro_f1_and_kappa_of_several_labels(
-    labels: str, data: st.DataObject
-) -> None:
-    kind, units = ClosedLabels(labels, {"a"}), data.draw(few_holes(labels))
-    wrong = {label: kind.wrong(label) for label in labels}
-    for name, score in scores(rows_of(units), kind).items():
-        if name in ("macro_f1", "kappa") and labels != "ab":
-            ends = [
-                value(name, [(gold, said or other[gold]) for gold, said in units], kind)
-                for other in (wrong, {label: label for label in labels})
-            ]
-        else:
-            values = [value(name, way, kind) for way in fillings(units, labels)]
-            ends = [min(values), max(values)]
-        assert (score.worst, score.best) == pytest.approx(tuple(ends), abs=1e-12), name
-        assert objective_score(rows_of(units), name, kind) == pytest.approx(score.worst, abs=1e-12)
 
 
 def test_no_answer_at_all_scores_zero_with_full_bounds() -> None:

@@ -81,15 +81,6 @@ def test_the_opposite_question_has_the_opposite_answer(
         assert one.high == pytest.approx(1 - two.low, abs=2e-3)
 
 
-@given(COUNTS.filter(lambda counts: sum(of for _, of in counts.values()) > 0))
-def test_a_perfect_judge_is_believed(apparent: dict[str, tuple[int, int]]) -> None:
-    found = prevalence(apparent, {"x": (9, 9), "y": (9, 9)}, {"x": (9, 9), "y": (9, 9)})
-    assert found.value == pytest.approx(found.raw)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.high - found.low > 0  # nine right answers are no proof of perfection
-
-
 Triples = list[tuple[str, bool, bool]]
 
 
@@ -106,7 +97,7 @@ def drawn(rng: np.random.Generator, groups: int, share: float, se: float, sp: fl
 
 @pytest.mark.parametrize(
     ("share", "se", "sp", "groups", "calibrated"),
-    [(0.3, 0.8, 0.85, 30, 28), (0.1, 0.9, 0.8, 40, 20), (0.6, 0.7, 0.7, 25, 40)],
+    [(0.3, 0.8, 0.85, 30, 28), (0.1, 0.9, 0.8, 40, 20)],
 )
 def test_coverage_by_simulation(share: float, se: float, sp: float, groups: int, calibrated: int) -> None:
     """95 % intervals hold the truth about 95 times in 100, clusters that differ in all three rates included."""

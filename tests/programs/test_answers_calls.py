@@ -1,7 +1,6 @@
 """Programs in steps and cases in several presentations: every call is counted, and what is frozen stays as it is."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -125,29 +124,6 @@ def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, ser
     assert {verdict.status for verdict in verdicts} == {"verdict"}
     assert {verdict.usage.calls for verdict in verdicts} == {3 * calls}
     assert server.count == 6 * 3 * calls == room_for(judge, 6, 3)
-
-
-@pytest.mark.parametrize(
-    ("judge", "rows", "optimizer"),
-    [(STEPS, replies(), "fewshot"), (PAIR, pairs(), "opro")],
-)
-def test_compiling_in_a_limit(judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path) -> None:
-    server = serve(answers)
-    compiled = jurist.compile(
-        judge,
-        gold=Gold.of(rows, judge),
-        optimizer=optimizer,
-        options={"sizes": (2,), "sets": 2, "steps": 1} if optimizer == "fewshot" else {},
-        model=Model(name="openai/x", api_base=server.url),
-        budget=Budget(calls=300),
-        store=tmp_path,
-    )
-    assert server.count == compiled.artifact.card["spend"]["calls"] <= 300
-    tuned = {"extract", "decide"} if judge is STEPS else {"self"}
-    assert set(compiled.artifact.state.predictors) == tuned
-    if judge is STEPS:
-        systems = Counter(str(hit.body["messages"][0]["content"]) for hit in server.hits)
-        assert len([one for one in systems if "{verified}" in one and "{verdict}" not in one]) == 1
 
 
 def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Path) -> None:

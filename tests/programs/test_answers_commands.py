@@ -1,6 +1,5 @@
 """Judges of one's own with any kind of answer work in every command, and are compiled on gold of that kind."""
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -55,18 +54,6 @@ def test_every_command(kind: str) -> None:
     ok("artifacts", "show", kind, "--history")
 
 
-@pytest.mark.parametrize("name", ["reply_score", "reply_preference"])
-def test_judges_of_the_readme_learn_the_house_style(name: str) -> None:
-    judge = jurist.judge(str(Path(jurist.__file__).parent / "docs" / f"{name}.py"))
-    source = Path(jurist.__file__).parent / "docs" / f"{name}.py"
-    assert len(source.read_text().splitlines()) < 25
-    few = {"sizes": (16,), "sets": 2, "steps": 2}
-    compiled = jurist.compile(
-        judge, gold=judge.name, optimizer="fewshot", options=few, shares=(0.4, 0.2, 0.4)
-    )
-    assert compiled.proof.decision.verdict == "better"
-
-
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
@@ -97,22 +84,3 @@ def test_a_threshold_is_refused_where_it_decides_nothing() -> None:
             *("--samples", "3", "--threshold", "2"),
         )
         assert done.code == code, done.err
-
-
-def test_sheets_of_several_labels_come_back_as_gold() -> None:
-    bare = [{"message": row["message"], "group": row["group"]} for row in rows("topics")]
-    write_jsonl(Path("bare.jsonl"), bare)
-    ok("review", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv")
-    with Path("s.csv").open(encoding="utf-8-sig", newline="") as stream:
-        lines = list(csv.DictReader(stream))
-    said = {row["message"]: row["topics"] for row in rows("topics")}
-    for line in lines:
-        line["rater:ann"] = "; ".join(said[line["text"]]) or "none"
-    with Path("filled.csv").open("w", encoding="utf-8-sig", newline="") as stream:
-        writer = csv.DictWriter(stream, list(lines[0]))
-        writer.writeheader()
-        writer.writerows(lines)
-    ok(*("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl"))
-    assert {row["message"]: sorted(row["topics"]) for row in read_jsonl(Path("new.jsonl"))} == said
-    refused = cli("review", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json")
-    assert (refused.code, ".csv" in refused.err) == (2, True)
