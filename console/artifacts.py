@@ -27,7 +27,7 @@ from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, prompt_difference, score_rows, setting_rows
 from ..report.document import Document, flat
-from ..report.history import basic_state, chosen_candidate
+from ..report.history import basic_state, candidate_names_of, chosen_candidate, history_table
 from ..report.page import as_page
 from ..report.saved import cascade_report, saved_report
 from ..report.scores import (
@@ -39,7 +39,6 @@ from ..report.scores import (
 )
 from ..report.table import Table, table
 from ..report.views import cascade_sections
-from .history import candidate_names_of, history_table
 from .inputs import gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 

@@ -27,10 +27,10 @@ from ..optimizers.base import Sink
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
+from ..report.history import prompt_diff
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.verdict import VerdictCard, proof_table, tone_of
-from .history import prompt_diff
 from .inputs import settings_of, shares_of, verifier_model
 from .printing import Part, Result, Verbatim, remark
 from .terminal import Terminal, agree, human

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -19,17 +19,6 @@ def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random
     size = min(size, len(cases))
     count = min(len(found), max(size // 2, size - len(other)))
     chosen = random_.sample(found, count) + random_.sample(other, size - count)
-    random_.shuffle(chosen)
-    return chosen
-
-
-def draw_contrasting(
-    cases: Sequence[Case], size: int, answer: Answer, random_: random.Random, hard: Collection[str]
-) -> list[Case]:
-    """Return up to ``size`` cases as :func:`draw_demos` does, half of them (where there are enough) ``hard`` ones."""
-    near, rest = ([case for case in cases if (case.id in hard) is side] for side in (True, False))
-    some = draw_demos(near, size // 2, answer, random_)
-    chosen = [*some, *draw_demos(rest, size - len(some), answer, random_)]
     random_.shuffle(chosen)
     return chosen
 

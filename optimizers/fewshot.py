@@ -15,7 +15,7 @@ from ..programs.state import Demo, PromptState
 from ..text.terms import count_tokens
 from .base import Job
 from .board import Candidate
-from .drawing import draw_contrasting, draw_demos
+from .drawing import draw_demos
 from .raced import Raced, Track
 
 
@@ -37,14 +37,9 @@ class FewShot(Raced):
         if not pool:
             return []
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
-        hard = {case.id for case, _ in track.errors(leader)}
         made = []
-        for number, size in enumerate(self._sizes(job, pool, turn)):
-            cases = (
-                draw_contrasting(pool, size, answer, random_, hard)
-                if number % 2
-                else draw_demos(pool, size, answer, random_)
-            )
+        for size in self._sizes(job, pool, turn):
+            cases = draw_demos(pool, size, answer, random_)
             new = track.fresh(
                 with_cases(job.judge, leader.state, cases),
                 parent=leader,

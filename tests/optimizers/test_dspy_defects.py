@@ -92,12 +92,3 @@ def test_what_was_found_before_dspy_failed_is_kept(name: str, options: Any, why:
     assert any(f"{name} ended early: {why}" in note for note in run.notes)
     assert run.result.ending == "finished"
     assert run.value() == 1.0
-
-
-@pytest.mark.parametrize("name", ["bootstrap", "mipro", "infer-rules"])
-def test_no_wrong_answer_becomes_a_demonstration(name: str) -> None:
-    run = run_on(name, {}, lambda r: even(r, False), saying())
-    gold = {case.inputs["number"]: dict(parity().demo(case)) for case in numbers(0, 12)}
-    demos = [demo for one in run.board.candidates.values() for demo in one.state.predictors["self"].demos]
-    assert demos
-    assert all(dict(demo) == gold[demo["number"]] for demo in demos)

@@ -76,14 +76,6 @@ def test_thresholds_cost_nothing() -> None:
     assert {one.asked_id for one in found} == {board.basic.id}
 
 
-def test_no_case_is_asked_twice_under_the_same_candidate_and_setting() -> None:
-    job = house_job()
-    result = optimize(make("optuna", {**SMALL, "steps": 0, "trials": 10}), job)
-    tried = result.board.candidates.values()
-    asked = {(one.asked_id, case) for one in tried for case in result.board.outcomes(one)}
-    assert job.context.meter.calls == len(asked)
-
-
 def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
     capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
 ) -> None:

@@ -173,16 +173,6 @@ def test_luck_is_not_chosen_and_evidence_is() -> None:
     assert board.best(dev, set(board.candidates)) is None
 
 
-def test_a_hasty_estimate_displaces_nothing_that_is_known_better() -> None:
-    board, train, dev = board_with(simulator.World(seed=4))
-    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate((*dev, *train))])
-    good = put(board, "Good.", [(case, n % 10 > 0) for n, case in enumerate((*dev, *train))])
-    hasty = put(board, "Hasty.", all_right((*dev[: len(dev) // 3], *train)), good)
-    assert board.best(dev) == good
-    give(board, hasty, all_right(dev[: len(dev) // 2]))
-    assert board.best(dev) == hasty
-
-
 def test_a_demonstration_is_no_evidence_for_its_own_prompt() -> None:
     board, train, dev = board_with(simulator.World(seed=4))
     give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(dev)])
