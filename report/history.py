@@ -12,11 +12,6 @@ from .scores import number_cell
 from .table import Table, table
 
 
-def metric_of(artifact: Artifact) -> str:
-    """Return the metric that an artifact was compiled for; ``value`` if its card does not say."""
-    return artifact.about.decision.metric or "value"
-
-
 def sign_of(artifact: Artifact) -> float:
     """Return -1 if the metric is an error, of which less is better, else 1: what was maximised, times this, is it."""
     return -1.0 if artifact.about.decision.higher_is_better is False else 1.0
