@@ -12,7 +12,6 @@ from judges import CHECK, FLAG
 from jurist.cases import case_id
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe
-from jurist.gold.mapping import RowMapping
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -207,11 +206,3 @@ def test_a_fault_names_line_and_column(text: str, line: int, field: str, said: s
         Gold.load(file, FECT)
     assert said in str(caught.value)
     assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
-
-
-def test_a_row_for_each_rater_under_other_names_and_with_two_labels(tmp_path: Path) -> None:
-    file = write(tmp_path, LONG.replace("rater", "who"), "long.csv")
-    named = Gold.load(file, FECT, labelled=False, mapping=RowMapping(columns={"who": "rater"}))
-    assert [case.ratings for case in named.cases] == WANTED
-    with pytest.raises(GoldError, match="rater 'ann' calls unit 1 both 'factual' and 'non_factual'"):
-        Gold.load(write(tmp_path, LONG + "c1,x,false,ann\n", "long.csv"), FECT)

@@ -164,13 +164,6 @@ def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
     assert reading.path == f"{folder}/gold.jsonl"
 
 
-@pytest.mark.parametrize(("card", "said"), [("[1]", "it must be a JSON object"), ("{", "broken JSON")])
-def test_a_broken_card(card: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(GoldError, match=said) as caught:
-        read(_folder(tmp_path, gold__jsonl='{"a": 1}\n', CARD__json=card))
-    assert caught.value.path.endswith("CARD.json")
-
-
 def test_a_folder_is_all_of_its_data_files_by_their_names(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="holds no file of rows"):
         read(tmp_path)
@@ -192,41 +185,3 @@ def test_a_split_through_the_datasets_library(tmp_path: Path) -> None:
     assert (reading.rows[0][0].line, reading.rows[0][0].kind) == (1, "columns")
     with pytest.raises(GoldError, match="the splits train, test; name one, or all"):
         read(f"hf:{folder}")
-
-
-@pytest.mark.parametrize(
-    ("raised", "said"),
-    [
-        (ConnectionError("no route\nto host"), "cannot be loaded: no route; check the name"),
-        (ValueError(""), "cannot be loaded: ValueError; "),
-    ],
-)
-def test_any_hub_failure_is_a_gold_error(
-    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    datasets = pytest.importorskip("datasets")
-
-    def fail(*args: object, **options: object) -> None:
-        raise raised
-
-    monkeypatch.setattr(datasets, "load_dataset", fail)
-    with pytest.raises(GoldError) as caught:
-        read("hf:org/name:test")
-    assert said in str(caught.value)
-    assert caught.value.path == "hf:org/name:test"
-
-
-class Endless(io.RawIOBase):
-    """A line that never ends, as a device gives one."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        buffer[:] = b"a" * len(buffer)
-        return len(buffer)
-
-
-def test_a_line_that_never_ends_is_refused() -> None:
-    with pytest.raises(GoldError, match="x:1: the line has more than 128 MiB"):
-        list(scan(io.BufferedReader(Endless()), "x"))

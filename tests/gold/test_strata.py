@@ -67,10 +67,3 @@ def test_the_ceiling_is_over_all_units_that_raters_rated() -> None:
     assert line.endswith("each rater against the others, on all they rated (units: ann 6, bob 6)")
     labelled = {case.id for case in gold.cases}
     assert rated_in_test(gold, labelled) > labelled
-
-
-@pytest.mark.parametrize("rows", [ROWS[3:5], [ROWS[3], ROWS[4], fect("z", True, bob=True)]])
-def test_without_two_ratings_of_a_unit_there_is_no_ceiling(rows: list[dict[str, Any]]) -> None:
-    gold = Gold.of(rows, FECT)
-    assert ceiling_of(gold) is None
-    assert ceiling_line(ceiling_of(gold)) == ""
