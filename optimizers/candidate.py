@@ -97,9 +97,8 @@ OUTPUT_PRICE = 4.0
 class Spent:
     """What one case takes on average, whether its answers were paid in this run or replayed from the journal."""
 
-    calls: float  # answered calls. input_tokens, output_tokens: of the prompt, and of the reply
-    input_tokens: float
-    output_tokens: float
+    input_tokens: float  # of the prompt
+    output_tokens: float  # of the reply
     cost: float | None  # US dollars; ``None`` if the price of a call is not known
 
     @property
@@ -122,7 +121,6 @@ def spent(usages: Sequence[Spend]) -> Spent:
     count = len(usages)
     unknown = any(usage.unpriced for usage in usages)
     return Spent(
-        calls=sum(map(answered_calls, usages)) / count,
         input_tokens=sum(usage.input_tokens for usage in usages) / count,
         output_tokens=sum(usage.output_tokens for usage in usages) / count,
         cost=None if unknown else sum(usage.cost for usage in usages) / count,
