@@ -12,7 +12,7 @@ from ...text.terms import count_tokens, neutralise, shorten
 from ..adapters import ADAPTERS
 from ..draws import LABELS, typed_request
 from .decisions import Decision, Manner, Task, decide, explain, text_value
-from .filler import filled, filler_of
+from .filler import filled
 from .objects import decide_objects, write_objects
 from .proposer import propose
 from .request import Ask, Field, Shape, assign_roles, in_lines, read_request
@@ -77,9 +77,9 @@ def _shares(decision: Decision) -> dict[str, float]:
 
 def answer(ask: Ask, manner: Manner) -> tuple[dict[str, Any], Mapping[str, Decisions]]:
     """Return the values of a request's output fields, and what was decided for those that decide."""
-    fill = filler_of(ask)
-    if fill is not None:
-        return filled(ask, fill, manner), {}
+    written = filled(ask, manner)
+    if written is not None:
+        return written, {}
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     decided = {field.name: made for field in ask.outputs if (made := _decided(task, field)) is not None}
     main = next(iter(decided.values()), [])
@@ -93,7 +93,7 @@ def _decided(task: Task, field: Field) -> Decisions | None:
             return None
         case "objects":
             return None if _renders(task, field) else decide_objects(task, field)
-        case "score":
+        case "score" | "number":
             return decide_score(task, field)
         case "preference":
             return decide_preference(task, field)
@@ -104,7 +104,7 @@ def _decided(task: Task, field: Field) -> Decisions | None:
 
 def _renders(task: Task, field: Field) -> bool:
     """Return whether objects with a flag only render the verdict on the whole text that another field gives."""
-    flagged = any(part.role == "flag" for part in field.shape.parts)
+    flagged = any(part.shape.kind == "bool" for part in field.shape.parts)
     return flagged and any(other.shape.kind in ("bool", "label") for other in task.ask.outputs)
 
 
@@ -112,29 +112,29 @@ def _value(task: Task, field: Field, made: Decisions) -> Any:
     shape = field.shape
     match shape.kind:
         case "bool":
-            return bool(made) and made[0].label == "True"
+            return made[0].label == "True"
         case "label" | "preference":
-            return made[0].label if made else shape.labels[0]
+            return made[0].label
         case "labels" if in_lines(task.roles.judged, task.ask.values):
-            return [one.label for one in made]
+            return [decision.label for decision in made]
         case "labels":
             return [label for label, one in zip(shape.labels, made, strict=True) if one.holds]
         case "bools":
-            return [one.label == "True" for one in made]
+            return [decision.label == "True" for decision in made]
         case "tag":
-            return _object(shape, made[0]) if made else {}
+            return _object(shape, made[0])
         case "tags":
-            return [_object(shape, one) for one in made]
+            return [_object(shape, decision) for decision in made]
         case "echo":
             return "\n".join(f"<{one.label}>{one.unit.text}</{one.label}>" for one in made)
         case "indices":
-            return [one.unit.number for one in made if one.label == "True"]
+            return [decision.unit.number for decision in made if decision.label == "True"]
         case "texts":
-            return [neutralise(one.unit.text) for one in made if one.label == "True"]
-        case "score":
-            return shape.at(made[0].support if made else 0.0)
+            return [neutralise(decision.unit.text) for decision in made if decision.label == "True"]
+        case "score" | "number":
+            return shape.at(made[0].support)
         case "objects" if _renders(task, field):
-            return [_rendered(shape, one) for one in made]
+            return [_rendered(shape, decision) for decision in made]
         case "objects":
             return write_objects(task, field, made)
         case "map":
@@ -148,18 +148,22 @@ def _object(shape: Shape, decision: Decision) -> dict[str, Any]:
     value = {
         "number": decision.unit.number,
         "label": decision.label,
-        "flag": decision.label == "True",
+        "bool": decision.label == "True",
         "score": round(decision.support, 3),
-        "text": explain([decision]),
     }
-    return {part.name: value[part.role] for part in shape.parts}
+    return {part.name: value.get(part.shape.kind, explain([decision])) for part in shape.parts}
 
 
 def _rendered(shape: Shape, decision: Decision) -> dict[str, Any]:
     """Return the verdict on a text as an object: the text, its flag, the closed set's last label, and why."""
     texts = iter((neutralise(shorten(decision.unit.text, _SHOWN)) or "(blank)", explain([decision])))
-    kept = {"label": shape.labels[-1] if shape.labels else "", "flag": decision.holds}
     value = _object(shape, decision)
     for part in shape.parts:
-        value[part.name] = next(texts, "") if part.role == "text" else kept.get(part.role, value[part.name])
+        match part.shape.kind:
+            case "text":
+                value[part.name] = next(texts, "")
+            case "label":
+                value[part.name] = part.shape.labels[-1]
+            case "bool":
+                value[part.name] = decision.holds
     return value

@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...text.evidence import index_evidence, term_set
 from ...text.sentences import split
@@ -32,11 +32,14 @@ _LABEL: Final = re.compile(
     r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d*)[ \t]*[:：]", re.I | re.M
 )
 _PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
-_CLAUSE: Final = re.compile(r"[^\0,.;:?!，。；：？！\n]+")
-_HEAD: Final = re.compile(
-    r"(?:\s|(?:and|or|the|of|about|it|that|which|must|on|to|for|have|has|be|set)\b|请|并|关于|的|要求)+", re.I
+_CLAUSE: Final = re.compile(r"(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+")
+_COMMAND: Final = re.compile(
+    r"(?:列出|列举|写|介绍|说明|解释|比较|概括|总结|推荐|评价|翻译|描述)|[A-Z][a-z]+"
 )
-_TAIL: Final = re.compile(r"(?:\s|\b(?:and|or|that|which|of|the|to|set)|的)+$", re.I)
+_COUNT: Final = re.compile(
+    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve)\b|[二两三四五六七八九十]+(?=[个条句字行段种篇首位座本部])"
+)
+_BAN: Final = re.compile(r"\b(?:without|except|avoid|not)\b|don.t|不|避免|除了", re.I)
 
 Kind = Literal["year", "number"]
 Inputs: TypeAlias = Mapping[str, str]
@@ -225,8 +228,7 @@ def _analysis_query(values: Inputs, manner: Manner) -> Values:
     return {"instruction": _of_language(values)[values.get("kind", "summary")]}
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition that a query sets: its category and the words of the query that set it, from ``start`` on."""
 
     category: str
@@ -255,29 +257,24 @@ def missing_parts(query: str) -> list[str]:
 
 
 def conditions(query: str) -> list[Condition]:
-    """Return the conditions of a query in its order: what the rules read, and the subject or quality that is left."""
-    asked = instruction_of(query)
-    left, found = asked, list[Condition]()
-    language = "chinese" if is_chinese(asked) else "english"
-
-    def condition(category: str, match: re.Match[str]) -> Condition:
-        """Return a condition without the words at the edges of a match that set nothing."""
-        head = _HEAD.match(match[0])
-        start = head.end() if head else 0
-        return Condition(category, _TAIL.sub("", match[0][start:]), match.start() + start)
-
-    for rule in _DATA["condition"]:
-        for match in re.finditer(rule[language], left):
-            one = condition(rule["category"], match)
-            if one.anchor and "\0" not in match[0]:
-                found.append(one)
-                left = left[: match.start()] + "\0" * len(match[0]) + left[match.end() :]
-    for clause in _CLAUSE.finditer(left):
-        subject = not any(one.category == "subject" for one in found)
-        one = condition("subject" if subject else "qualifier", clause)
-        if len(one.anchor) > 1:
-            found.append(one)
-    return sorted(found, key=lambda one: one.start)
+    """Return the conditions of a query in its order: its command and the number in that, then each clause."""
+    asked, found = instruction_of(query), list[Condition]()
+    for clause in _CLAUSE.finditer(asked):
+        start, rest = clause.start(), clause[0]
+        if not found and (command := _COMMAND.match(rest.lstrip())):
+            at = start + len(rest) - len(rest.lstrip())
+            found.append(Condition("action", command[0], at))
+            start, rest = at + command.end(), rest.lstrip()[command.end() :]
+            if count := _COUNT.search(rest[:12]):
+                found.append(Condition("quantity", count[0], start + count.start()))
+                start, rest = start + count.end(), rest[count.end() :]
+        words = rest.strip()
+        if letters(words):
+            banned, counted = _BAN.search(words), _COUNT.search(words)
+            subject = "qualifier" if any(one.category == "subject" for one in found) else "subject"
+            category = "other" if banned else "quantity" if counted else subject
+            found.append(Condition(category, words, start + len(rest) - len(rest.lstrip())))
+    return found
 
 
 def _query(values: Inputs, manner: Manner) -> Values:
@@ -331,8 +328,18 @@ _BY_FIELDS: Final[Sequence[tuple[str, str, Filler]]] = (
 """An input, an output, and what fills a request that has both."""
 
 
-def filler_of(ask: Ask) -> Filler | None:
-    """Return what fills a request's output fields as a whole; ``None`` where they are decided on."""
+def filled(ask: Ask, manner: Manner) -> Values | None:
+    """Return the values of a request's output fields; ``None`` where they are decided on."""
+    fill = _filler_of(ask)
+    if fill is None:
+        return None
+    written = fill(ask.values, manner)  # empty values where nothing right can be written
+    lists = ("labels", "texts", "objects", "tags")
+    values = {f.name: written.get(f.name, [] if f.shape.kind in lists else "") for f in ask.outputs}
+    return {name: neutralise(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _filler_of(ask: Ask) -> Filler | None:
     outputs, inputs = {field.name for field in ask.outputs}, {"", *ask.values}
     for name, wanted, fill in _BY_FIELDS:
         if name in inputs and wanted in outputs:
@@ -341,11 +348,3 @@ def filler_of(ask: Ask) -> Filler | None:
         return _query
     item = outputs - {"reason"} - _PASSAGES
     return _item if "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
-
-
-def filled(ask: Ask, fill: Filler, manner: Manner) -> Values:
-    """Return the values of a request's output fields; empty ones where nothing right can be written."""
-    written = fill(ask.values, manner)
-    lists = ("labels", "texts", "objects", "tags")
-    values = {f.name: written.get(f.name, [] if f.shape.kind in lists else "") for f in ask.outputs}
-    return {name: neutralise(value) if isinstance(value, str) else value for name, value in values.items()}

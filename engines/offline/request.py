@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 import dspy
@@ -15,57 +16,42 @@ from ...text.terms import sentences
 from ..draws import TypedRequest
 
 Kind = Literal[
-    "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "objects",
+    "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "number", "objects",
     "preference", "map", "text",
 ]  # fmt: skip
 Schema = Mapping[str, Any]
 
-_ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
-_RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
-_LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
+TRUTH: Final = ("True", "False")
+_ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.\n]|$)", re.I)
+_RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|and)\s*(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """The numbers that a field or a property takes."""
+class Shape:
+    """The values a field or a property takes: labels of a closed set, properties of objects, scores in a range."""
 
+    kind: Kind
+    labels: tuple[str, ...] = ()
+    parts: tuple["Field", ...] = ()
     low: float = 0.0
     high: float = 1.0
     whole: bool = False
     levels: tuple[float, ...] = ()  # the scores there are, ascending; empty if all between low and high
 
     def at(self, share: float) -> float:
-        """Return the number at a share of the range."""
+        """Return the score at a share of the range."""
         value = self.low + (self.high - self.low) * share
         return round(value) if self.whole else round(value, 3)
 
     def share(self, value: float) -> float:
-        """Return where a number lies on the range, 0 to 1."""
+        """Return where a score lies on the range, 0 to 1."""
         low, high = self.low, self.high
         return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part(Scale):
-    """One property of an object; see :class:`Shape`."""
-
-    name: str
-    role: str  # number (of a line), label, flag, score or text
-    values: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape(Scale):
-    """The values a field takes: labels of a closed set, properties of objects, or scores in a range."""
-
-    kind: Kind
-    labels: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Field:
-    """One declared field: its name, description, and (for outputs) the shape of its value."""
+    """One declared field or property: its name, description, and the shape of its value."""
 
     name: str
     description: str
@@ -80,31 +66,20 @@ def _schema(kind: Any) -> Schema:
 
 def _field(name: str, info: Any) -> Field:
     extra = info.json_schema_extra or {}
-    told = "" if extra.get("desc") == f"${{{name}}}" else extra.get("desc") or ""
+    described = "" if extra.get("desc") == f"${{{name}}}" else extra.get("desc") or ""
     bounds = f"Constraints: {extra['constraints']}" if extra.get("constraints") else ""
-    description = "\n".join(filter(None, map(str.strip, f"{told}\n{bounds}".splitlines())))
+    description = "\n".join(filter(None, map(str.strip, f"{described}\n{bounds}".splitlines())))
     kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
     schema = TypeAdapter(Annotated[(kind, *info.metadata)]).json_schema() if info.metadata else _schema(kind)
-    definitions = schema.get("$defs", {})
     return Field(
-        name=name,
-        description=description,
-        shape=_shape(_resolve(schema, definitions), definitions, description),
+        name=name, description=description, shape=_shape(schema, schema.get("$defs", {}), description)
     )
 
 
 def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
-    values, described = _values(schema), _one_of(description)
-    match schema.get("type"):
-        case "boolean":
-            return Shape(kind="bool", labels=("True", "False"))
-        case "array":
-            return _listed(_resolve(schema.get("items", {}), definitions), definitions, described)
-        case "object" if "properties" in schema:
-            return _object(schema, definitions, described, "tag")
-        case "object":
-            return Shape(kind="map")
-    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    schema = _resolve(schema, definitions)
+    values = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+    if values and not any(isinstance(value, str | bool) for value in values):
         levels = tuple(sorted(map(float, values)))
         whole = all(isinstance(value, int) for value in values)
         return Shape(kind="score", low=levels[0], high=levels[-1], whole=whole, levels=levels)
@@ -112,79 +87,62 @@ def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
         labels = tuple(map(str, values))
         compares = {"first", "second"} <= set(labels) <= {"first", "second", "tie"}
         return Shape(kind="preference" if compares else "label", labels=labels)
-    if schema.get("type") in ("integer", "number"):
-        low, high = _range(schema, description)
-        return Shape(kind="score", low=low, high=high, whole=schema["type"] == "integer")
-    if len(described) < 2:
-        return Shape(kind="text")
-    # Sentences in tags: one of the labels is shown as a tag.
-    tagged = any(tag in described for tag in re.findall(r"</(\w+)>", description))
-    return Shape(kind="echo" if tagged else "label", labels=described)
-
-
-def _listed(item: Schema, definitions: Schema, described: tuple[str, ...]) -> Shape:
-    values = _values(item)
-    if values or (item.get("type") == "string" and len(described) > 1):
-        return Shape(kind="labels", labels=tuple(map(str, values)) or described)
-    match item.get("type"):
-        case "integer":
-            return Shape(kind="indices")
-        case "boolean":
-            return Shape(kind="bools", labels=("True", "False"))
-        case "string":
-            return Shape(kind="texts")
-    shape = _object(item, definitions, described, "tags")
-    if shape.kind == "text" or any(part.role == "number" for part in shape.parts):
-        return shape
-    return replace(shape, kind="objects")
-
-
-def _object(schema: Schema, definitions: Schema, described: tuple[str, ...], kind: Kind) -> Shape:
-    properties = schema.get("properties", {}).items()
-    parts = tuple(_part(name, _resolve(raw, definitions), described) for name, raw in properties)
-    closed = next((part.values for part in parts if part.role == "label"), ())
-    return Shape(kind=kind, labels=tuple(map(str, closed)), parts=parts) if parts else Shape(kind="text")
-
-
-def _part(name: str, schema: Schema, described: tuple[str, ...]) -> Part:
-    if values := _values(schema):
-        return Part(name=name, role="label", values=values)
     match schema.get("type"):
         case "boolean":
-            return Part(name=name, role="flag")
-        case "integer" if not {"minimum", "maximum"} <= set(schema):
-            return Part(name=name, role="number")
-        case "integer" | "number":
-            low, high = _range(schema, str(schema.get("description", "")))
-            return Part(name=name, role="score", low=low, high=high, whole=schema["type"] == "integer")
-    if name.lower() in _LABEL_NAMES and described:
-        return Part(name=name, role="label", values=described)
-    return Part(name=name, role="text")
+            return Shape(kind="bool", labels=TRUTH)
+        case "array":
+            return _listed(_shape(schema.get("items", {}), definitions, ""))
+        case "object":
+            parts = tuple(
+                Field(name=name, description="", shape=_shape(part, definitions, part.get("description", "")))
+                for name, part in schema.get("properties", {}).items()
+            )
+            closed = {part.shape.kind: part.shape.labels for part in reversed(parts)}
+            labels = closed.get("label", closed.get("bool", ()))
+            return Shape(kind="tag" if parts else "map", labels=labels, parts=parts)
+        case "integer" | "number" as kind:
+            return _numeric(schema, description, whole=kind == "integer")
+    labels = _one_of(description)
+    if len(labels) < 2:
+        return Shape(kind="text")
+    # Sentences in tags: one of the labels is shown as a tag.
+    tagged = any(tag in labels for tag in re.findall(r"</(\w+)>", description))
+    return Shape(kind="echo" if tagged else "label", labels=labels)
 
 
-def _values(schema: Schema) -> tuple[Any, ...]:
-    return tuple(schema.get("enum") or ([schema["const"]] if "const" in schema else []))
+def _numeric(schema: Schema, description: str, *, whole: bool) -> Shape:
+    """Return the shape of a number: of declared bounds, else of the described range ("0 to 10"), else of 0 and 1."""
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    described = _RANGE.search(description)
+    least, most = sorted(map(float, described.groups())) if described else (0.0, 1.0)
+    bounded = described is not None or (low is not None and high is not None)
+    return Shape(
+        kind="score" if bounded or not whole else "number",
+        low=least if low is None else float(low),
+        high=most if high is None else float(high),
+        whole=whole,
+    )
+
+
+_LISTED: Final[Mapping[Kind, Kind]] = {"label": "labels", "bool": "bools", "number": "indices"}
+
+
+def _listed(item: Shape) -> Shape:
+    if item.kind == "tag":
+        numbered = any(part.shape.kind == "number" for part in item.parts)
+        return replace(item, kind="tags" if numbered and item.labels else "objects")
+    return Shape(kind=_LISTED.get(item.kind, "texts"), labels=item.labels)
 
 
 def _one_of(text: str) -> tuple[str, ...]:
     match = _ONE_OF.search(text)
     if not match:
         return ()
-    body = (match.group(1) or match.group(2)).strip()
-    pieces = re.split("[;；、]", body)
-    if len(pieces) == 1:
-        pieces = re.split(r",|(?<=\s)or(?=\s)", body)
+    body = match[1].strip()
+    pieces = body.split(";") if ";" in body else re.split(r",|(?<=\s)or(?=\s)", body)
     labels = [re.sub(r"^(?:or|and)\s+", "", piece.strip()).strip(" `'\"()") for piece in pieces]
     return tuple(dict.fromkeys(label for label in labels if label and len(label) < 60))
-
-
-def _range(schema: Schema, description: str) -> tuple[float, float]:
-    """Return the bounds of a number: declared, else described ("0 to 10"), else 0 and 1."""
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    high = schema.get("maximum", schema.get("exclusiveMaximum"))
-    described = _RANGE.search(description)
-    bounds = sorted(map(float, described.groups())) if described else [0.0, 1.0]
-    return (bounds[0] if low is None else float(low)), (bounds[1] if high is None else float(high))
 
 
 def _resolve(schema: Schema, definitions: Schema) -> Schema:
@@ -192,7 +150,7 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
         if "$ref" in schema:
             schema = definitions.get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
         elif "anyOf" in schema:
-            schema = next((s for s in schema["anyOf"] if s.get("type") != "null"), {})
+            schema = next((part for part in schema["anyOf"] if part.get("type") != "null"), {})
         else:
             break
     return schema
@@ -206,7 +164,7 @@ class Demo:
     outputs: tuple[tuple[str, str], ...]
 
     def value(self, name: str) -> Any:
-        """Return the value of an output, perhaps given as its JSON text; ``None`` if there is none."""
+        """Return the value of an output, perhaps supplied as its JSON text; ``None`` if there is none."""
         raw = dict(self.outputs).get(name)
         value = None if raw is None else json.loads(raw)
         if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
@@ -233,17 +191,13 @@ def read_request(request: TypedRequest) -> Ask:
     signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
     inputs, outputs, instruction = _declared(signature)
     groups = (signature.input_fields, signature.output_fields)
-
-    def whole(demo: Mapping[str, Any]) -> bool:
-        return all(demo.get(name) is not None for name in signature.fields)
-
-    # The demonstrations that the prompt shows, in its order: incomplete ones first.
-    shown = [demo for demo in request.demos if whole(demo) or all(any(n in demo for n in g) for g in groups)]
+    # The demonstrations that the prompt shows: those with an input and an output at least.
+    shown = [demo for demo in request.demos if all(any(name in demo for name in group) for group in groups)]
     return Ask(
         inputs=inputs,
         outputs=outputs,
         instruction=instruction,
-        demos=tuple(_demo(signature, demo) for demo in sorted(shown, key=whole)),
+        demos=tuple(_demo(signature, demo) for demo in shown),
         values=dict(_texts(signature, request.inputs)),
     )
 
@@ -276,18 +230,17 @@ def _demo(signature: Any, demo: Mapping[str, Any]) -> Demo:
 # Ranked: an earlier line wins over a later one; fields of the same line are read together.
 _EVIDENCE: Final = (
     "reference evidence document documents source sources knowledge passage passages article policy "
-    "transcript facts grounding retrieved ground_truth 参考 证据 文档 资料 知识 原文 来源",
-    "conversation context contexts premise text dialogue_text correct_answer gold_answer 对话 上下文 背景",
-    "dialogue dialog history chat 历史",
+    "transcript facts grounding retrieved",
+    "conversation context contexts premise text correct_answer",
+    "dialogue dialog history chat",
 )
 _JUDGED: Final = (
-    "claim claims statement statements sentence sentences hypothesis assertion unit "
-    "units 声明 论断 句子 陈述",
-    "constraint constraints criterion criteria item items 约束 条件",
-    "response answer reply summary prediction candidate output completion "
-    "model_answer 回复 回答 答案 摘要 总结",
+    "claim claims statement statements sentence sentences hypothesis assertion",
+    "constraint constraints criterion criteria item items",
+    "response answer reply summary prediction candidate output completion",
 )
-_NUMBERED: Final = re.compile(r"^[ \t]*(?:(\d{1,5})[.)、:：][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)", re.M)
+_UNRANKED: Final = 99
+_NUMBERED: Final = re.compile(r"[ \t]*(?:(\d{1,5})[.):][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)")
 _WRAPPED: Final = re.compile(r"<>(.*)</>", re.S)
 _PLURAL: Final = ("sentences", "statements", "claims", "units", "lines", "items", "constraints", "criteria")
 _LIST_KINDS: Final = ("labels", "tags", "bools", "indices", "texts")
@@ -310,40 +263,30 @@ class Roles:
     context: tuple[str, ...]
 
 
-@lru_cache(maxsize=1024)
-def _rank(field: Field, table: tuple[str, ...]) -> int:
-    """Return the best rank of a field in a table by name (0..), by description (10..), or 99."""
-    name = field.name.lower()
-    words = set(re.split(r"_+", name)) | {name}
-    about = set(re.findall(r"[a-z]+|[\u4e00-\u9fff]{2}", field.description.lower()))
-    for offset, have in ((0, words), (10, about)):
-        for rank, line in enumerate(table):
-            if have & set(line.split()):
-                return offset + rank
-    return 99
+def _rank(name: str, table: tuple[str, ...]) -> int:
+    """Return in which line of a table a field's name, or a word of it, stands first."""
+    words = {*name.lower().split("_"), name.lower()}
+    return next((rank for rank, line in enumerate(table) if words & set(line.split())), _UNRANKED)
 
 
 def assign_roles(ask: Ask) -> Roles:
-    """Assign roles from the declared fields; the values only break ties (numbered lines, length)."""
-    fields = [field for field in ask.inputs if field.name in ask.values] or list(ask.inputs)
-    judged_ranks = {field.name: _rank(field, _JUDGED) for field in fields}
-    evidence_ranks = {field.name: _rank(field, _EVIDENCE) for field in fields}
-    claimants = [name for name, rank in judged_ranks.items() if rank < 10 and evidence_ranks[name] >= rank]
+    """Assign roles by the names of fields; the values only break ties (numbered lines, length)."""
+    names = [field.name for field in ask.inputs if field.name in ask.values]
+    judged_rank = {name: _rank(name, _JUDGED) for name in names}
+    evidence_rank = {name: _rank(name, _EVIDENCE) for name in names}
+    claimants = [name for name in names if judged_rank[name] <= min(evidence_rank[name], _UNRANKED - 1)]
     numbered = []
     if any(field.shape.kind in _LIST_KINDS for field in ask.outputs):
-        numbered = [name for name in claimants if _NUMBERED.search(ask.values.get(name, "")[:4000])]
-    judged = min(numbered or claimants, key=lambda name: judged_ranks[name], default="")
-    rest = [field.name for field in fields if field.name != judged]
-    best = min((evidence_ranks[name] for name in rest), default=99)
-    evidence = [name for name in rest if evidence_ranks[name] == best and best < 99]
-    if not evidence and rest:
-        evidence = [max(rest, key=lambda name: len(ask.values.get(name, "")))]
+        numbered = [name for name in claimants if _NUMBERED.match(ask.values[name])]
+    judged = min(numbered or claimants, key=lambda name: judged_rank[name], default="")
+    rest = [name for name in names if name != judged]
+    best = min((evidence_rank[name] for name in rest), default=_UNRANKED)
+    evidence = [name for name in rest if evidence_rank[name] == best]
+    if rest and best == _UNRANKED:
+        evidence = [max(rest, key=lambda name: len(ask.values[name]))]
     others = [name for name in rest if name not in evidence]
-    if not judged and others:
-        described = min(others, key=lambda name: judged_ranks[name])
-        judged = described if judged_ranks[described] < 99 else others[-1]
-    elif not judged and evidence:
-        judged = evidence.pop()
+    if not judged:
+        judged = others[-1] if others else evidence.pop() if evidence else ""
     return Roles(
         evidence=tuple(evidence), judged=judged, context=tuple(name for name in others if name != judged)
     )
@@ -355,44 +298,25 @@ def in_lines(name: str, values: Mapping[str, str]) -> bool:
     return bool(_NUMBERED.match(text)) or text.startswith("<>") or name.lower().split("_")[-1] in _PLURAL
 
 
-def split_units(text: str) -> tuple[Unit, ...]:
-    """Split numbered lines ``1. text`` into units; without numbering each line is one unit.
+def split_units(text: str, *, quoting: bool = False) -> tuple[Unit, ...]:
+    """Return the lines of a text as units, without their numbers or empty tags.
 
-    Numbers must grow by exactly one from the first line on, so that a list inside a sentence
-    ("1. pioneering ...") does not open a unit of its own. Where every line has a number, they may leave
-    some out: a part of the sentences, under the numbers they have in the whole.
+    Numbers count where every line has one and they ascend; some may be left out. What is quoted has to stand in the
+    text: there they count from 1 on only, and a text on one line is cut into its sentences.
     """
-    marks: list[tuple[int, int, int]] = []
-    every = len(_NUMBERED.findall(text)) == sum(bool(line.strip()) for line in text.splitlines())
-    for match in _NUMBERED.finditer(text):
-        number = int(match.group(1) or match.group(2))
-        if not marks or number == marks[-1][0] + 1 or (every and number > marks[-1][0]):
-            marks.append((number, match.start(), match.end()))
-    if marks and not text[: marks[0][1]].strip():
-        ends = [start for _, start, _ in marks[1:]] + [len(text)]
-        pairs = zip(marks, ends, strict=True)
-        return tuple(Unit(number=number, text=text[start:end].strip()) for (number, _, start), end in pairs)
-    return _units(
-        [wrapped[1].strip() if (wrapped := _WRAPPED.fullmatch(one)) else one for one in _lines(text)]
-    )
-
-
-def split_lines(text: str) -> tuple[Unit, ...]:
-    """Return units for answers that quote: what is quoted has to stand in the text, so a line stays as it is.
-
-    Only where every line is numbered, from 1 on, are the numbers taken off; a text on one line is cut into its
-    sentences.
-    """
-    lines = _lines(text)
-    if len(lines) == 1:
-        return _units(sentences(lines[0]))
-    units = split_units(text)
-    return units if len(units) == len(lines) and units[:1] and units[0].number == 1 else _units(lines)
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _units(texts: Sequence[str]) -> tuple[Unit, ...]:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if quoting and len(lines) == 1:
+        lines = sentences(lines[0])
+    marks = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(mark[1] or mark[2]) for mark in marks if mark]
+    ascend = len(numbers) == len(lines) and all(one < two for one, two in pairwise(numbers))
+    if ascend and not (quoting and numbers != list(range(1, len(lines) + 1))):
+        texts = [line[mark.end() :] for line, mark in zip(lines, marks, strict=True) if mark]
+        return tuple(Unit(number=number, text=text) for number, text in zip(numbers, texts, strict=True))
+    texts = lines if quoting else [_unwrapped(line) for line in lines]
     return tuple(Unit(number=number, text=text) for number, text in enumerate(texts, 1))
+
+
+def _unwrapped(line: str) -> str:
+    wrapped = _WRAPPED.fullmatch(line)
+    return wrapped[1].strip() if wrapped else line
