@@ -15,7 +15,6 @@ from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import CALLS, Plan, earlier_parts
 from .jobs.recorded import logs_beside
-from .jobs.references import NAMES
 from .jobs.surface import (
     Asking,
     GoldLike,
@@ -357,7 +356,7 @@ def gate(
         judge, gold, seed, asking: as for :func:`compare`.
         minimum: metric -> the lowest value that passes; pairs for several of one metric.
         maximum: metric -> the highest value that passes, of an error.
-        not_worse_than: another one, or a reference, such as ``"constant"``; fails if the judge is shown to be worse.
+        not_worse_than: another one; fails if the judge is shown to be worse.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
@@ -367,9 +366,8 @@ def gate(
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
     given = SimpleNamespace(**locals())
-    reference = not_worse_than if isinstance(not_worse_than, str) and not_worse_than in NAMES else ""
-    criteria = Criteria.of(given, limits=limits_of(minimum, maximum), reference=reference)
-    judges = [judge] if reference or not_worse_than is None else [judge, not_worse_than]
+    criteria = Criteria.of(given, limits=limits_of(minimum, maximum))
+    judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
     found: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)
     return found

@@ -122,7 +122,7 @@ class GateOptions(
     examples:
       jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --markdown >> $GITHUB_STEP_SUMMARY
-      jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
+      jurist gate reply-score --gold labels.csv --max mae=0.5
 
     Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
     In pytest: jurist.testing.assert_judge.
@@ -136,9 +136,7 @@ class GateOptions(
         "--max METRIC=VALUE", "the highest value that passes, of an error", type=_limit
     )
     not_worse_than: str | None = option(
-        "@TAG|JUDGE@V|constant",
-        "fail if the judge is shown to be worse than this one, or than the best constant answer (or: "
-        "words, neighbours)",
+        "@TAG|JUDGE@V", "fail if the judge is shown to be worse than this one"
     )
 
 

@@ -10,7 +10,7 @@ Each is compiled, and only what is shown to be better than its basic prompt ship
 The default optimizer and seed 0, no key, no network. Judges are attacked too (``jurist evaluate harden``), and their
 flip rates kept beside their cards. Generators ship as their basic prompts: no prompt changes what the offline engine
 writes. Each judge has a ledger of openings of its own: none is counted among yours. Left out, as they are by far the
-most bytes, are candidates by cases (``matrix.jsonl``) and the prompts of candidates not chosen.
+most bytes, are the prompts of candidates not chosen.
 """
 
 import argparse

@@ -27,12 +27,11 @@ from ..optimizers.base import Sink
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
-from ..report.history import prompt_diff
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.verdict import VerdictCard, proof_table, tone_of
 from .inputs import settings_of, shares_of, verifier_model
-from .printing import Part, Result, Verbatim, remark
+from .printing import Part, Result, remark
 from .terminal import Terminal, agree, human
 from .watching import Watch
 
@@ -52,16 +51,13 @@ def run(options: CompileOptions) -> Result:
     }
     same = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
     compiled = compile(**{name: getattr(options, name) for name in same}, **other)
-    plan, store = terminal.plan, terminal.store
+    plan = terminal.plan
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-    generator = plan.judge.role == "generator"
-    diff = prompt_diff(compiled.artifact, store) if generator else ""
     forecast = {"forecast": terminal.estimate.to_json()}
     return Result(
         data={**about, **compiled.artifact.card, **forecast}
-        | ({"diff": diff} if generator else {})
         | {"ceiling": plan.people and ceiling_card(plan.people)},
-        body=[*([Verbatim(diff)] if diff else []), *_body(options, compiled, plan)],
+        body=_body(options, compiled, plan),
     )
 
 

@@ -23,7 +23,7 @@ from ..evaluation.contrasts import (
     spread,
 )
 from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
-from ..evaluation.rows import Row, Tally, tally
+from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
 from ..keeping.paying import PaidJob
@@ -145,15 +145,14 @@ class Comparing(Experiment):
 
     def _tests(self, one: Answers, two: Answers) -> list[Contrast]:
         """Hold two contenders against each other by their metric, and by each criterion where there are several."""
-        other, alpha = (two.name, two.repeats), 2.0 * self.look.level
-        by = by_criterion((one.name, one.repeats), other, self.scored.comparison, seed=self.seed, alpha=alpha)
-        return [self.paired(one, other), *by]
-
-    def paired(self, one: Answers, other: tuple[str, Sequence[Sequence[Row]]]) -> Contrast:
-        """Hold what a contender said against the rows of another one, given by its name. Not corrected."""
-        judge, alpha = self.scored, 2.0 * self.look.level  # two-sided
-        rows = (one.name, one.repeats)
-        return contrast(rows, other, judge.metric, judge.comparison, seed=self.seed, alpha=alpha)
+        judge = self.scored
+        rows, other = (one.name, one.repeats), (two.name, two.repeats)
+        level: dict[str, Any] = {
+            "seed": self.seed,
+            "alpha": 2.0 * self.look.level,
+        }  # two-sided; not corrected
+        whole = contrast(rows, other, judge.metric, judge.comparison, **level)
+        return [whole, *by_criterion(rows, other, judge.comparison, **level)]
 
 
 def _contender(answers: Answers, judge: Judge) -> Contender:

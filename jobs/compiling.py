@@ -110,7 +110,6 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     contest, board = Contest(plan, job, result.best), result.board
     words = f"proving on {len(contest.look.cases)} sealed cases"
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
-    matrix = board.matrix(split.train, split.dev)
     before = (
         one for one in store.promoted(plan.judge.name) if not one.shipped
     )  # latest for this model until now
@@ -118,10 +117,9 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     card = {
         **_card(plan, result),
         "parent": next(parents, None),
-        "matrix": {"rows": len(matrix)},
     }
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
-    concluded = conclude(contest, work, store, what, card, history, matrix, force=force)
+    concluded = conclude(contest, work, store, what, card, history, force=force)
     judge = load_judge(
         plan.judge,
         store=store,

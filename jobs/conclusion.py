@@ -20,7 +20,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
-from ..keeping.sealing import MATRIX, PROOF, SEEN
+from ..keeping.sealing import PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import spent
@@ -86,7 +86,6 @@ def conclude(
     what: str,
     card: Mapping[str, Any],
     history: Iterable[Mapping[str, Any]],
-    matrix: Sequence[Mapping[str, Any]] | None = None,
     *,
     seen: Sequence[Case] = (),
     force: bool = False,
@@ -128,7 +127,6 @@ def conclude(
         },
         history,
         records={
-            **({} if matrix is None else {MATRIX: matrix}),
             PROOF: answers,
             SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen)),
         },

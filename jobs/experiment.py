@@ -1,7 +1,7 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .estimate import Estimate, ask_of
-from .references import NAMES, References, references_beside
+from .references import References, references_beside
 from .sealed_rows import Look, look_at, seen_by
 
 
@@ -199,10 +199,10 @@ class Experiment:
             other_form=other_form,
         )
 
-    def references(self, seed: int = 0, only: Collection[str] = NAMES) -> References:
+    def references(self, seed: int = 0) -> References:
         """Return what needs no language model, on the same rows, and how good people are on them."""
         rated = {case.id for case in (*self.cases, *self.gold.ambiguous)}
-        return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated, only=only)
+        return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same experiment when it is started again, as JSON values."""

@@ -1,13 +1,12 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
-from ..evaluation.contrasts import Contrast, corrected
+from ..evaluation.contrasts import Contrast
 from ..evaluation.paired import fewest_groups
 from ..evaluation.scale import shown_metrics
 from ..keeping.loading import LoadedJudge
@@ -15,7 +14,6 @@ from ..keeping.paying import PaidJob
 from ..text.json_lines import plain_fields
 from .comparing import Comparing, Comparison, Contender
 from .experiment import Answers
-from .references import Reference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +58,6 @@ class Criteria(CriteriaOptions):
     """What a judge must meet."""
 
     limits: tuple[Limit, ...] = ()  # of metrics
-    reference: str = ""  # the name of the reference that it must not be worse than; empty: none
 
     def check(self, *, other: bool) -> None:
         """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than."""
@@ -94,7 +91,7 @@ class Gating(Comparing):
     @classmethod
     def of(cls, contenders: Sequence[LoadedJudge], **told: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
-        told["criteria"].check(other=len(contenders) > 1 or bool(told["criteria"].reference))
+        told["criteria"].check(other=len(contenders) > 1)
         itself = any(contenders[0].is_same(one) for one in contenders[1:])
         return cls(contenders=tuple(contenders[:1] if itself else contenders), itself=itself, **told)
 
@@ -112,21 +109,10 @@ class Gating(Comparing):
                     f"{limit.name} says nothing: {limit.metric} is from {metric.low:g} to {metric.high:g}",
                     hint="give a limit between these",
                 )
-        self.reference  # noqa: B018 - a reference that there is not is refused before anything is paid
-
-    @cached_property
-    def reference(self) -> Reference | None:
-        """The reference that the judge must not be worse than, if one is named."""
-        name = self.criteria.reference
-        return self.references(only=(name,)).named(name) if name else None
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         criteria = self.criteria
         comparison = self.compared(answers)
-        if self.reference is not None:
-            named = f"{criteria.reference} ({self.reference.answer})"
-            test = self.paired(answers[0], (named, [self.reference.rows]))
-            comparison = replace(comparison, tests=corrected([test]))
         one = comparison.contenders[0]
         same = Check(
             name=f"not worse than {one.name}", passed=True, words="it is the same judge, and asked once"

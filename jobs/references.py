@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from ..cases import Case, Value, Values
-from ..errors import UsageError
 from ..evaluation.agreement import Ceiling
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
@@ -59,15 +58,6 @@ class References:
         best = self.found.get("constant")
         return (best.answer, best.rows) if best else None
 
-    def named(self, name: str) -> Reference:
-        """Return one by its name."""
-        if name in self.found:
-            return self.found[name]
-        raise UsageError(
-            f"there is no reference {name!r} on these rows",
-            hint="it takes labels in two groups or more, and a judge that answers; name a version instead",
-        )
-
     def to_card(self) -> dict[str, dict[str, Any] | None]:
         """Return name -> what answers, score and its interval, as JSON values; ``None`` where there is no such."""
         card: dict[str, dict[str, Any] | None] = dict.fromkeys((*NAMES, "people"))
@@ -87,19 +77,15 @@ def references(
     *,
     seed: int = 0,
     people: Ceiling | None = None,
-    only: Collection[str] = NAMES,
     same: Mapping[str, str] = MappingProxyType({}),
     logs: Sequence[RecordedJudge] = (),
 ) -> References:
     """Answer labelled rows by what needs no language model, and by what logs say of them."""
     taken = {same.get(case.group, case.group) for case in asked}
     known = [case for case in learn if case.known and same.get(case.group, case.group) not in taken]
-    said: dict[str, tuple[str, list[Values]]] = {}
-    if "constant" in only:
-        said |= _constant(judge, known or asked, asked)
-    learners = [name for name in LEARNERS if name in only]
-    if learners and judge.answer.constants(()):
-        said |= _Learning(known=known, asked=asked, seed=seed, same=same, names=learners).of(judge)
+    said = _constant(judge, known or asked, asked)
+    if judge.answer.constants(()):
+        said |= _Learning(known=known, asked=asked, seed=seed, same=same).of(judge)
     metric = resolve(judge.metric, judge.comparison)
     rows_of = {name: (answer, tuple(map(_row, asked, values))) for name, (answer, values) in said.items()}
     for log in logs:
@@ -117,7 +103,6 @@ def references_beside(
     *,
     seed: int = 0,
     rated: Collection[str] = (),
-    only: Collection[str] = NAMES,
 ) -> References:
     """Do the same for rows of a gold set that were not split."""
     ids = {case.id for case in asked}
@@ -129,7 +114,6 @@ def references_beside(
         asked,
         seed=seed,
         people=ceiling_of(gold, only=rated) if rated else None,
-        only=only,
         same={name: near.groups[0] for near in gold.near_copies for name in near.groups},
     )
 
@@ -150,13 +134,12 @@ def _constant(
 
 @dataclass(frozen=True, kw_only=True)
 class _Learning:
-    """What learners learn from, what they are asked, and which of them."""
+    """What learners learn from, and what they are asked."""
 
     known: Sequence[Case]
     asked: Sequence[Case]
     seed: int
     same: Mapping[str, str]  # group -> the group that it counts as
-    names: Sequence[str]
 
     def of_criteria(self, judge: Judge) -> dict[str, tuple[str, list[Values]]]:
         """Return what learners say of each criterion, together; only ways that say something of every criterion."""
@@ -166,7 +149,7 @@ class _Learning:
             known, asked = (scale.cases(name, cases) for cases in (self.known, self.asked))
             each[name] = replace(self, known=known, asked=asked).of(judge.of_criterion(name))
         found: dict[str, tuple[str, list[Values]]] = {}
-        for way in self.names:
+        for way in LEARNERS:
             if all(way in one for one in each.values()):
                 columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
                 words = list(dict.fromkeys(one[way][0] for one in each.values()))
@@ -192,7 +175,7 @@ class _Learning:
             parts = [[open_[one] for one in part] for part in learners.folds(groups, _PARTS, self.seed)]
         ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
         found: dict[str, tuple[str, list[Values]]] = {}
-        for name in self.names:
+        for name in LEARNERS:
             said: dict[int, Value] = {}
             for part in parts:
                 apart = frozenset(part)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
 from .card import Card, task_of
-from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
+from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN
 
 if TYPE_CHECKING:
     import dspy
@@ -114,23 +114,15 @@ class Artifact:
         """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
-    def matrix(self) -> tuple[dict[str, Any], ...]:
-        """Return every candidate on every case it was scored on: train and dev, never test.
-
-        Each row has ``candidate``, ``case``, ``part``, ``labels`` (as predicted, ``null`` where unusable),
-        ``score`` in [0, 1], ``calls`` and ``tokens``. Artifacts of older versions have none.
-
-        Raises:
-            ArtifactError: the file was changed since the artifact was read; so do :meth:`proof` and :meth:`seen`.
-        """
-        return self._records(MATRIX)
-
     def proof(self) -> tuple[dict[str, Any], ...]:
         """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
 
         Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled`` each
         ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being positive), ``drawn``,
         ``reasoning`` and ``error``; inputs are in the gold.
+
+        Raises:
+            ArtifactError: the file was changed since the artifact was read; so does :meth:`seen`.
         """
         return self._records(PROOF)
 

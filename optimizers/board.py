@@ -12,7 +12,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .candidate import DEFAULT_SETTING, Setting, Spent, answered_calls, candidate_names, prices, spent
+from .candidate import DEFAULT_SETTING, Setting, Spent, candidate_names, prices, spent
 from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
 from .standing import ON_ALL, ON_DEV, SHRINK, Credit, Scored, Standing, outdoes, standings
@@ -213,26 +213,6 @@ class Board:
                 for ids, level in ((on_dev, ON_DEV), (met, ON_ALL))
             )
         return self._shown[key]
-
-    def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
-        parts, to_json = [("train", train), ("dev", dev)], self.judge.answer.scale.to_json
-        rows = []
-        for candidate in self.candidates.values():
-            for part, outcome in ((part, one) for part, cases in parts for one in self._on(candidate, cases)):
-                usage = self._verdicts[candidate.asked_id, outcome.row.id].usage
-                rows.append(
-                    {
-                        "candidate": candidate.id,
-                        "case": outcome.row.id,
-                        "part": part,
-                        "labels": [to_json(value) for value in outcome.row.predicted],
-                        "score": round(outcome.score, 6),
-                        "calls": answered_calls(usage),
-                        "tokens": usage.input_tokens + usage.output_tokens,
-                    }
-                )
-        return rows
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried; values are of the cases it met."""

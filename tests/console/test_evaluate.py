@@ -59,8 +59,10 @@ def test_the_numbers_fit_each_other(serve: Callable[..., Any]) -> None:
             lambda: jurist.compare(["fect:basic", "fect-3d:basic"], "gold.jsonl", repeats=2, pairs="all"),
         ),
         (
-            ("gate", "fect:basic", "--min", "f1=0", "--not-worse-than", "constant"),
-            lambda: jurist.gate("fect:basic", "gold.jsonl", minimum={"f1": 0}, not_worse_than="constant"),
+            ("gate", "fect:basic", "--min", "f1=0", "--not-worse-than", "fect-3d:basic"),
+            lambda: jurist.gate(
+                "fect:basic", "gold.jsonl", minimum={"f1": 0}, not_worse_than="fect-3d:basic"
+            ),
         ),
     ],
     ids=["evaluate", "harden", "compare", "gate"],

@@ -54,7 +54,7 @@ STEPS = {
 }
 
 
-def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff(serve, fake_key):
+def test_all_three_prompts_are_rewritten_and_the_command_can_be_told_apart(serve, fake_key):
     text = "Adolphe Sax came to the town of {} Mills. It is old."
     rows = [{"id": f"d{n}", "text": text.format(n)} for n in range(20)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -69,8 +69,8 @@ def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_th
     assert (min(tried), max(tried)) == (0.0, 1.0)
     changed = [row["params"]["predictors"] for row in rows.values() if row["step"] == 1]
     assert ["hallucinations", "label", "question"] in changed
-    assert "+++ haluagent@1" in made.json["diff"]
-    assert all(f"## {name}: instruction" in made.json["diff"] for name in ("label", "question"))
+    diff = ok("artifacts", "diff", "haluagent:basic", "haluagent@1").out
+    assert all(f"## {name}: instruction" in diff for name in ("label", "question"))
 
 
 def test_at_most_sixty_documents_are_learned_from_and_twenty_selected_on():

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from jurist.errors import ArtifactError
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.keeping.sealing import CARD, FILES, HISTORY, MATRIX, PROGRAM, PROOF, canonical, inspect, seal
+from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, PROOF, SEEN, canonical, inspect, seal
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 
-SEALED = (*FILES, MATRIX)
+SEALED = (*FILES, PROOF)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     store = Store(tmp_path / "mine", shipped=tmp_path / "none")
     history = [{"id": "a", "instruction": "x  y"}, {"id": "b"}]
-    records = {MATRIX: [{"candidate": "a", "case": "c", "score": 1.0}, {"candidate": "b"}]}
+    records = {PROOF: [{"candidate": "a", "case": "c", "score": 1.0}, {"candidate": "b"}]}
     card = {"gold": {"name": "g  h"}}
     store.save(FECT, PromptState.of(FECT.basic()), card, history, make_latest=True, records=records)
     return store
@@ -59,9 +59,9 @@ def test_every_changed_byte_is_found(
     try:
         path.write_bytes(bad)
         assert bool(inspect(artifact.path).faults) == (bad != good) == refused(store)
-        if name == MATRIX and bad != good:  # which is read when it is asked for
-            with pytest.raises(ArtifactError, match=r"matrix\.jsonl was changed"):
-                artifact.matrix()
+        if name == PROOF and bad != good:  # which is read when it is asked for
+            with pytest.raises(ArtifactError, match=r"proof\.jsonl was changed"):
+                artifact.proof()
     finally:
         path.write_bytes(good)
 
@@ -93,7 +93,7 @@ def _reordered(data: bytes) -> bytes:
         (lambda path: (path / PROGRAM).unlink(), "program.json: is missing"),
         (lambda path: (path / HISTORY).unlink(), "history.jsonl: is missing"),
         (lambda path: (path / CARD).unlink(), "card.json: is missing"),
-        (lambda path: (path / MATRIX).unlink(), "matrix.jsonl: is missing"),
+        (lambda path: (path / PROOF).unlink(), "proof.jsonl: is missing"),
         (_edit(PROGRAM, lambda data: b""), "program.json: is not JSON"),
         (_edit(PROGRAM, lambda data: b"[]\n"), "program.json: is not a JSON object"),
         (_edit(PROGRAM, lambda data: b"[" * 100_000), "program.json: is not JSON"),
@@ -125,13 +125,13 @@ def test_damage_is_named_and_refused(
 def test_foreign_files_are_a_problem_but_do_not_stop_loading(store: Store, artifact: Artifact) -> None:
     (artifact.path / ".DS_Store").write_text("x")
     (artifact.path / "program.pkl").write_text("x")
-    (artifact.path / PROOF).write_text("{}\n")
+    (artifact.path / SEEN).write_text("{}\n")
     assert [problem.message for problem in store.verify()] == [
         ".DS_Store: does not belong to the artifact",
         "program.pkl: does not belong to the artifact",
-        "proof.jsonl: does not belong to the artifact",
+        "seen.jsonl: does not belong to the artifact",
     ]
-    assert (store.load("fect").version, store.load("fect").proof()) == (1, ())
+    assert (store.load("fect").version, store.load("fect").seen()) == (1, ())
 
 
 def test_a_copied_folder_is_not_another_version(store: Store, artifact: Artifact) -> None:
@@ -159,7 +159,7 @@ def test_a_resealed_file_that_is_more_than_a_prompt_is_refused(
 ) -> None:
     """The seal is no signature: whoever forges it must still not smuggle in a model or an attribute."""
     program = canonical({**artifact.program_state, **change})
-    more = {MATRIX: (artifact.path / MATRIX).read_bytes()}
+    more = {PROOF: (artifact.path / PROOF).read_bytes()}
     card = seal(program, (artifact.path / HISTORY).read_bytes(), artifact.card, more)
     (artifact.path / PROGRAM).write_bytes(program)
     (artifact.path / CARD).write_bytes(canonical(card))

@@ -1,6 +1,5 @@
 """Judges of one's own with any kind of answer work in every command, and are compiled on gold of that kind."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,6 @@ from typing import Any
 import pytest
 from own_kinds import KINDS, SOURCE, rows
 from small import FAST, cli, ok, read_jsonl, write_jsonl
-
-import jurist
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +33,6 @@ def test_every_command(kind: str) -> None:
     right_or_wrong = kind == "better"
     assert (card["decision"]["b"] is not None) == right_or_wrong
     assert ("position_bias" in card) == (kind == "better")
-    matrix = jurist.Store("compiled").load(f"{kind}@1").matrix()
-    assert all(json.loads(json.dumps(row["labels"])) == row["labels"] for row in matrix)
 
     ok("run", f"{kind}@1", "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
     lines = read_jsonl(Path("out.jsonl"))
