@@ -1,4 +1,4 @@
-"""``jurist compile haluagent``: the rounds of a search (Table 3), the prompts' diff, how many documents it takes."""
+"""``jurist compile haluagent``: the prompts that change, and how many documents it takes."""
 
 import json
 from dataclasses import replace
@@ -54,7 +54,7 @@ STEPS = {
 }
 
 
-def test_all_three_prompts_are_rewritten_and_the_command_can_be_told_apart(serve, fake_key):
+def test_all_three_prompts_are_rewritten(serve, fake_key):
     text = "Adolphe Sax came to the town of {} Mills. It is old."
     rows = [{"id": f"d{n}", "text": text.format(n)} for n in range(20)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
