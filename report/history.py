@@ -1,4 +1,4 @@
-"""The history of a search: its table, and what compiling changed in the prompt."""
+"""The history of a search, and the prompt that it began with."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,6 @@ from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of
 from ..optimizers.candidate import candidate_names
 from ..programs.state import PromptState
-from .differing import Side, prompt_difference
 from .scores import number_cell
 from .table import Table, table
 
@@ -66,13 +65,3 @@ def candidate_names_of(artifact: Artifact) -> dict[str, str]:
 
 def _value(part: Mapping[str, float | None], sign: float) -> str:
     return "-" if part["value"] is None else f"{sign * part['value']:.3f} on {part['cases']}"
-
-
-def prompt_diff(artifact: Artifact, store: Store) -> str:
-    """Return what compiling changed in the prompt, by word; empty if nothing.
-
-    The basic prompt is the one that was compiled, from the history; an artifact without a history is compared
-    with its judge's basic prompt of today.
-    """
-    basic = Side(name=f"{artifact.judge}:basic", state=basic_state(artifact, store))
-    return prompt_difference(basic, Side(name=artifact.ref, state=artifact.state))
