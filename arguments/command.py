@@ -12,7 +12,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from .options import Options
+from .options import Options, is_rare
+from .settings import in_front, settings
+
+_MANY = 24
+"""Options from which on help lists those that are used every day."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,6 +26,9 @@ class Parser(argparse.ArgumentParser):
     any_other: str = ""  # the action that any other name is given to; empty if there is none
     whole: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
+    rare: Sequence[argparse.Action] = ()  # what only --help-all lists
+    command: type[Options] | None = None  # what it parses
+    kept: Mapping[str, Any] = {}  # what a file of settings says
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
@@ -29,6 +36,7 @@ class Parser(argparse.ArgumentParser):
         named = bool(given) and not given[0].startswith("-")
         if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
             given = [self.any_other, *given]
+        given = in_front(self.kept, self.command, self, given) if self.kept and self.command else given
         found, unknown = super().parse_known_args(given if args is not None else None, namespace)
         if unknown:
             options = [name for action in self._actions for name in action.option_strings]
@@ -38,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def format_help(self) -> str:
-        """Return the help: commands in their sections, or options with what there is."""
+        """Return the help: commands in their sections, or the options that are used every day, with what there is."""
         if self.listed:
             formatter = self._get_formatter()
             formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -51,7 +59,9 @@ class Parser(argparse.ArgumentParser):
             return formatter.format_help()
         texts = {action: action.help for action in self._actions}
         for action in self._actions:
-            if names := getattr(action, "names", None):
+            if action in self.rare:
+                action.help = argparse.SUPPRESS
+            elif names := getattr(action, "names", None):
                 module, _, table = names.rpartition(".")
                 action.help = f"{action.help}: {', '.join(sorted(getattr(_module(module), table)))}"
         try:
@@ -92,6 +102,7 @@ def add_commands(
     """Add commands, the groups that some of them belong to, and the sections in which help lists them."""
     top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     within: dict[str, tuple[Parser, Any]] = {}
+    kept = settings()
     for command in commands:
         help, *examples = re.split(
             r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
@@ -117,6 +128,20 @@ def add_commands(
         if group and name.isupper():
             own.prog = f"{parser.prog} {group}"
         command.add(own)
+        own.rare = (
+            [] if len(own._actions) <= _MANY else [one for one in own._actions if is_rare(command, one)]
+        )
+        if own.rare:
+            needed = [
+                one.option_strings[-1] + f" {one.metavar}"
+                for one in own._actions
+                if one.required and one.option_strings
+            ]
+            named = [str(one.metavar) for one in own._actions if not one.option_strings]
+            own.usage = " ".join([own.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
+            more = f"list {len(own.rare)} more options, used now and then"
+            own.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
+        own.command, own.kept = command, kept
         own.set_defaults(command=command)
     for group, (made, _) in within.items():
         if made.whole:
@@ -128,6 +153,13 @@ def add_commands(
     parser.listed = [
         (heading, [by_name[name] for name in names.split()]) for heading, names in sections.items()
     ]
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser.rare = ()
+        sys.stdout.write(parser.format_help())
+        parser.exit()
 
 
 def _module(name: str) -> Any:

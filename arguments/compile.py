@@ -84,18 +84,22 @@ class CompileOptions(
     beside: tuple[str, ...] = repeated(
         "--beside recorded:FILE",
         "verdicts that your judge of today gave: scored on the same sealed test",
+        rare=True,
     )
-    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer")
+    settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer", rare=True)
     prompt_model: str | None = option("M", "model that writes prompts (default: the judge's)")
     prompt_api_base: str | None = option(
-        "URL", "address of that model (default: --api-base, where it is of the same provider)"
+        "URL", "address of that model (default: --api-base, where it is of the same provider)", rare=True
     )
     prompt_key_env: str | None = option(
-        "--prompt-api-key-env NAME", "environment variable that holds the key of that model"
+        "--prompt-api-key-env NAME", "environment variable that holds the key of that model", rare=True
+    )
+    prompt_max_tokens: int | None = option(
+        "N", "the most tokens of a proposal (default: --max-tokens)", type=whole, rare=True
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
-    anyway: bool = flag("go on where the test is too small for anything to be shown")
-    force: bool = flag("make it the latest version even if it is not shown to be better")
+    anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
+    force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
 
 
 class ProveOptions(

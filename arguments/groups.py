@@ -56,6 +56,7 @@ class Form(Options):
 
     json: bool = flag("print one JSON object instead of tables", exclusive="form")
     markdown: bool = flag("print the tables as Markdown", exclusive="form")
+    html: bool = flag("print the tables as HTML", exclusive="form")
 
 
 class StoreOptions(Options):
@@ -78,8 +79,8 @@ class Details(Form):
 
     @property
     def whole(self) -> bool:
-        """Whether all tables are printed; they always are as Markdown."""
-        return self.verbose or self.markdown
+        """Whether all tables are printed; they always are as Markdown and HTML."""
+        return self.verbose or self.markdown or self.html
 
 
 class Printed(StoreOptions, Form):

@@ -23,7 +23,7 @@ class Options:
     an action of a group, or ``generate NAME`` for any other name there, which is then its first argument. It is done by
     ``does``, module and function in :mod:`jurist.console`, which takes the options and returns a result to print; its
     docstring is the help. ``helps`` are texts by field, in place of those of its groups. An option with ``names`` (a
-    table's module and name) lists them in help.
+    table's module and name) lists them in help, and one that is ``rare`` stands in ``--help-all``.
     """
 
     command: ClassVar[str] = ""
@@ -43,6 +43,7 @@ class Options:
         declared = (item for item in fields(cls) if item.metadata)
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             settings = {**_typed(cls, item), **item.metadata}
+            settings.pop("rare", None)
             names = settings.pop("names", None)
             *flags, metavar = settings.pop("spec").split(" ")
             for base in reversed(cls.__mro__):
@@ -76,6 +77,19 @@ class Options:
                 if value is not None
             }
         )
+
+
+_EVERYDAY = frozenset(
+    "help gold model models api_base input output calls cost yes resume columns labels verbose".split()  # noqa: SIM905
+)
+
+
+def is_rare(command: type[Options], action: argparse.Action) -> bool:
+    """Say whether an option of a command with many is one that is used now and then: no everyday one, nor its own."""
+    if not action.option_strings or action.dest in _EVERYDAY:
+        return False
+    item = next((item for item in fields(command) if item.name == action.dest), None)
+    return item is None or bool(item.metadata.get("rare")) or _depth(command, item.name) > 0
 
 
 def _depth(cls: type[Options], name: str) -> int:

@@ -75,27 +75,36 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
         "judge the I-th of N parts of the rows, by their hash, into a file of its own "
         "(OUTPUT-I-of-N.jsonl); jurist run join puts the files together",
         type=_shard,
+        rare=True,
     )
     canary: bool = flag(
         "before anything else, ask rows of the version's sealed test again, and say if the model has drifted",
+        rare=True,
     )
     canary_gold: str | None = option(
         "PATH|NAME",
         "where those rows are (default: the gold that the version was compiled with)",
         type=name,
+        rare=True,
     )
     on_drift: Literal["warn", "stop"] = choice(
         "what the canary does where drift is shown: say so (default), or end the run before its rows are "
         "asked",
         "warn",
+        rare=True,
     )
     engine: Literal["local", "ray"] = choice(
         "where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
         "local",
+        rare=True,
     )
-    workers: int | None = option("N", "workers on Ray (default: one for each CPU of the cluster)", type=whole)
+    workers: int | None = option(
+        "N", "workers on Ray (default: one for each CPU of the cluster)", type=whole, rare=True
+    )
     resume: bool = flag("continue the output file; failed rows are asked again", exclusive="unfinished")
-    fresh: bool = flag("forget what an unfinished run of this output has paid for", exclusive="unfinished")
+    fresh: bool = flag(
+        "forget what an unfinished run of this output has paid for", exclusive="unfinished", rare=True
+    )
 
 
 class JoinOptions(Form, command="run join", does="run.joined"):

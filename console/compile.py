@@ -126,13 +126,16 @@ def _proposer(options: CompileOptions) -> Model | None:
                 "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
                 hint="name the model that writes prompts",
             )
-        return None
+        if options.prompt_max_tokens is None:
+            return None
+        return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)
     near = options.prompt_model.partition("/")[0] == options.model.partition("/")[0]
     elsewhere = options.prompt_api_base is not None or not near
     endpoint = replace(
         options,
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
+        max_tokens=options.prompt_max_tokens or options.max_tokens,
     )
     return Model.of(endpoint, name=options.prompt_model)
 

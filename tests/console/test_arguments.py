@@ -3,10 +3,12 @@
 import argparse
 import dataclasses
 import inspect
+import re
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from small import claims, cli, write_jsonl
@@ -14,6 +16,7 @@ from small import claims, cli, write_jsonl
 import jurist
 from jurist.arguments.commands import COMMANDS
 from jurist.arguments.options import Options
+from jurist.cli import build_parser
 from jurist.jobs.plan import CALLS
 from jurist.jobs.surface import Asking, Loading
 
@@ -32,6 +35,7 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
 PRINTED = {
     "json",
     "markdown",
+    "html",
     "yes",
     "output",
     "worst",
@@ -43,6 +47,7 @@ ELSEWHERE = {
     **{
         "prompt_api_base": "Model.api_base",
         "prompt_key_env": "Model.key_env",
+        "prompt_max_tokens": "Model.max_tokens",
         "judge_api_base": "Model.api_base",
     },
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
@@ -121,8 +126,70 @@ def test_help_fits_a_screen_and_every_command_stands_in_it_once() -> None:
     }
 
 
+def test_options_used_now_and_then_stand_in_the_whole_help_alone() -> None:
+    usual, whole = cli("compile", "--help").out, cli("compile", "--help-all").out
+    assert "--optimizer" in usual
+    assert "--rpm" not in usual
+    (command,) = [one for one in COMMANDS if one.command == "compile"]
+    flags = {
+        flag for line in whole.splitlines() for flag in re.findall(r"^  (?:-\w \S+, )?(--[a-z-]+)", line)
+    }
+    assert len(flags - {"--help-all"}) == sum(
+        not one.metadata.get("positional") for one in dataclasses.fields(command)
+    )
+    assert "python" in cli("export", "--help").out
+
+
 def test_a_command_with_actions_beside_it_takes_options_before_its_name() -> None:
     write_jsonl(Path("few.jsonl"), claims(2))
     assert "fect:basic on few" in cli("evaluate", "--gold", "few.jsonl", "fect:basic").out
     assert "see jurist evaluate --help" in cli("evaluate").err
     assert "see jurist run join --help" in cli("run", "join").err
+
+
+MODEL = 'model = "openai/a"\napi-base = "http://127.0.0.1:9/v1"\ntimeout = 3\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("jurist.toml", MODEL), ("pyproject.toml", "[tool.jurist]\n" + MODEL)],
+)
+def test_a_file_says_once_how_a_model_is_reached(
+    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(text)
+    kept = file == "jurist.toml"
+
+    def read(*argv: str) -> tuple[Any, ...]:
+        parsed = build_parser().parse_args([*argv, "--gold", "g"])
+        given = parsed.command.of(parsed)
+        return getattr(given, "model", None) or given.names, given.api_base, given.timeout
+
+    base, timeout = ("http://127.0.0.1:9/v1", 3.0) if kept else (None, 120.0)
+    assert read("evaluate", "j") == ("openai/a" if kept else "offline", base, timeout)
+    assert read("compile", "j") == ("openai/a" if kept else "offline", base, timeout)
+    assert read("compare", "j") == (("openai/a",) if kept else ("offline",), base, timeout)
+    # the address and the key of one model are never another's
+    assert read("evaluate", "j", "--model", "openai/b") == ("openai/b", None, timeout)
+    assert read("compare", "j", "--model", "offline") == (("offline",), None, timeout)
+    assert read("evaluate", "j", "--model", "openai/b", "--api-base", "http://b")[1] == "http://b"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model = ", "cannot be read"),
+        ('modle = "openai/a"', "did you mean model?"),
+        ('api-base = "http://b"', "names no model"),
+    ],
+)
+def test_a_wrong_file_of_settings_is_one_line(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("jurist.toml").write_text(text)
+    done = cli("evaluate", "fect:basic", "--gold", "fect-mini")
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert done.err.startswith("error: jurist.toml")
+    assert said in done.err
