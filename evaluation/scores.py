@@ -5,6 +5,7 @@
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
 - ``spearman``: the rank correlation with ties; 0.0 where one side is constant.
 - ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
+- ``within_deviation``: the share of deviations that lie within one standard deviation of their mean.
 - ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
 - the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
   nothing is compiled for it.
@@ -60,7 +61,7 @@ class Scores(Scale):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        return ("mean_deviation", "within_one", *([self.top] if self.top else []))
+        return ("mean_deviation", "within_one", "within_deviation", *([self.top] if self.top else []))
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -77,6 +78,7 @@ class Scores(Scale):
                 {**described, "low": -width, "high": width},
             ),
         }
+        table["within_deviation"] = (pair_counts(_within_deviation), described)
         if self.whole:
             table["accuracy"] = (self._within(0.0), {})
         if self.whole or width > 2:
@@ -214,6 +216,14 @@ def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
     chance = gold2 + value2 - quotient(2.0 * gold * value, count)
     small = np.abs(chance) <= 1e-12 * np.maximum(1.0, gold2 + value2)
     return np.where(small, 0.0, chance - error), np.where(small, 0.0, chance)
+
+
+def _within_deviation(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+    """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
+    deviations, total = np.subtract(said, gold), counts.sum(axis=-1, keepdims=True)
+    away = deviations - quotient(counts @ deviations[:, None], total)
+    spread = np.sqrt(quotient((counts * away**2).sum(axis=-1, keepdims=True), total))
+    return quotient((counts * (np.abs(away) <= spread + 1e-9)).sum(axis=-1), total[:, 0])
 
 
 def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

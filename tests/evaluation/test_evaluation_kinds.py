@@ -58,6 +58,10 @@ def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> floa
             "mean_deviation": lambda: np.mean(np.subtract(said, gold)),
             "accuracy": lambda: sk.accuracy_score(gold, said),
             "within_one": lambda: np.mean(np.abs(np.subtract(gold, said)) <= 1),
+            "within_deviation": lambda: np.mean(
+                np.abs(np.subtract(said, gold) - np.mean(np.subtract(said, gold)))
+                <= np.std(np.subtract(said, gold)) + 1e-9
+            ),
         }[name]()
     return 0.0 if math.isnan(found) else float(found)
 
@@ -82,7 +86,7 @@ def test_what_is_shown_beside_is_nothing_to_compile_for() -> None:
     kind = Scores(0, 10, top="perfect_rate")
     shown = scores(rows_of([(10, 10), (3, 10), (4.5, 9.99)]), kind, [kind.metrics["perfect_rate"]])
     assert shown["perfect_rate"].value == pytest.approx(2 / 3)
-    assert kind.compared == ("mean_deviation", "within_one", "perfect_rate")
+    assert kind.compared == ("mean_deviation", "within_one", "within_deviation", "perfect_rate")
     assert "perfect_rate" not in Scores(0, 10).metrics
     for name in ("perfect_rate", "mean_deviation"):
         with pytest.raises(UsageError, match=name):
