@@ -23,8 +23,8 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.evaluation.rows import Row
 from jurist.evaluation.votes import Sampling, majority
-from jurist.gold.copies import check_leaks
 from jurist.gold.goldset import Gold
+from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
 from jurist.jobs.sealed_rows import prompt_of, proof_of
 from jurist.keeping.loading import default_temperature

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Case, text_hash
-from ..errors import EmptyInputError, GoldError, plural
+from ..cases import Case
+from ..errors import EmptyInputError, GoldError
 from ..programs.records import is_table, records
+from .data import GoldData
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import RowMapping
@@ -27,37 +28,11 @@ from .writing import write_jsonl, write_whole
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
-    from .copies import NearCopies
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Gold:
+class Gold(GoldData):
     """A gold set: labelled cases of one judge, how they are read, and how they are split."""
-
-    name: str  # a short name for cards and reports
-    judge: Judge  # whose cases they are
-    cases: tuple[Case, ...]  # in the order of the source; no two with equal inputs
-    source: str = ""  # where it was read from, as the user named it
-    # source, licence, how labelled, by how many raters; empty if there is none
-    card: Mapping[str, Any] = field(default_factory=dict)
-    # case id -> the row it was read from, those of ``ambiguous`` included
-    rows: Mapping[str, Row] = field(default_factory=dict)
-    # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
-    # a split and in no score, and are reported beside it
-    ambiguous: tuple[Case, ...] = ()
-    # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
-    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
-    # concerns the judge (no input; a response without cognitive sentences, for the judge of their tiers)
-    skipped: int = 0
-    merged: int = 0  # rows left out because an equal row came before
-    # inputs that rows share by design, found by counting, with what people are told of them
-    shared: Mapping[str, str] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        """Name it, and say how much there is of it."""
-        groups = len({case.group for case in self.cases})
-        return f"<Gold {self.name} of {self.judge.name}: {len(self.cases)} cases in {groups} groups>"
 
     @classmethod
     def load(
@@ -132,36 +107,6 @@ class Gold:
             return _build([reading], judge, name, labelled, mapping, bad, rejects is None)
 
     split = split_gold
-
-    @cached_property
-    def settled(self) -> Judge:
-        """The judge, with the inputs that rows share by design named as common."""
-        return replace(self.judge, common=tuple(self.shared)) if self.judge.common is None else self.judge
-
-    @property
-    def shared_words(self) -> tuple[str, ...]:
-        """Which inputs were found to be shared by design, a line each, where that makes a difference."""
-        return tuple(filter(None, self.shared.values()))
-
-    @property
-    def blank_words(self) -> tuple[str, ...]:
-        """Which inputs are empty in how many cases, a line each."""
-        empty = empty_inputs(self.cases).items()
-        return tuple(f"{name} is empty in {plural(rows, 'case')}" for name, rows in empty)
-
-    @cached_property
-    def near_copies(self) -> tuple[NearCopies, ...]:
-        """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
-        from .copies import near_copies  # numpy is not loaded to read gold
-
-        return near_copies(self.settled, [case for case in self.cases if case.known])
-
-    @cached_property
-    def sha256(self) -> str:
-        """The hash of ids, groups and gold labels, in any order of rows and from any file format."""
-        to_json = self.judge.answer.scale.to_json
-        content = sorted([case.id, case.group, list(map(to_json, case.gold or ()))] for case in self.cases)
-        return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def describe(gold: Gold) -> dict[str, Any]:

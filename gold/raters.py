@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError
@@ -15,8 +15,9 @@ from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_fi
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Ceiling
-    from .goldset import Gold
+    from .data import GoldData
 
+G = TypeVar("G", bound="GoldData")
 Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 """``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
 ``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
@@ -60,7 +61,7 @@ def merged(case: Case, rule: Rule) -> Case:
     return replace(case, gold=gold if any(label is not None for label in gold) else None)
 
 
-def merge_gold(gold: Gold, rule: Rule) -> Gold:
+def merge_gold(gold: G, rule: Rule) -> G:
     """Return a gold set after a rule, without rows that nobody labelled; its ambiguous units name a category."""
     answer, keys = gold.judge.answer, label_keys(gold.judge)
     if not keys:
@@ -130,7 +131,7 @@ class Strata:
         return self.agreed + self.single + self.contested
 
 
-def strata(gold: Gold, rule: Rule = "adjudicated") -> Strata:
+def strata(gold: GoldData, rule: Rule = "adjudicated") -> Strata:
     """Sort the units of a gold set by how their raters agree, with the labels that a rule gives them."""
     counts, categories = Counter[str](), Counter[Category]()
     for case in (*gold.cases, *gold.ambiguous):
@@ -159,7 +160,7 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
 
 
-def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
+def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
     """Return the ids of a test part, of ambiguous cases of its groups, and of a like share of groups without labels."""
     labelled = {case.group for case in gold.cases}
     groups = {case.group for case in gold.cases if case.id in test}
@@ -169,7 +170,7 @@ def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
     return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
 
 
-def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | None:
+def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceiling | None:
     """Return how well each rater does against the rest, on all units that raters rated, with a label or without."""
     every = (*gold.cases, *gold.ambiguous)
     columns, groups = rating_columns(case for case in every if only is None or case.id in only)

@@ -26,7 +26,7 @@ from .writing import json_text, write_whole
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
-    from .goldset import Gold
+    from .data import GoldData
 
 CASE, UNIT, GROUP = "case", "unit", "group"
 _INPUT = "input:"
@@ -54,7 +54,7 @@ class SheetLine:
     unit: int  # its place in the case, from 0
 
 
-def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
+def open_lines(gold: GoldData, *, rater: str = "", every: bool = False) -> list[SheetLine]:
     """Return the units to label, in order."""
     lines = []
     for case in (*gold.cases, *gold.ambiguous):
@@ -68,7 +68,7 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
     return lines
 
 
-def sheet_row(gold: Gold, case: Case) -> Row:
+def sheet_row(gold: GoldData, case: Case) -> Row:
     """Return the fields of a case's row that people need, from which the same case is read again."""
     judge, keys = gold.judge, label_keys(gold.judge)
     if not keys:
@@ -85,7 +85,7 @@ def sheet_row(gold: Gold, case: Case) -> Row:
     return left
 
 
-def write_sheet(lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str) -> None:
+def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater: str) -> None:
     """Write units as a sheet for one rater, a line each."""
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")

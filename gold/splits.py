@@ -16,7 +16,7 @@ from ..errors import GoldError, UsageError, plural
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .copies import NearCopies
-    from .goldset import Gold
+    from .data import GoldData
 
 Part: TypeAlias = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
@@ -216,12 +216,12 @@ def default_shares(cases: int) -> Shares:
 
 
 def split_gold(
-    gold: Gold,
+    gold: GoldData,
     seed: int,
     shares: Sequence[float] | None = None,
     *,
     earlier: Mapping[str, str] | None = None,
-    holdout: Gold | None = None,
+    holdout: GoldData | None = None,
 ) -> Split:
     """Split the labelled cases of a gold set by group."""
     known, judge = [case for case in gold.cases if case.known], gold.settled
@@ -308,7 +308,7 @@ def _most(judge: Judge, groups: Sequence[Group], part: str, seed: int) -> Sequen
     return ordered[: judge.most_groups[PARTS.index(cast(Part, part))]]
 
 
-def shared_hint(gold: Gold) -> str:
+def shared_hint(gold: GoldData) -> str:
     """Return what to do where near copies make groups few; empty if there are none."""
     from .copies import evidence_fields
 
@@ -318,7 +318,7 @@ def shared_hint(gold: Gold) -> str:
     return _APART.format(field=names[0]) if names else "label rows whose texts differ more"
 
 
-def _united(gold: Gold) -> str:
+def _united(gold: GoldData) -> str:
     near = gold.near_copies
     if not near:
         return ""

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..engines.models import same_model
 from ..errors import OptimizerError, plural
-from ..gold.copies import leaks_of
 from ..gold.goldset import Gold
+from ..gold.leaks import leaks_of
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store

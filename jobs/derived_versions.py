@@ -15,8 +15,9 @@ from ..engines.channel import CallContext
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError, plural
 from ..evaluation.votes import Sampling
-from ..gold.copies import check_leaks, leaks_of, near_rows, sketched_rows, texts_of
+from ..gold.copies import near_rows, sketched_rows, texts_of
 from ..gold.goldset import Gold
+from ..gold.leaks import check_leaks, leaks_of
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard

@@ -14,8 +14,8 @@ from ..errors import TooFewGroupsError
 from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
 from ..evaluation.votes import Sampling
-from ..gold.copies import check_leaks
 from ..gold.goldset import Gold
+from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, shared_hint
 from ..keeping.artifacts import Store

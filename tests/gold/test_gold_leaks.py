@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold.copies import MIN_CHARACTERS, Index, check_leaks
+from jurist.gold.copies import MIN_CHARACTERS, Index
+from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
 from jurist.programs.judge import Judge
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
