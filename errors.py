@@ -1,8 +1,7 @@
 """The errors of jurist: one root, each saying what is wrong, where, and what to do next.
 
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are
-never used for a model's unusable reply, which is an abstention and is counted (save
-by a metric of DSPy, which has no way to say so).
+never used for a model's unusable reply, which is an abstention and is counted.
 Hints name settings as the command line does; an argument of Python has the same name.
 ``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
 ``Exception`` around every evaluation, and a hard limit must not be swallowed.

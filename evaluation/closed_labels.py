@@ -99,14 +99,9 @@ class ClosedLabels(Scale):
     def uses_threshold(self) -> bool:
         return bool(self.positive)
 
-    has_quality = uses_threshold
-
     @property
     def weighted(self) -> tuple[tuple[Label, ...], ...]:
         return (self.domain,) if len(self.labels) > 2 else ()
-
-    def quality(self, value: Value) -> float | None:
-        return float(value not in self.positive) if self.positive else None
 
     @property
     def row_type(self) -> Any:

@@ -204,13 +204,6 @@ class CriteriaScale(Scale):
         each = {name: scale.usual(_own(name, known)) for name, scale in self.scales.items()}
         return [Rated(name, value) for name, values in each.items() for value in values]
 
-    @property
-    def has_quality(self) -> bool:
-        return any(scale.has_quality for scale in self.scales.values())
-
-    def quality(self, value: Rated) -> float | None:
-        return self.scales[value.criterion].quality(value.value)
-
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
         own, said = self.scales[gold.criterion], None if value is None else value.value
         return f"{gold.criterion}: " + own.feedback(

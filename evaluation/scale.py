@@ -113,15 +113,6 @@ class Scale(ABC):
         """The sets of labels of which the likeliest may be taken by fitted weights."""
         return ()
 
-    @property
-    def has_quality(self) -> bool:
-        """Whether a value says how good a unit is."""
-        return False
-
-    def quality(self, value: Value) -> float | None:
-        """How good a unit is by its value, from 0 to 1, where that says it; exports say it in the same way."""
-        return None
-
     # How values are spelled.
 
     @property

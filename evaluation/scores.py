@@ -48,7 +48,6 @@ class Scores(Scale):
     top: str = ""
 
     noun = "score"
-    has_quality = True
     default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
     learned: ClassVar[Learned] = "number"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
@@ -106,9 +105,6 @@ class Scores(Scale):
 
     def wrong(self, gold: float) -> float:
         return self.high if gold - self.low < self.high - gold else self.low
-
-    def quality(self, value: Value) -> float | None:
-        return float((value - self.low) / (self.high - self.low))
 
     @property
     def row_type(self) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
@@ -41,10 +41,7 @@ class Artifact:
         shipped: whether it came with the package and is read-only.
         faults: why it cannot be used, a line each; only one that is listed has any.
         extras: what is wrong with files beside it that are no part of it.
-        as_html: what a notebook shows of one; set by :mod:`~jurist.report.views`, which stands above this.
     """
-
-    as_html: ClassVar[Callable[[Artifact], str] | None] = None
 
     judge: str
     version: int
@@ -62,10 +59,6 @@ class Artifact:
     def __repr__(self) -> str:
         """Name the artifact and where it is: the card alone fills a screen."""
         return f"<Artifact {self.ref} in {self.path}>"
-
-    def _repr_html_(self) -> str | None:
-        shown = type(self).as_html
-        return None if shown is None else shown(self)
 
     @property
     def ref(self) -> str:

@@ -16,9 +16,8 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
 from ..programs.verdicts import Verdict
-from ..text.notebook import facts_html
 from .artifact_card import rows_of
-from .metric import DSPyMetric, JudgeModule, metric_of
+from .judge_module import JudgeModule
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 
 _WARM = 0.7
@@ -182,34 +181,11 @@ class LoadedJudge(Prompt):
         """Do the same inside a running event loop."""
         return await self.asker().ask_async(self._cases(rows))
 
-    def as_metric(self, **names: str) -> DSPyMetric:
-        """Return this judge as a metric of DSPy, for ``dspy.Evaluate`` and any optimizer of another program.
-
-        Inputs are taken from the prediction, else from the example, by their names. 1 is a label that does not
-        are positive, or the upper end of the scale; units are averaged. Equal outputs are judged once. Where
-        there is no verdict, the metric raises JuristError, which DSPy counts as a failure.
-
-        Args:
-            names: input of the judge -> what the example or the prediction calls it, where that differs.
-
-        Raises:
-            UsageError: the answers are no number (several labels, objects, preferences), or there is no such input.
-        """
-        return metric_of(self.judge, self.ask, self.name, names)
-
     def as_module(self) -> JudgeModule:
         """Return this judge as a ``dspy.Module``, a step of a program of one's own: it takes the judge's inputs, and
         its prediction holds the answer's field (``None`` without a verdict), ``reasoning`` and ``judgement``, the
         :class:`~jurist.Verdict`."""
         return JudgeModule(self)
-
-    def _repr_html_(self) -> str:
-        proof = self.artifact.card.get("decision") if self.artifact else None
-        known = {"proof": (proof or {}).get("words", ""), "note": self.note}
-        inputs, answer = ", ".join(self.judge.input_fields), self.judge.answer
-        says = f"{', '.join(answer.fields)} ({answer.scale.expects})"
-        asked = {"model": self.model.name, "samples": self.sampling.samples, "takes": inputs, "says": says}
-        return facts_html(self.name, {**asked, **known})
 
     def _cases(self, rows: Any) -> list[Case]:
         return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
 from ..errors import plural
-from ..text.notebook import facts_html
 
 Status = Literal["verdict", "abstained", "failed"]
 PEOPLE = "people"
@@ -78,17 +77,6 @@ class Verdict:
         agreed = min((share for share in self.agreement if share is not None), default=1.0)
         agreeing = f", agreement {agreed:.2f}" if self.drawn > 1 else ""
         return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
-
-    def _repr_html_(self) -> str:
-        facts: dict[str, object] = {"by": self.by, "error": self.error, "reasoning": self.reasoning}
-        for place, value in enumerate(self.values):
-            told = [str(value)]
-            if self.drawn > 1 and self.votes:
-                told += [f"{name} {plural(count, 'vote')}" for name, count in self.votes[place].items()]
-            if self.measured:
-                told += [f"{name} {share:.2f}" for name, share in self.probabilities[place].items()]
-            facts[str(place + 1) if len(self.values) > 1 else "value"] = "; ".join(told)
-        return facts_html(f"{self.status}, {plural(self.drawn, 'sample')}", facts)
 
     @property
     def value(self) -> Value | None:

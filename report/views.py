@@ -258,9 +258,6 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
     return html_of([*parts, kept])
 
 
-Artifact.as_html = artifact_html
-
-
 def html_of(parts: Iterable[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
     shown = (as_html(part) if isinstance(part, Table) else f"<p>{escape_html(part)}</p>" for part in parts)

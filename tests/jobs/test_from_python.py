@@ -12,7 +12,6 @@ from typing import Any
 import dspy
 import pandas
 import pytest
-from dspy.utils.dummies import DummyLM
 from judges import CHECK, NEW, ROWS
 from small import ok
 
@@ -182,24 +181,3 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     ):
         with pytest.raises(jurist.JuristError, match=said):
             jurist.compile(CHECK, ROWS, store=tmp_path, **given)  # type: ignore[arg-type]
-
-
-def _outputs(*replies: str) -> dspy.Module:
-    program = dspy.Predict("policy -> answer")
-    program.set_lm(DummyLM([{"answer": reply} for reply in replies]))
-    return program
-
-
-def test_a_judge_is_the_metric_of_another_program() -> None:
-    judge = basic()
-    metric = judge.as_metric(reply="answer")
-    verdicts = judge.batch([{"policy": row["policy"], "reply": row["reply"]} for row in NEW])
-    examples = [dspy.Example(policy=row["policy"]).with_inputs("policy") for row in NEW]
-    found = dspy.Evaluate(devset=examples, metric=metric, num_threads=1, display_progress=False)(
-        _outputs(*[row["reply"] for row in NEW])
-    )
-    assert [score for *_, score in found.results] == [float(one.label == "send") for one in verdicts]
-    calls = judge.context.ledger.spend().calls
-    score = metric(examples[0], dspy.Prediction(answer=NEW[0]["reply"]), None, "predict", None)
-    assert (score.score, judge.context.ledger.spend().calls) == (found.results[0][2], calls)  # judged before
-    assert score.feedback == f"The check judge says: {verdicts[0].label}."

@@ -1,7 +1,6 @@
 """A judge that stands in no file, as in a notebook: compiled, called, awaited, loaded again, and shown."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +86,11 @@ def test_a_bad_row_of_a_batch_has_its_number(compiled: Compiled) -> None:
 def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compiled, tmp_path: Path) -> None:
     evaluated = jurist.evaluate("fect:basic", "fect-mini", store=tmp_path)
     compared = jurist.compare(["fect:basic", "fect-3d:basic"], gold="fect-mini", store=tmp_path)
-    for shown in (compiled, compiled.artifact, evaluated, compared):
+    for shown in (compiled, evaluated, compared):
         assert len(repr(shown)) < 400
         html = shown._repr_html_()
         assert html.startswith("<div>")
         assert "<table>" in html
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
-    verdict = replace(compiled(**NEW[0]), reasoning="<b>figures</b>")
-    assert "&lt;b&gt;figures" in verdict._repr_html_()
-    assert f"<b>{compiled.judge.name}</b>" in compiled.judge._repr_html_()
-    for shown in (compiled, compiled.artifact):
-        assert "decision: compiled is" in shown._repr_html_()
+    assert "decision: compiled is" in compiled._repr_html_()
