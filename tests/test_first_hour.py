@@ -21,7 +21,11 @@ HOUR: list[tuple[str, int, str]] = [
     # gold of one's own, as it comes: everything that is wrong at once, then mended in one command
     ("jurist gold check may_send.py --gold raw.csv", 1, "3  verdict  unknown label 'ok'"),
     ("jurist gold check may_send.py --gold raw.csv", 1, "80  reply    the field is missing"),
-    ("jurist gold check may_send.py --gold raw.csv", 1, "rows cannot be used"),
+    (
+        "jurist gold check may_send.py --gold raw.csv",
+        1,
+        "error: raw.csv:2, field 'reply': the field is missing",
+    ),
     ("jurist gold check may_send.py --gold raw.csv --column anwser=reply", 1, "did you mean answer?"),
     ("jurist gold check may_send.py --gold raw.csv --column answer=repply", 2, "did you mean reply?"),
     (
