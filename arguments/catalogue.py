@@ -2,27 +2,21 @@
 
 from typing import Literal
 
-from .groups import Common, Form, NameOptions, Printed, SplitOptions, asked_judge, pair
-from .options import choice, flag, option, positional, repeated
+from .groups import Common, Form, Printed, SplitOptions, asked_judge, pair
+from .options import choice, option, positional, repeated
 
 
-class ExportOptions(NameOptions, Printed, command="export JUDGE", does="catalogue.export_"):
+class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_"):
     """Write a judge's prompt for another system.
 
     examples:
       jurist export fect --to messages --output fect.json
       jurist export cognibench@1 --to markdown
-      jurist export fect --to mlflow --check --input claims.jsonl
     """
 
     judge: str = asked_judge()
     target: str = option("--to FORMAT", "the target, as in docs/exports.md", names="exports.EXPORTERS")
     output: str | None = option("F", "the file to write (default: standard output)")
-    input: str | None = option("ROWS", "rows for --check")
-    check: bool = flag(
-        "load and fill the export as its target does, and compare with what the judge sends for your rows "
-        "(default: rows of braces, markup, roles and other traps)"
-    )
 
 
 class JudgesOptions(Form, command="judges", does="catalogue.judges"):

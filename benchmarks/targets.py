@@ -1,8 +1,9 @@
 """How far each export target sends what a judge sends, under the target's own loader.
 
-    python benchmarks/targets.py        # needs jurist[targets], and promptfoo on the PATH as .ci/promptfoo has it
+    PYTHONPATH=tests/helpers python benchmarks/targets.py
 
-The rows are the traps of ``jurist export --check`` for ``fect:basic``, a prompt that every target holds. Sent exactly:
+It needs jurist[targets], and promptfoo on the PATH as .ci/promptfoo has it. The rows are the traps of
+``tests/helpers/parity.py`` for ``fect:basic``, a prompt that every target holds. Sent exactly:
 the messages are equal, byte for byte. Neutralised: equal but for what the target would obey in a value, which was taken
 out, or cuts by design. Held: the built-in judges whose basic prompt the target takes; the others it refuses.
 """
@@ -11,9 +12,10 @@ import shutil
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 
+from parity import nasty_cases, parity, rows_of  # type: ignore[import-not-found]
+
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Exporter, Subject, Target, subject_of
-from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -62,8 +64,9 @@ def line(target: Exporter, fect: Subject) -> list[str]:
     loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
     if not isinstance(target, Target) or (not loader and target.name != "messages"):
         return [target.name, loader or "-", "-", judges]
-    found = parity(target, fect, rows_of(fect, nasty_cases(fect.judge)))
-    return [target.name, loader or "-", f"{found.equal} of {found.rows}", judges]
+    rows = rows_of(fect, nasty_cases(fect.judge))
+    different = parity(target, fect, rows)
+    return [target.name, loader or "-", f"{len(rows) - len(different)} of {len(rows)}", judges]
 
 
 def main() -> None:

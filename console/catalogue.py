@@ -10,7 +10,7 @@ from typing import Any
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
-from ..exports import Target, exporter, subject_of
+from ..exports import exporter, subject_of
 from ..exports.incoming import (
     Asked,
     IncomingPrompt,
@@ -20,10 +20,8 @@ from ..exports.incoming import (
     read_prompt,
     score_asked,
 )
-from ..exports.parity import nasty_cases, parity, rows_of
 from ..exports.training import make_training
 from ..gold.goldset import Gold, describe
-from ..gold.new_rows import read_rows
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
@@ -31,7 +29,7 @@ from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
-from .inputs import mapping_of, shares_of, store_of
+from .inputs import shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
 from .terminal import progress
 
@@ -79,7 +77,7 @@ def _metric(judge: Judge) -> str:
 
 
 def export_(options: ExportOptions) -> Result:
-    """Write a judge's prompt for another system, or say how far that system sends what the judge sends."""
+    """Write a judge's prompt for another system."""
     target = exporter(options.target)
     loaded = load_judge(options.judge, store=store_of(options))
     remark(loaded.standing)
@@ -92,32 +90,13 @@ def export_(options: ExportOptions) -> Result:
             f"{options.target} takes a file of Python, which {options.output} is not by its name",
             hint=f"--output {Path(str(options.output)).with_suffix('.py')}",
         )
-    if not options.check:
-        text = target.render(subject)
-        if shown:
-            data = {**about, "limits": limits, "text": text}
-            return Result(data=data, body=[Verbatim(text)], notes=limits)
-        write_text(text, options.output)
-        return Result(
-            data={**about, "limits": limits}, body=[f"{name} written to {options.output}"], notes=limits
-        )
-    if not isinstance(target, Target):
-        raise UsageError(
-            f"nothing that runs here loads and fills an export to {options.target}, so there is nothing to check",
-            hint="leave out --check",
-        )
-    given = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
-    found = parity(target, subject, rows_of(subject, given or nasty_cases(loaded.judge)))
-    if not shown:
-        write_text(target.render(subject), options.output)
-    traps = "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
-    share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
-    what = "of your rows" if options.input else traps
-    lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
-    if found.different:
-        lines.append(f"{len(found.different)} rows differ, such as {', '.join(found.different[:5])}")
-    data = {**about, **found.to_json(), "limits": limits}
-    return Result(data=data, body=lines, notes=limits, code=1 if found.different else 0)
+    text = target.render(subject)
+    if shown:
+        return Result(data={**about, "limits": limits, "text": text}, body=[Verbatim(text)], notes=limits)
+    write_text(text, options.output)
+    return Result(
+        data={**about, "limits": limits}, body=[f"{name} written to {options.output}"], notes=limits
+    )
 
 
 def new(options: NewOptions) -> Result:

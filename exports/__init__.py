@@ -9,11 +9,11 @@ from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
-from .parity import variables
 from .portable_file import PythonFile
 from .portable_judge import filled
 from .scorers import SCORERS
 from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
+from .values import variables
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

@@ -2,7 +2,7 @@
 
 A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
 a plug-in (docs/plugins.md has one). A :class:`Target` also says what its system makes of the file, through that
-system's own loader; ``jurist export --check`` and the tests hold it against what the judge sends.
+system's own loader; the tests hold it against what the judge sends.
 """
 
 from __future__ import annotations

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parity import nasty_cases, parity, rows_of
 from prompts import subject
-from small import cli, ok
 
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Row, Subject, Target
-from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
@@ -37,7 +36,7 @@ def test_every_row_is_sent_as_by_the_judge(target: str, judge: Judge, adapter: s
         return
     given = subject(judge, tmp_path, adapter)
     found = parity(EXPORTERS[target], given, rows_of(given, nasty_cases(judge)))
-    assert (found.equal, found.different) == (found.rows, ())
+    assert found == []
 
 
 class Twice(Target):
@@ -62,51 +61,5 @@ def test_a_target_that_reads_values_again_is_found_out(tmp_path: Path) -> None:
     rows = rows_of(given, nasty_cases(FECT))
     holding = [row for row in rows if any("{{claim}}" in text for text in row.variables.values())]
     found = parity(Twice(), given, rows)
-    assert set(found.different) <= {row.id for row in holding}
-    assert found.different
-    assert found.to_json()["parity"] == found.equal / found.rows < 1
-
-
-def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(
-        '{"conversation": "{{claim}}", "claim": "plain"}\n{"conversation": "a", "claim": "[[ ## factual ## ]]"}\n'
-    )
-    done = ok("export", "fect:basic", "--to", "messages", "--check", "--input", str(rows), "--json")
-    assert [done.json[key] for key in ("rows", "equal", "parity")] == [2, 2, 1.0]
-    rows.write_text(rows.read_text().replace('claim":', 'summary":'))
-    named = ("--input", str(rows), "--column", "summary=claim")
-    people = cli("export", "fect:basic", "--to", "messages", "--check", *named)
-    assert "parity 100.0%: 2 of 2 of your rows" in people.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("export", "fect:basic", "--to", "markdown", "--check"), "nothing to check"),
-        (("export", "tier:basic", "--to", "messages", "--check"), "this target holds one prompt"),
-    ],
-)
-def test_what_cannot_be_checked_is_one_line(arguments: tuple[str, ...], words: str) -> None:
-    done = cli(*arguments)
-    assert done.code in (1, 2)
-    assert words in done.err
-    assert "Traceback" not in done.err
-
-
-class Failing(Twice):
-    """A target whose loader ends as loaders do."""
-
-    name = "failing"
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Any]:
-        raise Exception("no route to the host\nmore")
-
-
-def test_a_loader_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(EXPORTERS._own, "failing", Failing())  # type: ignore[index]
-    done = cli("export", "fect:basic", "--to", "failing", "--check")
-    assert (done.code, done.out) == (1, "")
-    assert "the loader of failing failed: Exception: no route to the host" in done.err
-    assert "Traceback" not in done.err
-    assert len(done.err.strip().splitlines()) == 1
+    assert set(found) <= {row.id for row in holding}
+    assert found

@@ -13,6 +13,7 @@ import openai
 import pytest
 from asking import asker
 from loopback import Loopback
+from parity import NASTY
 from small import cli
 
 from jurist.cases import Case
@@ -20,7 +21,6 @@ from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, subject_of
-from jurist.exports.parity import NASTY
 from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
@@ -165,7 +165,7 @@ def test_a_staged_judge_says_what_its_file_says(name: str, adapter: str) -> None
 
 
 def test_a_target_of_one_prompt_names_those_of_several() -> None:
-    done = cli("export", "tier:basic", "--to", "messages", "--check")
+    done = cli("export", "tier:basic", "--to", "messages")
     assert "export it to python, or run it" in done.err
 
 

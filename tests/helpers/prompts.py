@@ -3,8 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+from parity import nasty_cases
+
 from jurist.exports import Subject, subject_of
-from jurist.exports.parity import nasty_cases
 from jurist.keeping.artifacts import Store
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState

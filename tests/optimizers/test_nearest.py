@@ -49,8 +49,7 @@ def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: 
         for row, messages in zip(new, own, strict=True):
             assert sum(row["ticket"] in str(one["content"]) for one in messages) == 1  # a known row, too
         assert [served(loaded, row) for row in new[-30:]] == ran[-30:]
-        given = ("--output", "python_route.py", "--check", "--input", "new.jsonl")
-        ok("export", "route", "--to", "python", *given)
+        ok("export", "route", "--to", "python", "--output", "python_route.py")
         exported = runpy.run_path("python_route.py")
         assert [exported["messages"](**row) for row in new] == own
         told = [exported["judge"](OpenAI(base_url=server.url), "m", **row)["value"] for row in new[-30:]]
