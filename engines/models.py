@@ -114,20 +114,13 @@ class Model(EndpointSettings):
         return cls(name=lm.model, key_env=names[0] if key else None, **told)
 
     def _check_address(self, address: str) -> None:
-        if not re.match(r"https?://[^\s/]+", address):
+        server = address.partition("//")[2].partition("/")[0]
+        if not re.match(r"https?://[^\s/]+", address) or "@" in server or "?" in address:
+            # The client cannot send what else one may hold, a key among it, and it is not to end up in messages.
             raise UsageError(
-                f"--api-base {address!r} is not an address", hint="write it as http://host:port/v1"
-            )
-        if "@" in address.partition("//")[2].partition("/")[0]:
-            # The client cannot send them, and an address ends up in messages.
-            raise UsageError(
-                "--api-base holds a user name or password",
-                hint="put the key into the provider's environment variable, for example OPENAI_API_KEY",
-            )
-        if "?" in address:
-            raise UsageError(
-                "--api-base holds a query, after which no path can follow",
-                hint="leave it out; a key goes into the provider's environment variable, for example OPENAI_API_KEY",
+                "--api-base is not a plain address",
+                hint="write it as http://host:port/v1; a key goes into the provider's environment variable, for "
+                "example OPENAI_API_KEY",
             )
         if self.name == OFFLINE:
             raise UsageError(

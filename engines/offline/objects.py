@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -25,17 +25,9 @@ _CLAUSE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Models:
-    """What is learned for one field: which candidates are chosen, and, by property, what is said of one."""
-
-    chosen: Model
-    about: Mapping[str, Model]
-
-
 def decide_objects(task: Task, field: Field) -> list[Decision]:
     """Return a decision for each span that is chosen."""
-    chosen = _models(task.lesson(field)).chosen
+    chosen = _chosen(task.lesson(field))
     scene = _scene(task.ask.values, task.roles)
     if not scene.units:
         return []
@@ -55,31 +47,33 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
 
 
 def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
-    """Return an object for each decision: the span, and what is said of it."""
-    models = _models(task.lesson(field))
-    x = columns(_scene(task.ask.values, task.roles), models.chosen.words)
+    """Return an object for each decision: the span, and what the names of its other properties say of it."""
+    scene = _scene(task.ask.values, task.roles)
+    rows = [columns(scene)[[decision.unit.number - 1]] for decision in decisions]
     return [
-        {
-            part.name: _property(task, field, part, models, x[decision.unit.number - 1], decision)
-            for part in field.shape.parts
-        }
-        for decision in decisions
+        {part.name: _property(task, field, part, row, decision) for part in field.shape.parts}
+        for row, decision in zip(rows, decisions, strict=True)
     ]
 
 
-def _property(task: Task, field: Field, part: Field, models: _Models, row: Array, decision: Decision) -> Any:
+def _property(task: Task, field: Field, part: Field, row: Array, decision: Decision) -> Any:
+    shape = part.shape
     if part.name == _text_part(field):
         return neutralise(decision.unit.text)
-    if part.name in models.about:
-        p = models.about[part.name].probabilities(row[None])[0].tolist()
-        if part.shape.kind == "score":
-            return part.shape.at(level_near(p[0], part.shape, task.manner))
-        label = part.shape.labels[task.manner.drawn(p)]
-        return label if part.shape.kind == "label" else label == "True"
-    if part.shape.kind == "number":
+    if shape.kind == "score":
+        return shape.at(level_near(_shares(row, prior_of(part.name))[0], shape, task.manner))
+    if shape.kind in ("label", "bool"):
+        weights = prior_weights(meanings(shape.labels, part.name, task.ask.instruction))
+        label = shape.labels[task.manner.drawn(_shares(row, weights))]
+        return label if shape.kind == "label" else label == "True"
+    if shape.kind == "number":
         return decision.unit.number
     text = text_value(part.name, [decision])
     return text if text != NO_TEXT else neutralise(decision.quote)
+
+
+def _shares(row: Array, weights: Array) -> list[float]:
+    return list(map(float, Model(weights=weights).probabilities(row)[0]))
 
 
 def _text_part(field: Field) -> str:
@@ -102,53 +96,34 @@ def _clauses(sentence: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _models(lesson: Lesson) -> _Models:
-    field, text = lesson.field, _text_part(lesson.field)
+def _chosen(lesson: Lesson) -> Model:
+    """Learn which candidates are chosen."""
+    name, text = lesson.field.name, _text_part(lesson.field)
     listed = [
         (_scene(values, lesson.roles), value) for values, value in lesson.shown() if isinstance(value, list)
     ]
     words = vocabulary([unit for scene, _ in listed for unit in scene.units])
-    prior = prior_of(field.name)
-    if not meaning_of(field.name).known:
+    prior = prior_of(name)
+    if not meaning_of(name).known:
         prior = np.zeros_like(prior)
         prior[0, -1] = _LIKELY
     rows, targets = list[Array](), list[Array]()
-    matches = list[tuple[Array, Mapping[str, Any]]]()
     for scene, value in listed:
-        x, matched = columns(scene, words), _matched(scene, value, text)
-        rows.append(x)
+        matched = _matched(scene, value, text)
+        rows.append(columns(scene, words))
         targets.append(shares([place in matched for place in range(len(scene.units))]))
-        matches += [(x[place : place + 1], item) for place, item in matched.items()]
-    about: dict[str, Model] = {}
-    for part in field.shape.parts:
-        if part.shape.kind in ("label", "bool", "score"):
-            shown = [(x, item[part.name]) for x, item in matches if item.get(part.name) is not None]
-            gold = [_target(part, value) for _, value in shown]
-            about[part.name] = learn([x for x, _ in shown], gold, _prior(part, lesson.instruction), words)
-    return _Models(chosen=learn(rows, targets, prior, words), about=about)
+    return learn(rows, targets, prior, words)
 
 
-def _prior(part: Field, instruction: str) -> Array:
-    if part.shape.kind == "score":
-        return prior_of(part.name)
-    return prior_weights(meanings(part.shape.labels, part.name, instruction))
-
-
-def _target(part: Field, value: Any) -> Array:
-    if part.shape.kind == "score":
-        return shares([part.shape.share(float(value))])
-    return np.array([[float(str(value) == label) for label in part.shape.labels]])
-
-
-def _matched(scene: Scene, items: Sequence[Any], text: str) -> dict[int, Mapping[str, Any]]:
-    """Return which candidate stands for which object: the one that its text is most like."""
-    left, matched = set(range(len(scene.units))), dict[int, Mapping[str, Any]]()
+def _matched(scene: Scene, items: Sequence[Any], text: str) -> set[int]:
+    """Return which candidates stand for an object: those that its text is most like."""
+    left, matched = set(range(len(scene.units))), set[int]()
     for item in (item for item in items if isinstance(item, Mapping)):
         alike = [(_alike(scene.units[place], str(item.get(text, ""))), -place) for place in left]
         overlap, place = max(alike, default=(0.0, 0))
         if overlap >= _ALIKE:
             left.discard(-place)
-            matched[-place] = item
+            matched.add(-place)
     return matched
 
 

@@ -117,8 +117,8 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "--max-unusable: '7' is no share", f"{RUN} --max-unusable 7"),
     (2, "a time-out of 0.0 seconds", f"{RUN} --timeout 0"),
     (2, "--api-base needs a model", f"{RUN} --api-base http://127.0.0.1:1/v1"),
-    (2, "'localhost:8000' is not an address", f"{RUN} --model openai/x --api-base localhost:8000"),
-    (2, "holds a user name or password", f"{RUN} --model openai/x --api-base http://me:pw@h/v1"),
+    (2, "is not a plain address", f"{RUN} --model openai/x --api-base localhost:8000"),
+    (2, "is not a plain address", f"{RUN} --model openai/x --api-base http://me:pw@h/v1"),
     (2, "the model has no name", f"{RUN} --model ''"),
     *(
         (2, "does not name provider and model", f"{command} {name}")

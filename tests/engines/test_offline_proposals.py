@@ -1,7 +1,6 @@
-"""Instructions the offline engine proposes: new, safe, in the right language, addressing the errors."""
+"""Instructions the offline engine proposes: new, safe, in the right language."""
 
 import dspy
-import pytest
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
@@ -42,20 +41,6 @@ def test_proposals_never_repeat_and_keep_the_definitions() -> None:
 def test_temperature_zero_is_one_proposal_and_seeds_vary_above_it() -> None:
     assert len({ask([(BASIC, 50)], seed=s, temperature=0.0) for s in range(5)}) == 1
     assert len({ask([(BASIC, 50)], seed=s) for s in range(12)}) > 3
-
-
-@pytest.mark.parametrize(
-    ("errors", "expected"),
-    [
-        ('"It was built in 1733." is invented', "Check every number"),
-        ('"It failed because of the rain." is unsupported', "A cause or reason"),
-        ('"The customer felt happy." is non_factual', "A feeling or attitude"),
-        ('"A truly magnificent jewel." is invented', "Evaluative or subjective"),
-    ],
-)
-def test_what_is_added_answers_the_errors(errors: str, expected: str) -> None:
-    text = ask([(BASIC, 50)], f"{errors} according to people; judged another", temperature=0.0)
-    assert text.replace(BASIC, "").strip().startswith(expected)
 
 
 def test_examples_are_never_copied() -> None:
