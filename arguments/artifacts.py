@@ -82,20 +82,20 @@ class RememberOptions(
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report"):
-    """Write one page about a compiled judge, or a saved result. It needs no network: whether compiling helped, on
-    what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of a saved result
-    (--output or --json of evaluate, compare, assess; the JSON lines of a run), what it holds.
+    """Write one page about a compiled judge, or a run. It needs no network: whether compiling helped, on
+    what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of the
+    lines of a run, its rows with their verdicts.
 
     examples:
       jurist report fect
       jurist report fect@2 -o report.html
-      jurist evaluate fect:basic --gold labels.csv --output result.json && jurist report result.json
+      jurist run fect --input new.jsonl --output judged.jsonl && jurist report judged.jsonl
       jurist report may-send --gold labels.csv -o report.html
     """
 
     subject: str = positional(
-        "JUDGE[@VERSION]|F.json|F.jsonl",
-        "a compiled judge, or what evaluate, compare or run wrote",
+        "JUDGE[@VERSION]|F.jsonl",
+        "a compiled judge, or what run wrote",
         type=name,
     )
     output: str | None = option("F.html", "where the page is written (default: named after its subject)")

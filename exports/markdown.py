@@ -1,4 +1,4 @@
-"""The judge as a card for people: what it decides, how good it is, what it sends, and where it comes from.
+"""The judge as a card for people: what it decides, what was proven of it, and what it sends.
 
 For reading and review; nothing is meant to load it.
 """
@@ -16,13 +16,9 @@ from .target import Subject, takes_text
 if TYPE_CHECKING:
     import dspy
 
-_MADE = ("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "structure", "gold")
-_FOUND = ("spend", "thresholds", "strictness", "inconsistent", "position_bias", "contradictions")
-_PROVENANCE = (*_MADE, *_FOUND, "versions", "judge_ref")
-
 
 class MarkdownExporter:
-    """A page with the prompt, the labels, the scores, the decision and the provenance."""
+    """A page with the prompt, the labels, the decision and the identity."""
 
     name = "markdown"
     suffix = ".md"
@@ -35,7 +31,6 @@ class MarkdownExporter:
         told = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
         told += decision.get("warnings") or ()
         parts += ["## Decision", "\n".join(f"- {_span(one)}" for one in told)] if told else []
-        parts += _scores(subject.card.get("scores"))
         price = Card.model_validate(subject.card).price_words if subject.card else ""
         parts += [price[0].upper() + price[1:]] if price else []
         options = judge.answer.scale.listing()
@@ -47,11 +42,6 @@ class MarkdownExporter:
             of = f" of {_span(name)}" if many else ""
             parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
             parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
-        provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
-        if gold := provenance.get("gold"):  # without the ids of all that it has seen
-            provenance["gold"] = {name: one for name, one in gold.items() if not isinstance(one, list)}
-        written = json.dumps(provenance, ensure_ascii=False, indent=1)
-        parts += ["## Provenance", _fence(written, "json")] if provenance else []
         parts += ["## Identity", _items({**subject.stamp, "proof": subject.proof})]
         return "\n\n".join(parts) + "\n"
 
@@ -71,21 +61,6 @@ def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
         "samples": subject.samples,
     }
     return [_items(about), *(f"### {one['role']}\n\n{_fence(one['content'])}" for one in sent)]
-
-
-def _scores(scores: Mapping[str, Mapping[str, Mapping[str, float]]] | None) -> list[str]:
-    """Return a table with a row a metric and a column a program: the value and its 95 % interval."""
-    if not scores:
-        return []
-    programs = sorted(scores, key=lambda name: (name != "basic", name))
-    metrics = dict.fromkeys(metric for name in programs for metric in scores[name])
-    rows = [["metric", *programs], ["---", *("---:" for _ in programs)]]
-    rows += [[_span(metric), *(_score(scores[name].get(metric)) for name in programs)] for metric in metrics]
-    return ["## Scores on test", "\n".join("| " + " | ".join(row) + " |" for row in rows)]
-
-
-def _score(score: Mapping[str, float] | None) -> str:
-    return "" if score is None else f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 
 def _items(values: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..text.json_lines import plain
-from .differing import change_words, prompt_changes, shown_words
+from .differing import change_words, prompt_changes
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, sign_of
 from .judged import SYSTEMS, paired_cases
@@ -41,7 +41,7 @@ from .scores import (
     spend_line,
     taken_words,
 )
-from .table import Table, table
+from .table import table
 from .verdict import needless, proof_table, tone_of
 from .views import TAKEN
 from .votes import sure_parts
@@ -148,7 +148,6 @@ class ArtifactReport:
             Section("robustness", "Attacks and biases", attacks, intro=flips),
             Section("cost", "What compiling cost", [spend_line(card["spend"])]),
             Section("unmeasured", "Not measured", list(self._unmeasured())),
-            Section("provenance", "Where it comes from", [self._provenance()]),
         ):
             yield replace(section, folded=True)
 
@@ -157,7 +156,6 @@ class ArtifactReport:
         gold, model, cut = card["gold"], about.model, self._sampling
         learned = [
             change_words(before, self.artifact.state),
-            *shown_words(self.artifact.state, self.judge.answer.field, self.judge.answer.unit),
             *([f"its answer: {cut.rule}"] if cut.by_probability else []),
         ]
         proven = [
@@ -168,6 +166,7 @@ class ArtifactReport:
                 "sealed test",
                 f"{gold['test']} cases of {gold['name']}, opened {plural(self._openings, 'time')}",
             ),
+            ("artifact sha256", self.artifact.sha256),
         ]
         commands = [
             ("judge new rows", f"jurist run {ref} --input rows.jsonl --output verdicts.jsonl"),
@@ -306,22 +305,6 @@ class ArtifactReport:
         yield table("", ["name", "value"], rows, layout="facts")
         if self._ceiling is not None:
             yield ceiling_table(self._ceiling)
-
-    def _provenance(self) -> Table:
-        card, about = self._card, self.artifact.about
-        optimizer = card["optimizer"]
-        rows = [
-            ("judge", f"{card['judge']}, variant {card['variant']}"),
-            (
-                "optimizer",
-                f"{optimizer['name']}, seed {about.optimizer.seed or 0}, {optimizer.get('ending', '')}",
-            ),
-            ("prompts written by", str(about.prompt_model.name or None)),
-            ("gold sha256", card["gold"]["sha256"]),
-            ("artifact sha256", self.artifact.sha256),
-            *((f"version of {name}", version) for name, version in about.versions.items()),
-        ]
-        return table("", ["name", "value"], rows, layout="facts")
 
     def _unmeasured(self) -> Iterator[str]:
         if self._offline:

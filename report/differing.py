@@ -9,7 +9,6 @@ from typing import Any
 
 from ..keeping.artifact_card import Artifact
 from ..programs.state import PredictorPrompt, PromptState
-from ..text.terms import shorten
 from .document import Changes, Word, text_of
 from .scores import metric_cell
 from .table import Table, table
@@ -102,8 +101,6 @@ def score_rows(first: Side, second: Side) -> Table | None:
 
 _QUOTED = 12
 """Words that are quoted of what is new."""
-_LABELS = 4
-"""Values of demonstrations that have a line each."""
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -158,13 +155,3 @@ def change_words(before: PromptState, after: PromptState) -> str:
     longest = max(added, key=len, default=[])
     quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
     return ", ".join(parts) + (f"; new: {quoted}" if longest else "")
-
-
-def shown_words(state: PromptState, field: str, unit: str) -> list[str]:
-    """Return one line for each value of a field that demonstrations show: how many do, and what the first judges."""
-    shown = dict[str, list[str]]()
-    for demo in (demo for prompt in state.predictors.values() for demo in prompt.demos):
-        if isinstance(demo.get(field), str | bool | int | float):
-            shown.setdefault(str(demo[field]), []).append(str(demo.get(unit, "")))
-    most = sorted(shown.items(), key=lambda item: -len(item[1]))[:_LABELS]
-    return [f'{len(texts)} shown as {value}, such as "{shorten(texts[0], 100)}"' for value, texts in most]

@@ -1,4 +1,4 @@
-"""Reports of saved results: what ``evaluate``, ``compare``, ``cascade`` and ``run`` wrote."""
+"""Reports of a run, from the lines that it wrote, and of a cascade."""
 
 import json
 from collections import Counter
@@ -10,12 +10,11 @@ from ..errors import JuristError, UsageError, why
 from ..gold.files import scan
 from .document import Cases, Document, Section, Tone, text_of
 from .judged import case_value, note_json
-from .scores import counts_line, joint_spend_line
+from .scores import joint_spend_line
 from .table import table
-from .views import cascade_sections, comparison_sections, evaluation_sections
+from .views import cascade_sections
 
 _CASES: tuple[tuple[str, Tone, str], ...] = (
-    ("wrong", "bad", "not judged as people judged it"),
     ("abstained", "open", "the model answered, and the answer is unusable"),
     ("failed", "open", "the machinery failed: network, quota"),
     ("wavering", "open", "the judge's own samples differ"),
@@ -25,36 +24,17 @@ _RUN = {"id", "status", "units"}
 
 
 def saved_report(path: Path) -> Document:
-    """Return the report of a file."""
-    refusal = JuristError(
-        f"{path} is no result of a command",
-        hint="give what --json or --output of evaluate or compare wrote, or the JSON lines of a run",
-    )
+    """Return the report of the lines of a run."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path}: it cannot be read: {why(error)}", hint="name a judge, or a file of results"
-        ) from error
-    try:
-        data = json.loads(text)
-    except ValueError:
-        data = None
-    try:
-        if data is None or (isinstance(data, Mapping) and data.keys() >= _RUN):
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-            if not rows or not all(row.keys() >= _RUN for row in rows):
-                raise refusal
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        if rows and all(row.keys() >= _RUN for row in rows):
             return _run(path, rows)
-        if not isinstance(data, Mapping) or not data:
-            raise refusal
-        if "disagreements" in data:
-            return _evaluation(path, data)
-        if "steps" in data and "agree" in data:
-            return cascade_report(data, f"from {path.name}")
-        return _comparison(path, data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise refusal from error
+    except (OSError, UnicodeDecodeError) as error:
+        hint = "name a judge, or the JSON lines of a run"
+        raise UsageError(f"{path}: it cannot be read: {why(error)}", hint=hint) from error
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass  # refused below, as what holds other lines
+    raise JuristError(f"{path} holds no lines of a run", hint="give the JSON lines that jurist run wrote")
 
 
 def cascade_report(data: Mapping[str, Any], about: str) -> Document:
@@ -69,61 +49,6 @@ def cascade_report(data: Mapping[str, Any], about: str) -> Document:
         tone="good" if data["shown"] else "open",
         lead=[f"It {data['words']}." if data["shown"] else f"{data['words'].capitalize()}."],
         sections=cascade_sections(data),
-    )
-
-
-def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
-    metric, judge = data["metric"], data["judge"]
-    value = data["scores"][metric]
-    cases = [_disagreement(judge, one) for one in data["disagreements"]]
-    browsed = Section(
-        "cases",
-        "The disagreements",
-        [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)] if cases else (),
-        intro="The worst first; of equals, those that the judge's own samples agreed on most.",
-    )
-    return Document(
-        subject=judge,
-        about=f"on {data['gold']}, answered by {data['model']}; from {path.name}",
-        headline=f"{metric} {value['value']:.3f}",
-        tone="open",
-        lead=[
-            f"Over all cases of the same kind it is likely to be between {value['low']:.3f} and {value['high']:.3f} "
-            "(95 % interval).",
-        ],
-        sections=[*evaluation_sections(data, worst=0), browsed],
-    )
-
-
-def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
-    status = one["status"]
-    inputs = [[name, text_of(value)] for name, value in one["inputs"].items()]
-    return case_value(
-        one["id"],
-        ["wrong", *([status] if status in ("abstained", "failed") else [])],
-        source=one["source"],
-        inputs=[["difference", one["wrong"]], *inputs],
-        notes=[note_json(judge, one, None)],
-    )
-
-
-def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
-    judges, tests, metric = data["judges"], data["tests"], data["metric"]
-    counted = [counts_line(one["name"], one["counts"]) for one in judges]
-    shown = [one for one in tests if one["verdict"] in ("better", "worse")]
-    headline = f"{metric} of {len(judges)} judges"
-    if len(tests) == 1:
-        (one,) = tests
-        headline = f"{one['first']} is {one['verdict']} {'than' if shown else 'from'} {one['second']}"
-    elif tests:
-        headline = f"{len(shown)} of {len(tests)} differences are shown"
-    return Document(
-        subject=" and ".join(one["name"] for one in judges),
-        about=f"on {data['gold']}, {data['cases']} cases, asked {data['repeats']} time(s); from {path.name}",
-        headline=headline,
-        tone="good" if shown else "open",
-        lead=[one["words"] for one in tests],
-        sections=[*comparison_sections(data), Section("counts", "What was answered", counted)],
     )
 
 
