@@ -79,6 +79,6 @@ def test_the_script_makes_them_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shipped = script()
     assert not shipped.make("answer-check", tmp_path / "compiled")
     assert not (tmp_path / "compiled").exists()
-    name = min(shipped.shipped())
-    assert shipped.make(name, tmp_path / "compiled")
-    assert shipped.differences(name, tmp_path / "compiled", SHIPPED) == []
+    for name in sorted(shipped.shipped()):
+        assert shipped.make(name, tmp_path / "compiled")
+        assert shipped.differences(name, tmp_path / "compiled", SHIPPED) == []
