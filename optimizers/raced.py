@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 from ..cases import Case
 from ..errors import BudgetExhausted
 from ..programs.state import PromptState
+from ..text.sentences import without_repeats
 from ..text.wording import normalised
 from .base import Job
 from .board import Board, Candidate
@@ -136,7 +137,8 @@ class Track:
         """Enter what is new, not too long and not copied among proposals: instructions of predictors of ``parent``."""
         known, fresh = {_plain(one.state) for one in self.board.candidates.values()}, list[Candidate]()
         for proposal in proposals:
-            usable = {name: text for name, text in proposal.items() if 0 < len(text) <= writing.longest}
+            cleaned = {name: without_repeats(text) for name, text in proposal.items()}
+            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= writing.longest}
             state = parent.state
             for name, text in usable.items():
                 state = state.with_instruction(name, text)

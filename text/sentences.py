@@ -74,6 +74,19 @@ def split(text: str) -> tuple[Sentence, ...]:
     return tuple(Sentence(text=text[start:end], start=start, end=end) for start, end in _joined(text, pieces))
 
 
+def without_repeats(text: str) -> str:
+    """Return a text without the sentences that stand in it before, but for spacing, case and the mark at their end."""
+    kept, gap, at, known = "", "", 0, set[str]()
+    for sentence in split(text):
+        gap = max(gap, text[at : sentence.start], key=lambda space: (space.count("\n"), len(space)))
+        plain = " ".join(sentence.text.casefold().rstrip(".!?。！？").split())
+        if plain not in known:
+            kept, gap = kept + gap * bool(kept) + sentence.text, ""
+            known.add(plain)
+        at = sentence.end
+    return kept
+
+
 def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Return the (start, end) of sentences in the text they are from; equal ones are found one after the other.
 

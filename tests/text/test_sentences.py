@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jurist.text.sentences import Sentence, split
+from jurist.text.sentences import Sentence, split, without_repeats
 
 TABLE = [  # | stands where a sentence ends
     ("titles", "Dr. Ames met Mr. He.| They spoke."),
@@ -109,6 +109,16 @@ def test_whole_sentences_come_back_however_often(sentences: list[str]) -> None:
     found = split(text)
     assert [one.text for one in found] == sentences
     assert len({one.start for one in found}) == len(sentences)
+    assert without_repeats(f" {text} ") == "\n".join(dict.fromkeys(sentences))
+
+
+def test_what_is_said_again_is_left_out_whatever_its_spacing() -> None:
+    text = (
+        "Judge it. Say hold if unsure.\n\n- send: fine\n- hold: bad\n- Send:  fine\nJudge it! Now judge it."
+    )
+    assert (
+        without_repeats(text) == "Judge it. Say hold if unsure.\n\n- send: fine\n- hold: bad\nNow judge it."
+    )
 
 
 @pytest.mark.parametrize(
