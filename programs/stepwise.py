@@ -47,7 +47,9 @@ class Stepwise(dspy.Module):
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
-        if self.plan is None:
+        if (
+            self.plan is None
+        ):  # no abstract method: DSPy's metaclass would let it be instantiated, and do nothing
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
         return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
 

@@ -113,7 +113,7 @@ def test_pointers_follow_a_simple_model(
 @pytest.mark.parametrize("locks", [True, False])
 def test_threads_never_overwrite(store: Store, locks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not locks:  # the rename still protects
-        monkeypatch.setattr("jurist.keeping.artifacts._locked", lambda folder: nullcontext())
+        monkeypatch.setattr("jurist.keeping.shelves._locked", lambda folder: nullcontext())
 
     def saved(number: int) -> Any:
         return store.save(POLITE, basic(POLITE), {"parent": number}, [], make_latest=True)
