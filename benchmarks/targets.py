@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from parity import nasty_cases, parity, rows_of  # type: ignore[import-not-found]
 
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Exporter, Subject, Target, subject_of
+from jurist.exports import EXPORTERS, Exporter, Subject, subject_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -62,10 +62,10 @@ def held(target: Exporter) -> int:
 def line(target: Exporter, fect: Subject) -> list[str]:
     """Return a row of the table."""
     loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
-    if not isinstance(target, Target) or (not loader and target.name != "messages"):
+    if target.name == "markdown" or (not loader and target.name != "messages"):
         return [target.name, loader or "-", "-", judges]
     rows = rows_of(fect, nasty_cases(fect.judge))
-    different = parity(target, fect, rows)
+    different = parity(target.name, fect, rows)
     return [target.name, loader or "-", f"{len(rows) - len(different)} of {len(rows)}", judges]
 
 

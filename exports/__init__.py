@@ -8,12 +8,11 @@ from ..errors import UsageError, choices
 from ..keeping.artifact_card import Artifact
 from ..programs.plugins import Registry
 from .markdown import MarkdownExporter
-from .messages import MessagesExporter
+from .messages import MessagesExporter, variables
 from .portable_file import PythonFile
 from .portable_judge import filled
 from .scorers import SCORERS
-from .target import Exporter, Prompt, Row, Subject, Target, prompt_of
-from .values import variables
+from .target import Exporter, Prompt, Subject, prompt_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -23,9 +22,7 @@ __all__ = [
     "EXPORTERS",
     "Exporter",
     "Prompt",
-    "Row",
     "Subject",
-    "Target",
     "export",
     "exporter",
     "filled",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
 from ..programs.answers.portable import RENDERERS
-from .portable_judge import filled
-from .target import Messages, Prompt, Row, Subject, Target, prompt_of
+from ..text.escaping import defuse
+from .target import Prompt, Subject, prompt_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -99,7 +99,7 @@ def reply_schema(prompt: Prompt) -> dict[str, Any]:
     return schema_of(prompt.signature)
 
 
-class MessagesExporter(Target):
+class MessagesExporter:
     """JSON with the messages, the placeholders, the labels and the parser."""
 
     name = "messages"
@@ -116,7 +116,11 @@ class MessagesExporter(Target):
         }
         return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Fill it in a single pass."""
-        content = json.loads(text)
-        return [filled(content, row.variables) for row in rows]
+
+def variables(judge: Judge, inputs: Mapping[str, Any], *, tags: Iterable[str] = ()) -> dict[str, str]:
+    """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt."""
+    from dspy.adapters.utils import format_field_value
+
+    fields = {**judge.signature.input_fields, **judge.basic().predictors()[0].signature.input_fields}
+    values = defuse(judge.prompt_values(judge.case(inputs).inputs), tags)
+    return {name: str(format_field_value(fields[name], value)) for name, value in values.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
 import json
 import sys
@@ -19,7 +18,7 @@ from ..errors import UsageError
 from ..evaluation.votes import majority
 from ..programs.answers.portable import TYPED
 from .messages import contents, inputs_of, response_format
-from .target import Messages, Prompt, Row, Subject, Target, planned, prompt_of, shown_rows
+from .target import Prompt, Subject, planned, prompt_of, shown_rows
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 
@@ -46,10 +45,12 @@ _READ_BY = {
 """Reader -> the modules that only it needs."""
 
 
-class PortableFile(Target):
+class PortableFile:
     """A file of Python source."""
 
+    name: str  # the word after ``--to``
     suffix = ".py"
+    limits: tuple[str, ...] = ()  # what it cannot hold of any judge, in words
     # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
     about: str
     imports: str = ""  # what its code needs
@@ -76,19 +77,6 @@ class PortableFile(Target):
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(words),
         )
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Execute the file, which jurist has just written, and ask it for the first messages of the rows."""
-        judge = executed(text)["_JUDGE"]
-        return [judge.messages(row.inputs) for row in rows]
-
-
-def executed(text: str) -> dict[str, Any]:
-    """Return the names of an exported file that jurist has just written."""
-    module = ModuleType(f"jurist_exported_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
-    sys.modules[module.__name__] = module  # as an import does: types are looked up there
-    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    return module.__dict__
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:

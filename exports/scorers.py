@@ -5,19 +5,16 @@ proven inside a prompt that is not, and read the reply in another way. So a file
 framework is one more entry of ``data/frameworks.toml``.
 """
 
-import os
 import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
-from string import Template
-from tempfile import gettempdir
 from typing import Any
 
 from ..errors import UsageError
 from ..programs.answers.portable import is_number
 from .portable_file import PortableFile
-from .target import Messages, Row, Subject
+from .target import Subject
 
 _LIMITS = (
     "1 is a label that is not positive, the first of a pair, or the top of the scale; units, criteria are averaged",
@@ -33,7 +30,6 @@ class ScorerFile(PortableFile):
         self.about = "\n\n".join(
             [f"Needs {entry['needs']}.", f"    {entry['usage']}", textwrap.fill(entry["note"], 110)]
         )
-        self.quiet: Mapping[str, str] = entry.get("quiet", {})
         self.limits = (*_LIMITS, entry["limit"]) if "limit" in entry else _LIMITS
 
     def render(self, subject: Subject) -> str:
@@ -48,18 +44,6 @@ class ScorerFile(PortableFile):
                 hint="export it to python, or run it with jurist",
             )
         return super().render(subject)
-
-    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
-        """Load the file with its framework, and ask its judge for the first messages of the rows."""
-        for variable, value in self.quiet.items():
-            os.environ.setdefault(variable, Template(value).substitute(tmp=gettempdir()))
-        try:
-            return super().replay(text, rows)
-        except ModuleNotFoundError as error:
-            raise UsageError(
-                f"checking this export needs {error.name}, which is not installed",
-                hint="pip install 'jurist[targets]'",
-            ) from error
 
 
 _TABLE = (resources.files(__package__ or "") / "data" / "frameworks.toml").read_text(encoding="utf-8")

@@ -1,16 +1,14 @@
 """What an export target is given and has to offer, and the one prompt that most targets hold.
 
 A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
-a plug-in (docs/plugins.md has one). A :class:`Target` also says what its system makes of the file, through that
-system's own loader; the tests hold it against what the judge sends.
+a plug-in (docs/plugins.md has one).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ..errors import UsageError
 
@@ -26,19 +24,6 @@ _ENDINGS = (
     "",
     *(f"_{number}" for number in range(1, 100)),
 )  # of placeholders, if the prompt itself has the name
-
-Messages: TypeAlias = Sequence[Mapping[str, str]]
-"""``{"role": "system" | "user" | "assistant", "content": str}``, in their order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One filling of the prompt with a user's row."""
-
-    id: str  # of its case
-    inputs: Mapping[str, Any]  # the row's own, by the judge's input fields
-    variables: Mapping[str, str]  # input field -> the text that stands in the prompt, defused
-    messages: Messages  # what the judge sends, in its first step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,22 +126,6 @@ class Exporter(Protocol):
         """Return the text of the file."""
 
 
-class Target(ABC):
-    """An exporter whose files can be loaded and filled by the target system itself."""
-
-    name: str  # the word after ``--to``
-    suffix: str  # the usual end of the file's name, with its dot
-    limits: tuple[str, ...] = ()  # what it cannot hold of any judge, in words
-
-    @abstractmethod
-    def render(self, subject: Subject) -> str:
-        """Return the text of the file."""
-
-    @abstractmethod
-    def replay(self, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
-        """Return what the target's own loader makes of the file, for each row."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
     """A prompt to be filled."""
@@ -250,16 +219,13 @@ def takes_text(predictor: dspy.Predict) -> bool:
     )
 
 
-def planned(subject: Subject, *, lenient: bool = False) -> tuple[Plan, Mapping[str, dspy.Predict]]:
-    """Return the plan of a judge's program, and the predictors that it asks, by name.
-
-    ``lenient``: code that goes on with what a single prompt is answered does not matter.
-    """
+def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
+    """Return the plan of a judge's program, and the predictors that it asks, by name."""
     from ..programs.stepwise import Plan, Stepwise
 
     program = subject.program
     predictors = dict(program.named_predictors())
-    if not isinstance(program, Stepwise) or (lenient and program.plan is None):
+    if not isinstance(program, Stepwise):
         only_predictor(subject)
         (name,) = predictors
         return Plan("once", {"step": name}), predictors

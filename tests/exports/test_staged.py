@@ -13,7 +13,7 @@ import openai
 import pytest
 from asking import asker
 from loopback import Loopback
-from parity import NASTY
+from parity import NASTY, executed
 from small import cli
 
 from jurist.cases import Case
@@ -21,7 +21,6 @@ from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, subject_of
-from jurist.exports.portable_file import executed
 from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
 from jurist.programs.frozen import all_predictors

@@ -18,6 +18,7 @@ from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback
+from parity import executed
 
 from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
@@ -25,7 +26,7 @@ from jurist.engines.adapters import value_of
 from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject, export, subject_of
-from jurist.exports.portable_file import executed, portable_spec
+from jurist.exports.portable_file import portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS, typed

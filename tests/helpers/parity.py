@@ -1,11 +1,18 @@
 """Whether a target's own loader makes of an export what the judge itself sends, row by row."""
 
+import hashlib
+import json
+import os
+import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from jurist.cases import Case
-from jurist.exports.target import Row, Subject, Target, planned, prompt_of
-from jurist.exports.values import defused
+from jurist.exports import EXPORTERS, Subject, filled, prompt_of, variables
+from jurist.exports.target import planned
 from jurist.programs.answers.portable import RENDERERS
 from jurist.programs.flows import FLOWS
 from jurist.programs.judge import Judge
@@ -47,22 +54,58 @@ def nasty_cases(judge: Judge) -> list[Case]:
     return cases
 
 
+@dataclass(frozen=True)
+class Row:
+    """One filling of the prompt: a row's inputs, the texts that stand in the prompt, what is sent in the first step."""
+
+    id: str
+    inputs: Mapping[str, Any]
+    variables: Mapping[str, str]
+    messages: Sequence[Mapping[str, str]]
+
+
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
     """Return a row for each case and each order in which it is asked, with what is sent in the first step."""
     judge = subject.judge
-    plan, predictors = planned(subject, lenient=True)
+    plan, predictors = planned(subject)
     prompts = {name: prompt_of(subject, remembers=True, predictor=one) for name, one in predictors.items()}
     tags = next(iter(prompts.values())).tags
 
     def row(case: Case, inputs: Mapping[str, Any]) -> Row:
         first = next(FLOWS[plan.flow](judge.prompt_values(inputs), **plan.settings), None)
         messages = prompts[first[0]].sent(first[1]) if first else ()
-        return Row(id=case.id, inputs=inputs, variables=defused(judge, inputs, tags), messages=messages)
+        return Row(case.id, inputs, variables(judge, inputs, tags=tags), messages)
 
     return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]
 
 
-def parity(target: Target, subject: Subject, rows: Sequence[Row]) -> list[str]:
+QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DEEPEVAL_CACHE_FOLDER": f"{tempfile.gettempdir()}/deepeval",
+    "OPIK_ANALYTICS_ENABLE": "false",
+    "OPIK_SENTRY_ENABLE": "false",
+    "LANGSMITH_TRACING": "false",
+}
+"""Under which frameworks send no telemetry and write nothing where they run."""
+
+
+def executed(text: str) -> dict[str, Any]:
+    """Return the names of an exported file of Python."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    module = ModuleType(f"jurist_exported_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
+    sys.modules[module.__name__] = module  # as an import does: types are looked up there
+    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)
+    return module.__dict__
+
+
+def parity(target: str, subject: Subject, rows: Sequence[Row]) -> list[str]:
     """Render, load and fill an export for rows; return the ids of those that it sends otherwise than the judge."""
-    replayed = target.replay(target.render(subject), rows)
-    return [row.id for row, got in zip(rows, replayed, strict=True) if list(got) != list(row.messages)]
+    text = EXPORTERS[target].render(subject)
+    if target == "messages":
+        content = json.loads(text)
+        sent = [filled(content, row.variables) for row in rows]
+    else:
+        judge = executed(text)["_JUDGE"]
+        sent = [judge.messages(row.inputs) for row in rows]
+    return [row.id for row, messages in zip(rows, sent, strict=True) if messages != list(row.messages)]
