@@ -38,7 +38,7 @@ class JudgedRows(
 
     judge: str = asked_judge()
     input: str = option(
-        "F", "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name; - is standard input"
+        "F", "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name; - is standard input"
     )
     output: str = option("F.jsonl", "where the lines go: .jsonl or .csv; - is standard output (JSONL)")
     keep: str = option(
@@ -127,7 +127,7 @@ class SubmitOptions(
     command="batch submit",
     does="batch.submit",
     helps={
-        "input": "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name",
+        "input": "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name",
         "output": "where the lines go: .jsonl or .csv",
         "calls": "never send one request more; the rows that are left wait for batch collect",
         "cost": "send no more than this is estimated to pay for",

@@ -1,9 +1,10 @@
-"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV or Parquet, told apart by content."""
+"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV, Excel or Parquet, told apart by content."""
 
 import csv
 import io
 import itertools
 import json
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,8 +24,10 @@ Numbered: TypeAlias = Iterator[tuple[int, str]]
 Record: TypeAlias = tuple[int, list[str] | GoldError]
 """The line that a record of a table starts on, and its cells, or what is wrong with them."""
 
-_SAVE = "give a text file in UTF-8 (from Excel: save it as CSV UTF-8)"
+_SAVE = "give a text file in UTF-8 (from Excel: save it as .xlsx or CSV UTF-8)"
 _SOME = "give a file with at least one row"
+_ZIP = b"PK\x03\x04"
+_BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
 """Bytes of a line, and characters of a CSV cell: those of a cell that is never closed are all that follow it."""
@@ -64,6 +67,8 @@ def scan(stream: BinaryIO, path: str) -> Rows:
     head, suffix = source.peek(4)[:4], PurePath(path).suffix.lower()
     if head == b"PAR1":
         return _parquet(source, path)
+    if head == _ZIP and suffix in _BOOKS:
+        return _table(_workbook(source, path), path)
     lines = _lines(source, path)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
@@ -222,3 +227,32 @@ def _parquet(stream: BinaryIO, path: str) -> Rows:
 def _seekable(stream: BinaryIO) -> BinaryIO:
     """Return a stream that can be read from its end, which a pipe cannot."""
     return stream if stream.seekable() else io.BytesIO(stream.read())
+
+
+def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
+    """Yield the cells of the first sheet of an Excel workbook, as a CSV of it would have them."""
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(_seekable(stream), read_only=True, data_only=True)
+        width = 0
+        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+            row = [_cell_text(value) for value in cells]
+            if any(cell.strip() for cell in row):
+                while row and not row[-1]:  # programs leave empty columns behind
+                    row.pop()
+                width = width or len(row)
+                yield number, row + [""] * (width - len(row))
+    # a broken archive raises any of these in the library
+    except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
+        raise GoldError(
+            f"broken workbook: {error}", path=path, hint="save it again as .xlsx or CSV"
+        ) from error
+
+
+def _cell_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -230,19 +230,25 @@ def _rows(
 
     A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
     """
-    mapping.check_columns(reading)
+    mapping.check_columns(judge, reading)
     for number, (place, raw) in enumerate(labelled_rows(reading.rows)):
         try:
             row, at = as_row(judge, raw, place)
-            row = mapping.row(judge, row)
-            if second := reading.second.get(number):
-                row["ratings"] = _of_two(judge, row, mapping.row(judge, second))
-            yield raw, normalise(judge, row, at)
+            items = mapping.items(judge, row)
         except GoldError as error:
-            if aside and all(isinstance(one, EmptyInputError) for one in (error, *error.also)):
-                yield raw, []
-            else:
-                bad.add(error, raw)
+            bad.add(error, raw)
+            continue
+        for item in items:
+            try:
+                named = mapping.row(judge, item)
+                if second := reading.second.get(number):
+                    named["ratings"] = _of_two(judge, named, mapping.row(judge, second))
+                yield raw, normalise(judge, named, at)
+            except GoldError as error:
+                if aside and all(isinstance(part, EmptyInputError) for part in (error, *error.also)):
+                    yield raw, []
+                else:
+                    bad.add(error, raw)
 
 
 def _of_two(judge: Judge, row: Row, second: Row) -> Row:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Label
+from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
 from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 
+_EACH = "[]"
+"""Stands in a path for every item of a list."""
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
 SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
@@ -33,7 +36,7 @@ class RowMapping:
 
     Attributes:
         columns: column of the source -> field of the judge. A column that had the field's name before gives way.
-            It may be a path: ``scores.overall``, ``outputs.0``.
+            It may be a path: ``scores.overall``, ``outputs.0``; ``sentences[].label`` makes a row of each item.
         labels: label of the source -> label of the judge, whatever their capitals; ``""`` is no label.
     """
 
@@ -68,13 +71,28 @@ class RowMapping:
                     hint=f"use {judge.answer.scale.expects}",
                 )
 
-    def check_columns(self, reading: Reading[All]) -> None:
+    def check_columns(self, judge: Judge, reading: Reading[All]) -> None:
         """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
-            if not any(has_column(row, column) for _, row in reading.rows):
+            if not any(
+                has_column(item, column) for _, row in reading.rows for item in self.items(judge, row)
+            ):
                 have = dict.fromkeys(key for _, row in reading.rows for key in row)
                 hint = choices(column, have)
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
+
+    def items(self, judge: Judge, row: Row) -> list[Row]:
+        """Return the rows that a row holds: one for each item of the list that paths name, as ``sentences[].label``."""
+        lists = {path.partition(_EACH)[0] for path in {**judge.columns, **self.columns} if _EACH in path}
+        if len(lists) > 1:
+            said = f"columns are items of several lists: {', '.join(sorted(lists))}"
+            raise UsageError(said, hint="name columns of one list")
+        name = next(iter(lists), "")
+        value = _at(row, name) if name else None
+        if not isinstance(value, list):
+            return [row]
+        group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
+        return [{"group": group, **row, name + _EACH: item} for item in value]
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
@@ -140,6 +158,9 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
     value: Any = row
     if path in row:
         return cell(row[path])
+    start, every, rest = path.partition(_EACH)
+    if every:
+        value, path = row.get(start + every), rest.removeprefix(".")
     for part in path.split("."):
         value = cell(value)
         if isinstance(value, Mapping):

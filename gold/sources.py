@@ -16,7 +16,7 @@ from .files import Place, Row, Rows, parse_json, scan, text_of, validated
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
-_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
+_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
 _BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
 
 

@@ -1,10 +1,12 @@
 """Data as it is: the layouts in which people keep labels, each read by one command."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
-from small import ok, write_jsonl
+from small import cli, ok, write_jsonl
 
 JUDGES = """
 from typing import Literal
@@ -14,6 +16,9 @@ def signature(fields, **outputs):
     given = {name: (str, dspy.InputField()) for name in fields.split()}
     return dspy.Signature(given | {name: (kind, dspy.OutputField(**more)) for name, (kind, more) in outputs.items()}, "Judge it.")
 
+claim = jurist.Judge(name="claim", signature=signature("document claim", verdict=(Literal["ok", "bad"], {})), positive="bad")
+score = jurist.Judge(name="score", signature=signature("document answer", score=(int, {"ge": 1, "le": 5})))
+right = jurist.Judge(name="right", signature=signature("question answer", right=(bool, {})), positive="false")
 pair = jurist.Judge(name="pair", signature=signature("question answer_a answer_b", winner=(Literal["first", "second"], {})),
                     answer=jurist.Preference(first="answer_a", second="answer_b"))
 class Span(pydantic.BaseModel):
@@ -44,6 +49,43 @@ def both(n: int) -> list[dict[str, Any]]:
     ]
 
 
+def mlflow(n: int) -> dict[str, Any]:
+    said = {"assessment_name": "correct", "feedback": {"value": n % 3 > 0}, "rationale": "it is in there"}
+    return {
+        "trace_id": f"t{n}",
+        "request": json.dumps({"question": text(n)}),
+        "response": f"Parcel {n}.",
+        "assessments": [said],
+    }
+
+
+def langfuse(n: int) -> dict[str, Any]:
+    scores = [{"name": "correct", "value": n % 2, "dataType": "BOOLEAN", "comment": "why"}]
+    return {"id": f"i{n}", "input": {"question": text(n)}, "output": f"Parcel {n}.", "scores": scores}
+
+
+def plain(n: int) -> dict[str, Any]:
+    return {"document": text(n), "claim": f"Parcel {n} left.", "verdict": "ok" if n % 2 else "bad"}
+
+
+def workbook(path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["document", "answer", "score", "checked", "day"])
+    for n in range(COUNT):
+        book.active.append([text(n), f"Parcel {n} left.", 1 + n % 5, n % 2 == 0, None])
+    book.active.append([None] * 5)  # programs leave empty rows behind
+    book.save(path)
+
+
+def nested(n: int) -> dict[str, Any]:
+    return {"doc": {"text": text(n)}, "outputs": [f"{n} left."], "scores": {"overall": 1 + n % 5}}
+
+
+def sentences(n: int) -> dict[str, Any]:
+    said = [{"text": f"Parcel {n} left.", "label": "ok"}, {"text": f"Parcel {n} is red.", "label": "bad"}]
+    return {"doc": text(n), "sentences": said}
+
+
 def criteria(n: int, grounded: Any = True, tone: Any = 2, action: str = "hold") -> dict[str, Any]:
     ratings = {"grounded": grounded, "tone": tone, "action": action}
     return {"context": text(n), "response": f"Parcel {n}.", "ratings": ratings}
@@ -55,7 +97,16 @@ def columns(n: int) -> dict[str, Any]:
 
 
 LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
+    "nested scores": ("score", each(nested), ["doc.text=document", "outputs.0=answer", "scores.overall=score"], COUNT),
+    "sentences": (
+        "claim", each(sentences), ["doc=document", "sentences[].text=claim", "sentences[].label=verdict"], 2 * COUNT
+    ),
     "pairs in both orders": ("pair", [row for n in range(COUNT) for row in both(n)], [], 2 * COUNT),
+    "MLflow": (
+        "right", each(mlflow), ["request.question=question", "response=answer", "assessments.0.feedback.value=right",
+                                "assessments.0.rationale=reason"], COUNT,
+    ),
+    "Langfuse": ("right", each(langfuse), ["input.question=question", "output=answer", "scores.0.value=right"], COUNT),
     "three criteria": (
         "three", each(lambda n: criteria(n, n % 2 == 0, 1 + n % 3, "hold" if n % 2 else "send")),
         ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,
@@ -83,3 +134,45 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
     write_jsonl(Path("rows.jsonl"), rows)
     found = read(judge, "rows.jsonl", names, WORDS.get(layout, []))
     assert (found["cases"], found["unlabelled"]) == (count, 0)
+
+
+def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
+    rows = [
+        {
+            "document": text(n),
+            "answer": f"Parcel {n} left on Sunday.",
+            "annotations": {
+                rater: [{"text": f"Parcel {n}", "kind": kind}] for rater, kind in marks.items() if kind
+            },
+        }
+        for n in range(COUNT)
+        for marks in [{"ann": "invented", "bob": "invented", "cy": ("contradicted", "")[n % 2]}]
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    merged = ("--merge", "majority", "--column", "annotations=ratings", "--output", "merged.jsonl")
+    done = ok("gold", "import", "judges.py:spans", "rows.jsonl", *merged, "--json").json
+    assert done["cases"] == COUNT
+    assert read("spans", "merged.jsonl", [], [])["unlabelled"] == 0
+    kept = [json.loads(line)["spans"] for line in Path("merged.jsonl").read_text("utf-8").splitlines()]
+    assert kept == [[{"text": f"Parcel {n}", "kind": "invented"}] for n in range(COUNT)]
+
+
+def test_a_workbook_is_read_as_its_csv_would_be() -> None:
+    workbook(Path("book.xlsx"))
+    found = read("score", "book.xlsx", [], [])
+    assert (found["cases"], found["scores"]) == (COUNT, {"1": 3, "2": 3, "3": 2, "4": 2, "5": 2})
+
+
+def test_a_folder_of_json_is_one_set() -> None:
+    Path("set").mkdir()
+    for n in range(COUNT):
+        (Path("set") / f"{n}.json").write_text(json.dumps(plain(n)), encoding="utf-8")
+    assert read("claim", "set", [], [])["cases"] == COUNT
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000)])
+def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
+    Path("book.xlsx").write_bytes(content)
+    done = cli("gold", "check", "judges.py:score", "book.xlsx")
+    assert done.code != 0
+    assert done.err.startswith("error: book.xlsx: broken workbook")
