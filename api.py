@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from .engines.meter import Budget
 from .evaluation.votes import Sampling
+from .jobs.attacks import Attack, suite
 from .jobs.cascading import Cascade, Cascading, with_models
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
@@ -36,7 +37,6 @@ from .keeping.naming import find_judge
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.judge import Judge
-from .text.attacks import Attack, suite
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
@@ -232,7 +232,7 @@ def harden(
 
     Args:
         judge, gold, asking: as for :func:`compare`.
-        attacks: what is done to the text; default: the suite of :func:`jurist.text.attacks.suite`.
+        attacks: what is done to the text; default: the suite of :func:`jurist.jobs.attacks.suite`.
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
         model: as for :func:`evaluate`.

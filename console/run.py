@@ -9,10 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
-from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
-from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
@@ -204,24 +202,19 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
     judge, artifact = loaded.judge, loaded.artifact
-    cases: Sequence[Case] = ()
+    gold: Gold | None = None
     if options.canary_gold:
-        cases = gold_of(options.canary_gold, judge, options).cases
+        gold = gold_of(options.canary_gold, judge, options)
     elif artifact is not None:
         try:
-            cases = Gold.again(
-                artifact.card["gold"], judge, gold_source(artifact.card["gold"], store_of(options))
-            ).cases
+            known = artifact.card["gold"]
+            gold = Gold.again(known, judge, gold_source(known, store_of(options)))
         except GoldError as error:
             raise GoldError(
                 f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"
             ) from error
-
-    def tell(drift: Drift) -> None:
-        said = "the model has drifted" if drift.shown else "no drift of the model is shown"
-        remark(f"canary: {said}: {drift}")
-
-    return Canary(rows=canary_of(loaded, cases), on_drift=options.on_drift, on_row=on_row, tell=tell)
+    rows = canary_of(loaded, gold.cases if gold else ())
+    return Canary(rows=rows, on_drift=options.on_drift, on_row=on_row, tell=remark)
 
 
 def foreseen(

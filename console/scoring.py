@@ -17,6 +17,7 @@ from ..engines.models import Model
 from ..errors import UsageError, choices
 from ..evaluation.paired import wide
 from ..gold.raters import ceiling_of, rated_in_test
+from ..jobs.attacks import suite
 from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening
@@ -29,7 +30,6 @@ from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustn
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
-from ..text.attacks import suite
 from .inputs import judge_of, models_of, verifier_model
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal

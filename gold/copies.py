@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from ..cases import Case
-from ..text.near import Sketches, clusters, from_text, sketches, to_text
 from ..text.ranking import folded
 from ..text.wording import normalised, strings
+from .near import Sketches, clusters, from_text, sketches, to_text
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

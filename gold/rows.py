@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import pydantic
 
 from ..cases import Case, Values
-from ..engines.kept import Kept
 from ..errors import GoldError
 from .files import Place, Row
 
@@ -296,14 +296,16 @@ def _keys(name: str, info: Any) -> list[str]:
     return choices or [name]
 
 
-_fields: Final[Kept[list[tuple[str, Any, list[str]]]]] = Kept(
-    lambda model: [(name, info, _keys(name, info)) for name, info in model.model_fields.items()]
-)
-"""The fields of a row model: name, what pydantic knows of it, and the names under which it is read."""
-_infos: Final[Kept[dict[str, Any]]] = Kept(
-    lambda model: {key: info for _, info, keys in _fields(model) for key in keys}
-)
-"""What pydantic knows of a field, by each of the names under which it is read."""
+@cache
+def _fields(model: type[pydantic.BaseModel]) -> list[tuple[str, Any, list[str]]]:
+    """Return the fields of a row model: name, what pydantic knows of it, and the names under which it is read."""
+    return [(name, info, _keys(name, info)) for name, info in model.model_fields.items()]
+
+
+@cache
+def _infos(model: type[pydantic.BaseModel]) -> dict[str, Any]:
+    """Return what pydantic knows of a field, by each of the names under which it is read."""
+    return {key: info for _, info, keys in _fields(model) for key in keys}
 
 
 def _textual(annotation: Any) -> bool:

@@ -22,7 +22,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from ..text.attacks import Attack, suite
+from .attacks import Attack, suite
 from .estimate import some
 from .experiment import Answers, Experiment
 

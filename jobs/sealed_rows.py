@@ -18,9 +18,9 @@ from ..gold.copies import near_rows
 from ..gold.goldset import Gold
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
-from ..keeping.openings import Openings
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from .openings import Openings
 
 ALPHA = 0.05
 """The level of all openings of a row together."""

@@ -21,9 +21,9 @@ from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
-from ..keeping.openings import Openings
 from .experiment import Answers, Experiment
 from .label_plan import LabelPlan, PlannedUnit, drawn
+from .openings import Openings
 from .sealed_rows import ALPHA, Look
 from .surface import Surface
 

@@ -1,15 +1,14 @@
 """The canary of a run: rows of the sealed test, asked again before all others: has the model drifted?"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..cases import Case, Values
 from ..errors import ModelError, UsageError
-from ..evaluation.drift import Drift
-from ..evaluation.rows import Row
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..programs.answers.base import Answer
+from .drift import Drift
 
 OnDrift = Literal["warn", "stop"]
 
@@ -18,10 +17,10 @@ OnDrift = Literal["warn", "stop"]
 class Canary:
     """What is asked before a run."""
 
-    rows: Sequence[tuple[Case, Row]]  # cases with what the proof has of them
+    rows: Sequence[tuple[Case, Values]]  # cases with the gold of the proof, and what the judge said in it
     on_drift: OnDrift  # whether drift ends the run
     on_row: Callable[[], None] = lambda: None  # called after each row
-    tell: Callable[[Drift], None] = lambda drift: None  # called with what was found, before the run goes on
+    tell: Callable[[str], None] = lambda words: None  # called with what was found, before the run goes on
 
     def ask(self, judge: LoadedJudge) -> Drift:
         """Ask a judge, and compare."""
@@ -29,9 +28,9 @@ class Canary:
         for start in range(0, len(self.rows), asker.concurrency):
             rows = self.rows[start : start + asker.concurrency]
             verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())
-            for (_, then), verdict in zip(rows, verdicts, strict=True):
+            for (case, then), verdict in zip(rows, verdicts, strict=True):
                 if verdict.status != "failed" and not drift.shown:
-                    drift = _compared(drift, judge.judge.answer, then, verdict.values)
+                    drift = _compared(drift, judge.judge.answer, case.gold or (), then, verdict.values)
             if drift.shown:
                 break
         if drift.shown and self.on_drift == "stop":
@@ -39,11 +38,12 @@ class Canary:
                 f"the model has drifted from {judge.name}: {drift}",
                 hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
             )
-        self.tell(drift)
+        found = "the model has drifted" if drift.shown else "no drift of the model is shown"
+        self.tell(f"canary: {found}: {drift}")
         return drift
 
 
-def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Row], ...]:
+def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Values], ...]:
     """Return the rows of a judge's sealed test that are among some cases, in the order of their ids."""
     proven = {row.id: row for row in proven_rows(judge)}
     if not proven or judge.artifact is None:
@@ -65,19 +65,19 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Ro
             f"none of the {len(proven)} rows of the sealed test of {judge.name} is in the canary's gold",
             hint="give the gold that it was compiled with: --canary-gold",
         )
-    return tuple((case, proven[name]) for name, case in found)
+    return tuple((replace(case, gold=proven[name].gold), proven[name].predicted) for name, case in found)
 
 
-def _compared(drift: Drift, answer: Answer, then: Row, now: Values) -> Drift:
+def _compared(drift: Drift, answer: Answer, gold: Values, then: Values, now: Values) -> Drift:
     def right(values: Values) -> float:
-        pairs = zip(then.gold, values, strict=True)
-        return sum(answer.scale.credit(gold, value) for gold, value in pairs if gold is not None)
+        pairs = zip(gold, values, strict=True)
+        return sum(answer.scale.credit(wanted, value) for wanted, value in pairs if wanted is not None)
 
     def positive(values: Values) -> float:
         return sum(answer.scale.probability({one: 1.0}) or 0.0 for one in values if one is not None)
 
     return drift.after(
-        other=then.predicted != now,
-        right=right(now) - right(then.predicted),
-        found=positive(now) - positive(then.predicted),
+        other=then != now,
+        right=right(now) - right(then),
+        found=positive(now) - positive(then),
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import plural
-from ..evaluation.drift import Drift
 from ..programs.judge import Judge
 from ..programs.verdicts import PEOPLE, Verdict
+from .drift import Drift
 from .lines import values_said
 from .state import Known
 

@@ -13,10 +13,10 @@ from typing import Any
 from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject, filled, prompt_of, variables
 from jurist.exports.target import planned
+from jurist.jobs.attacks import suite
 from jurist.programs.answers.portable import RENDERERS
 from jurist.programs.flows import FLOWS
 from jurist.programs.judge import Judge
-from jurist.text.attacks import suite
 
 NASTY: tuple[str, ...] = (
     "plain",
@@ -95,7 +95,7 @@ def executed(text: str) -> dict[str, Any]:
         os.environ.setdefault(name, value)
     module = ModuleType(f"jurist_exported_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
     sys.modules[module.__name__] = module  # as an import does: types are looked up there
-    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
 
 

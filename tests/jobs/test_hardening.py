@@ -18,11 +18,11 @@ from small import claims, cli, ok, write_jsonl
 import jurist
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
+from jurist.jobs.attacks import Attack, suite
 from jurist.jobs.hardening import AGAIN, Hardening
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT
-from jurist.text.attacks import Attack, suite
 
 FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
 

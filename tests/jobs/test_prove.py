@@ -17,8 +17,8 @@ import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets import SheetLine
 from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in, settle
+from jurist.jobs.openings import Openings
 from jurist.keeping.artifacts import Store
-from jurist.keeping.openings import Openings
 from jurist.report.reviewing import Review
 
 STORE = Path("compiled")

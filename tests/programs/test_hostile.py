@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.models import Model, connect
+from jurist.jobs.attacks import suite
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
-from jurist.text.attacks import suite
 from jurist.text.escaping import defuse, one_line
 
 FIELDS = ("conversation", "claim", "factual", "labels", "sentences", "reference", "dialogue", "response")

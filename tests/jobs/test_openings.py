@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jurist.cases import Case
-from jurist.keeping.openings import Openings
+from jurist.jobs.openings import Openings
 
 WORDS = [
     first + second

@@ -24,9 +24,9 @@ import orjson
 from scipy.stats import entropy
 
 from ..cases import Case, text_hash
+from ..keeping.trust import data_file, to_stderr
 from ..text.ranking import folded
 from ..text.wording import strings
-from .trust import data_file, to_stderr
 
 _MOST = 2  # rows of a set that may have a text which identifies them
 _LONG = 20  # letters and digits from which a text alone identifies a row

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import UsageError
-from .tables import table
+from ..text.tables import table
 
 LANGUAGES = ("en", "zh")
 _NAMES = {"text", "wanted", "reply", "output", "input"}

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..cases import text_hash
-from .ranking import ALIKE, SHINGLE, SHORT, folded
+from ..text.ranking import ALIKE, SHINGLE, SHORT, folded
 
 Sketches: TypeAlias = NDArray[np.uint16]
 """Shape (N, 64)."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.text.near import clusters, from_text, sketches, to_text
+from jurist.gold.near import clusters, from_text, sketches, to_text
 from jurist.text.ranking import folded
 
 TEXT = "The tenant may keep one small dog in the flat, but the landlord must be told before it moves in."
