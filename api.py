@@ -8,7 +8,6 @@ from typing import Any, Unpack
 
 from .engines.meter import Budget
 from .evaluation.votes import Sampling
-from .jobs.attacks import Attack, suite
 from .jobs.cascading import Cascade, Cascading, with_models
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
 from .jobs.compiling import Compiled, compile_judge
@@ -222,7 +221,7 @@ def harden(
     judge: JudgeLike,
     gold: GoldLike,
     *,
-    attacks: Sequence[Attack] | None = None,
+    only: Sequence[str] = (),
     cases: int = 100,
     field: str = "",
     model: ModelLike | None = None,
@@ -232,7 +231,7 @@ def harden(
 
     Args:
         judge, gold, asking: as for :func:`compare`.
-        attacks: what is done to the text; default: the suite of :func:`jurist.jobs.attacks.suite`.
+        only: attacks or probes by name, such as ``fake-verdict``; default: all.
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
         model: as for :func:`evaluate`.
@@ -246,7 +245,7 @@ def harden(
         contenders=(loaded,),
         gold=surface.gold(gold, loaded.judge),
         budget=limits,
-        attacks=suite() if attacks is None else tuple(attacks),
+        only=tuple(only),
         most=cases,
         field=field,
         store=surface.store,

@@ -14,7 +14,6 @@ from ..arguments.scoring import CascadeOptions, CompareOptions, EvaluateOptions,
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
-from ..errors import UsageError, choices
 from ..evaluation.paired import wide
 from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.attacks import suite
@@ -213,15 +212,9 @@ def gate(options: GateOptions) -> Result:
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options)
-    attacks = suite()
-    families = tuple(dict.fromkeys(one.family for one in attacks))
-    for name in options.only:
-        if name not in families:
-            raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, families))
-    attacks = tuple(one for one in attacks if not options.only or one.family in options.only)
     found = harden_judge(
         options.judge,
-        attacks=attacks,
+        only=options.only,
         cases=options.cases,
         field=options.field,
         model=Model.of(options, name=options.model),
@@ -234,7 +227,7 @@ def harden(options: HardenOptions) -> Result:
         remark(f"kept beside the card of {kept.ref}")
     else:
         remark(f"{kept.ref} came with the package and is read-only; --output F writes the figures")
-    finds = next(one.finds for one in attacks if one.name == worst.name)
+    finds = next(one.finds for one in suite() if one.name == worst.name)
     moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
     body: list[Part] = [
         robustness_table(measured, f"{found.judge}, {robustness_about(measured)}"),

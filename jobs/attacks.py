@@ -4,15 +4,14 @@ The suite is data (``data/attacks.toml``). Knows texts only: no judge, no model,
 """
 
 import string
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import UsageError
+from ..errors import UsageError, choices
 from ..text.tables import table
 
 LANGUAGES = ("en", "zh")
-_NAMES = {"text", "wanted", "reply", "output", "input"}
 
 
 class _Template(string.Template):
@@ -30,16 +29,6 @@ class Attack:
     finds: str  # what a judge does that it changes the answer of
     template: str  # the changed text; ``§text`` is the judged one
 
-    def __post_init__(self) -> None:
-        """Refuse a template without the judged text, or with an unknown name."""
-        template = _Template(self.template)
-        names = set(template.get_identifiers()) if template.is_valid() else set()
-        if "text" not in names or names - _NAMES:
-            raise UsageError(
-                f"the attack {self.name} does not hold §text, or a § that names nothing",
-                hint=f"§ begins one of {', '.join(sorted(_NAMES))}; §§ is one §",
-            )
-
     @property
     def name(self) -> str:
         """``fake-verdict zh``; English is not named."""
@@ -50,8 +39,12 @@ class Attack:
         return _Template(self.template).substitute(names, text=text)
 
 
-def suite() -> tuple[Attack, ...]:
-    """Return all attacks and probes, in every language."""
+def suite(only: Collection[str] = ()) -> tuple[Attack, ...]:
+    """Return attacks and probes in every language: all, or those of some families."""
+    entries = table(__package__, "attacks")
+    for family in only:
+        if family not in entries:
+            raise UsageError(f"no attack or probe is called {family!r}", hint=choices(family, entries))
     return tuple(
         Attack(
             family=family,
@@ -60,6 +53,7 @@ def suite() -> tuple[Attack, ...]:
             finds=entry["finds"],
             template=entry[language],
         )
-        for family, entry in table(__package__, "attacks").items()
+        for family, entry in entries.items()
+        if family in (only or entries)
         for language in LANGUAGES
     )

@@ -37,7 +37,7 @@ class Hardening(Experiment):
     kind: ClassVar[str] = "harden"
     fewest: ClassVar[int] = 1
 
-    attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)  # what is done to the text
+    only: tuple[str, ...] = ()  # families of attacks and probes; empty: all
     most: int = 100  # cases that are attacked at most, evenly spread over the gold
     field: str = ""  # the input that is attacked; empty: that whose text gets the answer
     store: Store | None = None  # where the figures are kept beside the card of an artifact
@@ -68,6 +68,11 @@ class Hardening(Experiment):
     def attacked(self) -> str:
         """The input that is attacked."""
         return self.field or self.judge.judge.answer.unit_fields[-1]
+
+    @cached_property
+    def attacks(self) -> tuple[Attack, ...]:
+        """What is done to the text."""
+        return suite(self.only)
 
     @cached_property
     def known(self) -> tuple[Value, ...]:

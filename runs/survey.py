@@ -19,8 +19,6 @@ _AT_ONCE = 1000
 """Rows that are noted together."""
 _SHOWN = 256
 """Different cases by which a prompt is measured: those whose ids, which are hashes, come first."""
-_HOPELESS = 10
-"""Bad rows at the beginning, and no other, after which it is no matter of some bad rows."""
 
 
 @dataclass(kw_only=True)
@@ -49,7 +47,7 @@ class Survey:
         noted: list[Seen] = []
         for row in self.source.rows():
             if isinstance(row, BadRow):
-                self._reject(row)
+                self.rejects.add(row.error, row.content)
                 continue
             if row is None:
                 self.beside += 1
@@ -94,12 +92,6 @@ class Survey:
         if place < _SHOWN and not known:
             self.shown.insert(place, row.case)
             del self.shown[_SHOWN:]
-
-    def _reject(self, row: BadRow) -> None:
-        self.rejects.add(row.error, row.content)
-        hopeless = not self.rows and not self.elsewhere and self.rejects.count >= _HOPELESS
-        if hopeless and not self.source.can_be_read_again:
-            raise self._nothing()
 
     def _nothing(self) -> GoldError:
         """Return why there is nothing to judge."""

@@ -51,9 +51,8 @@ ELSEWHERE = {
         "judge_api_base": "Model.api_base",
     },
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
-    **{"metric": "Judge.with_metric", "only": "attacks", "suite": "attacks"},
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
-    **{"strictness": "load.strictness", "timeout": "Model.timeout"},
+    **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},
 }
 """Option -> what it is in Python, where that is no argument of the function, or one of another name."""
 NOTHING = {str(one) for one in (None, "", (), {}, MappingProxyType({}), inspect.Parameter.empty)}
