@@ -1,13 +1,11 @@
 """The public names and the modules that they are from: types are checked by it, and ``__init__.py`` reads it."""
 
+from .api import assert_judge as assert_judge
 from .api import cascade as cascade
 from .api import compare as compare
-from .api import compile as compile
 from .api import evaluate as evaluate
 from .api import gate as gate
 from .api import harden as harden
-from .api import judge as judge
-from .api import load as load
 from .cases import Case as Case
 from .engines.meter import Budget as Budget
 from .engines.models import Model as Model
@@ -22,6 +20,9 @@ from .gold.rejects import Rejects as Rejects
 from .jobs.cascading import Cascade as Cascade
 from .jobs.comparing import Comparison as Comparison
 from .jobs.compiling import Compiled as Compiled
+from .jobs.compiling import compile as compile
+from .jobs.judges import judge as judge
+from .jobs.judges import load as load
 from .jobs.public import export as export
 from .jobs.public import prove as prove
 from .jobs.public import run as run

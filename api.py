@@ -1,186 +1,20 @@
-"""The public functions: to get a judge, compile it, measure it, and correct what it found."""
+"""The public functions that hold judges against labelled rows; others stand with their subject, as in ``__init__.pyi``.
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+>>> import jurist                                                                        # doctest: +SKIP
+>>> def test_the_judge():                                                                # doctest: +SKIP
+...     jurist.assert_judge("fect", "labels.csv", minimum={"f1": 0.8}, not_worse_than="fect@prod")
+"""
+
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Unpack
 
-from .engines.meter import Budget
-from .evaluation.votes import Sampling
-from .jobs.cascading import Cascade, Cascading, with_models
+from .jobs.cascading import Cascade, Cascading
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
-from .jobs.compiling import Compiled, compile_judge
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
-from .jobs.plan import CALLS, Plan, earlier_parts
-from .jobs.recorded import logs_beside
-from .jobs.surface import (
-    Asking,
-    GoldLike,
-    JudgeLike,
-    Loading,
-    ModelLike,
-    Surface,
-    holdout_of,
-    judges_of,
-    loaded_of,
-    model_of,
-    started,
-    store_of,
-    warn,
-)
-from .keeping.artifacts import Store
-from .keeping.loading import LoadedJudge, default_temperature, resolve_sampling
-from .keeping.naming import find_judge
-from .optimizers.base import Optimizer, Sink
-from .optimizers.registry import DEFAULT
-from .programs.judge import Judge
-
-
-def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
-    """Return a judge by name: a built-in one, ``path/to/file.py:judge``, or one whose artifact names its file.
-
-    Args:
-        name: which one.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        trust: execute the Python file that an artifact was compiled from, where its code is needed.
-
-    Raises:
-        JudgeError: there is none, or its file may not be executed.
-    """
-    return find_judge(name, store_of(store, trust=trust))
-
-
-def load(
-    reference: str | Judge,
-    *,
-    version: int | str = "",
-    model: ModelLike = "offline",
-    store: str | os.PathLike[str] | None = None,
-    trust: bool = False,
-    **options: Unpack[Loading],
-) -> LoadedJudge:
-    """Load a judge that can be called with its inputs.
-
-    Args:
-        reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
-            says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
-        version: of a judge itself: a number, a tag, or ``"basic"``; default: as its name alone.
-        model: see :data:`ModelLike`.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
-            remembered.
-        samples: draws per case, at least 1; default: as proven.
-        threshold: votes for a positive verdict, 1..samples, or below 1 the probability; default: as proven.
-        concurrency: cases in flight at once.
-        strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
-        verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
-        adapter: DSPy's prompt format of a basic prompt: ``chat``, ``json`` or ``xml``; a version keeps its own.
-
-    Raises:
-        JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
-    """
-    loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
-    warn(loaded.note)
-    return loaded
-
-
-def compile(
-    judge: str | Judge,
-    gold: GoldLike,
-    *,
-    holdout: GoldLike | None = None,
-    beside: Sequence[str] = (),
-    optimizer: str | Optimizer = DEFAULT,
-    options: Mapping[str, Any] | None = None,
-    model: ModelLike = "offline",
-    prompt_model: ModelLike | None = None,
-    verifier: ModelLike | None = None,
-    budget: Budget | None = None,
-    sampling: Sampling | None = None,
-    adapter: str | None = None,
-    concurrency: int = 8,
-    shares: tuple[float, float, float] | None = None,
-    seed: int = 0,
-    store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
-    fresh: bool = False,
-    force: bool = False,
-    anyway: bool = False,
-    sink: Sink | None = None,
-    surface: Surface | None = None,
-) -> Compiled:
-    """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
-
-    Args:
-        judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
-        gold: labelled rows; see :data:`GoldLike`.
-        holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
-        beside: ``recorded:FILE`` or ``recorded:FILE#COLUMN``, verdicts that another judge gave: what they score on
-            the sealed test stands on the card.
-        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
-        options: settings of the optimizer.
-        model: answers as the judge.
-        prompt_model: writes prompts; default: the judge's model.
-        verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
-        budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
-        sampling: samples per case; an open threshold is fitted on train.
-        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``; default: chat, or json where the model's
-            replies to it cannot be read.
-        concurrency: cases in flight at once.
-        shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
-            below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
-        seed: of the split and of every random choice.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
-        force: make the artifact the latest even if it was not shown to be better.
-        anyway: go on where the sealed test has too few groups for anything to be shown.
-        sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
-        surface: shows how the job goes in place of that, as the command line's does.
-
-    Raises:
-        TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
-        GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
-        ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
-    """
-    given = SimpleNamespace(**locals())
-    surface, limits, _ = started(
-        {"surface": surface, "budget": budget, "store": store, "resume": resume, "fresh": fresh}
-    )
-    found, reference = surface.judge(judge)
-    fit = resolve_sampling(model_of(model), sampling or Sampling(), found.temperature)
-    surface.note(fit.note)
-    labelled = surface.gold(gold, found)
-    sealed = None if holdout is None else holdout_of(holdout, labelled)
-    logs = logs_beside(beside, sealed or labelled)
-    surface.note(*(one.note for one in logs))
-    proposer = None if prompt_model is None else model_of(prompt_model)
-    plan = Plan.of(
-        given,
-        judge=found,
-        gold=labelled,
-        holdout=sealed,
-        beside=logs,
-        earlier=earlier_parts(surface.store, found, seed, shares, holdout=holdout is not None),
-        model=fit.model,
-        prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
-        verifier=None if verifier is None else model_of(verifier),
-        budget=limits if limits.calls is not None else replace(limits, calls=CALLS),
-        sampling=fit.sampling,
-        judge_ref=reference,
-    )
-    with surface.compiling(plan, sink) as (taking, opened):
-        return compile_judge(
-            plan,
-            store=surface.store,
-            resume=resume,
-            fresh=fresh,
-            force=force,
-            anyway=anyway,
-            sink=taking,
-            on_open=opened,
-        )
+from .jobs.judges import JudgeLike, in_order, judges_of
+from .jobs.surface import Asking, GoldLike, ModelLike, started
 
 
 def evaluate(
@@ -317,11 +151,7 @@ def cascade(
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
     """
     surface, limits, options = started(asking)
-    keep = [isinstance(one, LoadedJudge | Compiled) for one in judges]
-    ready = with_models(
-        judges_of(judges, None, surface.store, options), [model_of(one) for one in models or ()], keep=keep
-    )
-    contenders, labelled = surface.held_against(ready, gold)
+    contenders, labelled = surface.held_against(in_order(judges, models, surface.store, options), gold)
     work = Cascading(
         contenders=contenders,
         gold=labelled,
@@ -369,4 +199,18 @@ def gate(
     judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
     found: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)
+    return found
+
+
+def assert_judge(judge: JudgeLike, gold: GoldLike, **criteria: Any) -> Gate:
+    """Fail a test unless a judge passes a gate; takes what :func:`gate` takes, and returns what it returns.
+
+    Raises:
+        AssertionError: a check does not hold; its message has the numbers.
+        What :func:`gate` raises.
+    """
+    __tracebackhide__ = True  # pytest shows the test, not this
+    found = gate(judge, gold, **criteria)
+    if not found.passed:
+        raise AssertionError(found.words)
     return found

@@ -125,7 +125,7 @@ class GateOptions(
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
     Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
-    In pytest: jurist.testing.assert_judge.
+    In pytest: jurist.assert_judge.
     """
 
     judge: str = asked_judge("judge to check")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any
 
-from ..api import compile
 from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
@@ -15,7 +14,7 @@ from ..errors import UsageError, choices, plural
 from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
-from ..jobs.compiling import Compiled
+from ..jobs.compiling import Compiled, compile
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import remember
 from ..jobs.estimate import Estimate

@@ -1,12 +1,16 @@
 """Compiling a judge: gold -> split -> optimizer (train, dev) -> proof (test) -> artifact."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
+from ..engines.meter import Budget
 from ..engines.models import same_model
 from ..errors import OptimizerError, plural
+from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
 from ..gold.splits import Split
@@ -14,17 +18,20 @@ from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling
 from ..keeping.paying import PaidJob, Start, paying
-from ..optimizers.base import Event, Job, Result, Sink, optimize
+from ..optimizers.base import Event, Job, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
-from ..optimizers.registry import make, settings_of
+from ..optimizers.registry import DEFAULT, make, settings_of
 from ..optimizers.threshold import with_thresholds
+from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
-from .plan import Plan, check_showable, foresee_compilation
+from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
+from .recorded import logs_beside
 from .sealed_rows import proof_of
+from .surface import GoldLike, ModelLike, Surface, holdout_of, model_of, started
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,6 +63,103 @@ class Compiled(Concluded):
 
     def _repr_html_(self) -> str:
         return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
+
+
+def compile(
+    judge: str | Judge,
+    gold: GoldLike,
+    *,
+    holdout: GoldLike | None = None,
+    beside: Sequence[str] = (),
+    optimizer: str | Optimizer = DEFAULT,
+    options: Mapping[str, Any] | None = None,
+    model: ModelLike = "offline",
+    prompt_model: ModelLike | None = None,
+    verifier: ModelLike | None = None,
+    budget: Budget | None = None,
+    sampling: Sampling | None = None,
+    adapter: str | None = None,
+    concurrency: int = 8,
+    shares: tuple[float, float, float] | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | Store | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    force: bool = False,
+    anyway: bool = False,
+    sink: Sink | None = None,
+    surface: Surface | None = None,
+) -> Compiled:
+    """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
+
+    Args:
+        judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
+        gold: labelled rows; see :data:`GoldLike`.
+        holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
+        beside: ``recorded:FILE`` or ``recorded:FILE#COLUMN``, verdicts that another judge gave: what they score on
+            the sealed test stands on the card.
+        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
+        options: settings of the optimizer.
+        model: answers as the judge.
+        prompt_model: writes prompts; default: the judge's model.
+        verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
+        budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
+        sampling: samples per case; an open threshold is fitted on train.
+        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``; default: chat, or json where the model's
+            replies to it cannot be read.
+        concurrency: cases in flight at once.
+        shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
+            below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
+        seed: of the split and of every random choice.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
+        force: make the artifact the latest even if it was not shown to be better.
+        anyway: go on where the sealed test has too few groups for anything to be shown.
+        sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
+        surface: shows how the job goes in place of that, as the command line's does.
+
+    Raises:
+        TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
+        GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
+        ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
+    """
+    given = SimpleNamespace(**locals())
+    surface, limits, _ = started(
+        {"surface": surface, "budget": budget, "store": store, "resume": resume, "fresh": fresh}
+    )
+    found, reference = surface.judge(judge)
+    fit = resolve_sampling(model_of(model), sampling or Sampling(), found.temperature)
+    surface.note(fit.note)
+    labelled = surface.gold(gold, found)
+    sealed = None if holdout is None else holdout_of(holdout, labelled)
+    logs = logs_beside(beside, sealed or labelled)
+    surface.note(*(one.note for one in logs))
+    proposer = None if prompt_model is None else model_of(prompt_model)
+    plan = Plan.of(
+        given,
+        judge=found,
+        gold=labelled,
+        holdout=sealed,
+        beside=logs,
+        earlier=earlier_parts(surface.store, found, seed, shares, holdout=holdout is not None),
+        model=fit.model,
+        prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
+        verifier=None if verifier is None else model_of(verifier),
+        budget=limits if limits.calls is not None else replace(limits, calls=CALLS),
+        sampling=fit.sampling,
+        judge_ref=reference,
+    )
+    with surface.compiling(plan, sink) as (taking, opened):
+        return compile_judge(
+            plan,
+            store=surface.store,
+            resume=resume,
+            fresh=fresh,
+            force=force,
+            anyway=anyway,
+            sink=taking,
+            on_open=opened,
+        )
 
 
 def compile_judge(

@@ -18,20 +18,9 @@ from ..keeping.paying import Start
 from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
+from .judges import JudgeLike, judges_of, loaded_of
 from .label_plan import LabelPlan, decide, labels_in, settle
-from .surface import (
-    GoldLike,
-    JudgeLike,
-    Loading,
-    ModelLike,
-    Surface,
-    gold_of,
-    judges_of,
-    loaded_of,
-    model_of,
-    store_of,
-    warn,
-)
+from .surface import GoldLike, Loading, ModelLike, Surface, gold_of, model_of, store_of, warn
 from .unlabelled import LABELS, Unlabelled, contenders_of, open_plan
 
 

@@ -11,12 +11,10 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 import dspy
 
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE, Model
-from ..errors import UsageError
+from ..engines.models import Model
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
-from ..keeping.loaders import load
 from ..keeping.loading import LoadedJudge
 from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
@@ -27,16 +25,11 @@ from ..programs.judge import Judge
 from ..report.progress import counted, shown
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
-from .compiling import Compiled
 from .estimate import Estimate
 from .experiment import Answers, Experiment, scoring_judge
 from .hardening import Hardening
 from .plan import Plan
 from .recorded import inferred_judge, joined, judge_named
-
-JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
-"""A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
-returned, with its own model."""
 
 ModelLike: TypeAlias = str | Model | dspy.LM
 """``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
@@ -157,53 +150,6 @@ def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     place = store_of(store)
     start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
     return surface or Surface(place, start), budget or Budget(), options
-
-
-def loaded_of(
-    reference: str | Judge,
-    store: Store,
-    *,
-    version: int | str = "",
-    model: ModelLike = OFFLINE,
-    verifier: ModelLike | None = None,
-    adapter: str | None = None,
-    **options: Any,
-) -> LoadedJudge:
-    """Return a judge as :func:`jurist.load` does."""
-    return load(
-        reference,
-        version=str(version),
-        store=store,
-        model=model_of(model),
-        verifier=None if verifier is None else model_of(verifier),
-        **options,
-    ).with_adapter(adapter)
-
-
-def judges_of(
-    judges: Sequence[JudgeLike],
-    models: ModelLike | Sequence[ModelLike] | None,
-    store: Store,
-    options: Mapping[str, Any],
-    draws: int = 1,
-) -> tuple[LoadedJudge, ...]:
-    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
-    given = [one.judge if isinstance(one, Compiled) else one for one in judges]
-    ready = [one for one in given if isinstance(one, LoadedJudge)]
-    changed = [name for name, value in options.items() if value is not None]
-    changed += ["model"] * (models is not None and len(ready) == len(given))
-    if ready and changed:
-        said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
-        raise UsageError(said, hint="give that to jurist.load, or name the judge here")
-    several = [models] if isinstance(models, str | Model | dspy.LM) else models or [OFFLINE]
-    asked = [model_of(one) for one in several]
-    contenders: list[LoadedJudge] = []
-    for one in given:
-        if isinstance(one, LoadedJudge):
-            contenders.append(one)
-        else:
-            contenders += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
-    return tuple(contenders)
 
 
 def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:

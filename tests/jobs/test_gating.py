@@ -1,4 +1,4 @@
-"""``jurist gate``, ``jurist.gate`` and ``jurist.testing``: what passes, what fails, and that it is said."""
+"""``jurist gate``, ``jurist.gate`` and ``jurist.assert_judge``: what passes, what fails, and that it is said."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +10,10 @@ from judges import changed
 from small import claims, cli, write_jsonl
 
 import jurist
+from jurist import assert_judge
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
-from jurist.testing import assert_judge
 
 
 def hard() -> list[dict[str, Any]]:

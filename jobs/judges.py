@@ -1,0 +1,129 @@
+"""Judges as the public functions are given them: by name, as they are, loaded or compiled."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, Unpack
+
+import dspy
+
+from ..engines.models import OFFLINE, Model
+from ..errors import UsageError
+from ..keeping.artifacts import Store
+from ..keeping.loaders import load as load_from
+from ..keeping.loading import LoadedJudge
+from ..keeping.naming import find_judge
+from ..programs.judge import Judge
+from .cascading import with_models
+from .compiling import Compiled
+from .surface import Loading, ModelLike, model_of, store_of, warn
+
+JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
+"""A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
+returned, with its own model."""
+
+
+def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
+    """Return a judge by name: a built-in one, ``path/to/file.py:judge``, or one whose artifact names its file.
+
+    Args:
+        name: which one.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        trust: execute the Python file that an artifact was compiled from, where its code is needed.
+
+    Raises:
+        JudgeError: there is none, or its file may not be executed.
+    """
+    return find_judge(name, store_of(store, trust=trust))
+
+
+def load(
+    reference: str | Judge,
+    *,
+    version: int | str = "",
+    model: ModelLike = "offline",
+    store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+    **options: Unpack[Loading],
+) -> LoadedJudge:
+    """Load a judge that can be called with its inputs.
+
+    Args:
+        reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
+            says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
+        version: of a judge itself: a number, a tag, or ``"basic"``; default: as its name alone.
+        model: see :data:`ModelLike`.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
+            remembered.
+        samples: draws per case, at least 1; default: as proven.
+        threshold: votes for a positive verdict, 1..samples, or below 1 the probability; default: as proven.
+        concurrency: cases in flight at once.
+        strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
+        verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
+        adapter: DSPy's prompt format of a basic prompt: ``chat``, ``json`` or ``xml``; a version keeps its own.
+
+    Raises:
+        JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
+    """
+    loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
+    warn(loaded.note)
+    return loaded
+
+
+def loaded_of(
+    reference: str | Judge,
+    store: Store,
+    *,
+    version: int | str = "",
+    model: ModelLike = OFFLINE,
+    verifier: ModelLike | None = None,
+    adapter: str | None = None,
+    **options: Any,
+) -> LoadedJudge:
+    """Return a judge as :func:`jurist.load` does."""
+    return load_from(
+        reference,
+        version=str(version),
+        store=store,
+        model=model_of(model),
+        verifier=None if verifier is None else model_of(verifier),
+        **options,
+    ).with_adapter(adapter)
+
+
+def judges_of(
+    judges: Sequence[JudgeLike],
+    models: ModelLike | Sequence[ModelLike] | None,
+    store: Store,
+    options: Mapping[str, Any],
+    draws: int = 1,
+) -> tuple[LoadedJudge, ...]:
+    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
+    given = [one.judge if isinstance(one, Compiled) else one for one in judges]
+    ready = [one for one in given if isinstance(one, LoadedJudge)]
+    changed = [name for name, value in options.items() if value is not None]
+    changed += ["model"] * (models is not None and len(ready) == len(given))
+    if ready and changed:
+        said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
+        raise UsageError(said, hint="give that to jurist.load, or name the judge here")
+    several = [models] if isinstance(models, str | Model | dspy.LM) else models or [OFFLINE]
+    asked = [model_of(one) for one in several]
+    contenders: list[LoadedJudge] = []
+    for one in given:
+        if isinstance(one, LoadedJudge):
+            contenders.append(one)
+        else:
+            contenders += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
+    return tuple(contenders)
+
+
+def in_order(
+    judges: Sequence[JudgeLike],
+    models: Sequence[ModelLike] | None,
+    store: Store,
+    options: Mapping[str, Any],
+) -> tuple[LoadedJudge, ...]:
+    """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
+    keep = [isinstance(one, LoadedJudge | Compiled) for one in judges]
+    ready = judges_of(judges, None, store, options)
+    return with_models(ready, [model_of(one) for one in models or ()], keep=keep)
