@@ -28,10 +28,31 @@ class Parser(argparse.ArgumentParser):
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
     rare: Sequence[argparse.Action] = ()  # what only --help-all lists
     command: type[Options] | None = None  # what it parses
+    declared: bool = False  # whether the options of that are there
     kept: Mapping[str, Any] = {}  # what a file of settings says
+
+    def declare(self) -> None:
+        """Declare the options of the command when they are needed: those of all commands take longer than most."""
+        if self.command is None or self.declared:
+            return
+        self.declared = True
+        self.command.add(self)
+        if len(self._actions) <= _MANY:
+            return
+        self.rare = [action for action in self._actions if is_rare(self.command, action)]
+        needed = [
+            f"{action.option_strings[-1]} {action.metavar}"
+            for action in self._actions
+            if action.required and action.option_strings
+        ]
+        named = [str(action.metavar) for action in self._actions if not action.option_strings]
+        self.usage = " ".join([self.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
+        more = f"list {len(self.rare)} more options, used now and then"
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
+        self.declare()
         given = list(args or ())
         named = bool(given) and not given[0].startswith("-")
         if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
@@ -47,6 +68,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help: commands in their sections, or the options that are used every day, with what there is."""
+        self.declare()
         if self.listed:
             formatter = self._get_formatter()
             formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -127,20 +149,6 @@ def add_commands(
         )
         if group and name.isupper():
             own.prog = f"{parser.prog} {group}"
-        command.add(own)
-        own.rare = (
-            [] if len(own._actions) <= _MANY else [one for one in own._actions if is_rare(command, one)]
-        )
-        if own.rare:
-            needed = [
-                one.option_strings[-1] + f" {one.metavar}"
-                for one in own._actions
-                if one.required and one.option_strings
-            ]
-            named = [str(one.metavar) for one in own._actions if not one.option_strings]
-            own.usage = " ".join([own.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
-            more = f"list {len(own.rare)} more options, used now and then"
-            own.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
         own.command, own.kept = command, kept
         own.set_defaults(command=command)
     for group, (made, _) in within.items():

@@ -11,13 +11,12 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sheets import write_sheet
-from ..jobs.label_plan import LabelPlan, Labels, decide, labels_in, settle
+from ..jobs.label_plan import LabelPlan, decided
 from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loaders import load_judge
-from ..programs.judge import Judge
 from ..report.scores import OFFLINE, disagreement_words
 from ..report.verdict import VerdictCard, tone_of
 from .inputs import gold_of, store_of, verifier_model
@@ -38,10 +37,11 @@ def run(options: ProveOptions) -> Result:
         again = f"jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
         if options.answers or options.sheet:
             raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
-        return _shown(plan, plan.decision, f"this was decided before: {again}")
+        return _shown(plan, f"this was decided before: {again}")
     if options.answers is not None:
-        labels = labels_in(plan, Gold.load(options.answers, judge, labelled=False))
-        return _decided(store, artifact, plan, judge, labels)
+        told = Gold.load(options.answers, judge, labelled=False)
+        plan, latest, words = decided(store, artifact, plan, judge, told)
+        return _shown(plan, words, latest=latest)
     if options.sheet is not None:
         path, gold = Path(options.sheet), plan.gold(judge)
         write_sheet(plan.lines(gold), gold, path, rater=options.rater)
@@ -80,15 +80,8 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
     )
 
 
-def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labels: Labels) -> Result:
-    decision = decide(plan, judge, labels)
-    latest, words = settle(store, artifact, plan, decision)
-    found = _shown(plan, decision, words)
-    return replace(found, data={**found.data, "latest": latest})
-
-
-def _shown(plan: LabelPlan, decision: Any, note: str) -> Result:
-    data = {**plan.to_json(), "decision": dict(decision)}
+def _shown(plan: LabelPlan, note: str, **more: Any) -> Result:
+    decision: Any = plan.decision
     first, *others = disagreement_words(decision)
     then = f"next: jurist artifacts show {plan.version}"
     card = VerdictCard(
@@ -96,4 +89,4 @@ def _shown(plan: LabelPlan, decision: Any, note: str) -> Result:
         decision=first,
         parts=[*others, then, OFFLINE if plan.model == OFFLINE_MODEL else ""],
     )
-    return Result(data=data, body=[card], notes=[note])
+    return Result(data={**plan.to_json(), **more}, body=[card], notes=[note])

@@ -217,6 +217,14 @@ def decide(plan: LabelPlan, judge: Judge, labels: Labels) -> dict[str, Any]:
     }
 
 
+def decided(
+    store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, answers: Gold
+) -> tuple[LabelPlan, bool, str]:
+    """Decide a plan by people's labels; return it, whether the version is the latest now, and why."""
+    decision = decide(plan, judge, labels_in(plan, answers))
+    return replace(plan, decision=decision), *settle(store, artifact, plan, decision)
+
+
 def settle(
     store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]
 ) -> tuple[bool, str]:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,7 +18,7 @@ from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .judges import JudgeLike, judges_of, loaded_of
-from .label_plan import LabelPlan, decide, labels_in, settle
+from .label_plan import LabelPlan, decided
 from .surface import GoldLike, Loading, ModelLike, Surface, gold_of, model_of, store_of, warn
 from .unlabelled import LABELS, Unlabelled, contenders_of, open_plan
 
@@ -164,11 +163,7 @@ def prove(
             seed=seed,
         )
     plan = open_plan(artifact, surface, work)
-    if plan.decision is not None:
+    if plan.decision is not None or answers is None:
         return plan
-    if answers is None:
-        return plan
-    told = labels_in(plan, gold_of(answers, version.judge, labelled=False))
-    decision = decide(plan, version.judge, told)
-    settle(place, artifact, plan, decision)
-    return replace(plan, decision=decision)
+    told = gold_of(answers, version.judge, labelled=False)
+    return decided(place, artifact, plan, version.judge, told)[0]

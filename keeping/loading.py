@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import dspy
+
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
@@ -17,7 +19,6 @@ from ..programs.judge import Judge
 from ..programs.records import records
 from ..programs.verdicts import Verdict
 from .artifact_card import rows_of
-from .judge_module import JudgeModule
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 
 _WARM = 0.7
@@ -181,7 +182,7 @@ class LoadedJudge(Prompt):
         """Do the same inside a running event loop."""
         return await self.asker().ask_async(self._cases(rows))
 
-    def as_module(self) -> JudgeModule:
+    def as_module(self) -> "JudgeModule":
         """Return this judge as a ``dspy.Module``, a step of a program of one's own: it takes the judge's inputs, and
         its prediction holds the answer's field (``None`` without a verdict), ``reasoning`` and ``judgement``, the
         :class:`~jurist.Verdict`."""
@@ -302,6 +303,28 @@ class LoadedJudge(Prompt):
                 "temperature": self.model.temperature,
             },
         }
+
+
+class JudgeModule(dspy.Module):
+    """A judge as a step of a program: its inputs -> its answer (``None`` without one), ``reasoning``, ``judgement``."""
+
+    def __init__(self, judge: LoadedJudge) -> None:
+        super().__init__()
+        self.judge = judge
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Judge one row."""
+        return self._said(self.judge(**inputs))
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Judge one row inside a running event loop."""
+        return self._said(await self.judge.acall(**inputs))
+
+    def _said(self, verdict: Verdict) -> dspy.Prediction:
+        kind, said = self.judge.judge.answer, verdict.values if len(verdict.values) != 1 else verdict.value
+        each = kind.row_parts(verdict.values)["answers"] if kind.criteria else {kind.field: said}
+        answer = each if verdict.status == "verdict" or kind.criteria else dict.fromkeys(each)
+        return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **answer})
 
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:

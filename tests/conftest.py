@@ -24,6 +24,14 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _swift_disk() -> Iterator[None]:
+    """Do not wait until what a test writes is on the disk: it survives the test's process in any case."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what fixtures of a module trust and open out of the user's data home, and shipped artifacts out of all."""

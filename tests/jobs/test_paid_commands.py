@@ -11,7 +11,7 @@ from loopback import answer
 from quiz import QUIZ, documents
 from quiz import answer as quizzing
 from scripted_runs import improving, token_alone
-from small import Done, claims, cli, killed, tree, write_jsonl
+from small import Done, claims, cli, killed, ok, read_jsonl, tree, write_jsonl
 from talks import conversing, docs, spoken
 
 IN_FLIGHT = 4
@@ -177,3 +177,25 @@ def test_never_one_call_more_than_allowed_and_none_is_paid_twice(
     assert (done.code, server.count) == (whole.code, requests), done.err
     assert plain(done.json) == plain(whole.json)
     assert left(place) == files
+
+
+def test_what_an_assessment_failed_on_is_counted_and_asked_again(
+    serve: Callable[..., Any], no_waiting: None, fake_key: str
+) -> None:
+    write_jsonl(Path("known.jsonl"), responses("known", 8))
+    write_jsonl(Path("prompts.jsonl"), responses("new", 5))
+    lost = "new mill number 4"
+    server = serve(conversing, faults=lambda index, body: "500" if lost in str(body) else None)
+    _, asked = COMMANDS["assess"]
+    ends = ("--api-base", server.url, "--judge-api-base", server.url)
+    argv = ("assess", "openai/x", *asked[2:6], *JUDGE[:4], *ends, "--samples", 1, "--yes", "--json")
+    broken = cli(*argv, "--answers", "a.jsonl")
+    (model,) = broken.json["models"]
+    assert (broken.code, model["answers"], model["failed"]) == (3, 4, 1)
+    assert "--resume asks again for what failed" in broken.err
+    server.faults, before = {}, server.count
+    done = ok(*argv, "--resume")
+    assert (done.json["models"][0]["answers"], done.json["models"][0]["failed"]) == (5, 0)
+    assert server.count == before + 2  # the reply, and what the judge says of it
+    assert len(read_jsonl(Path("a.jsonl"))) == 4
+    assert json.dumps(done.json).count(fake_key) == 0
