@@ -11,7 +11,11 @@ from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
 from ..exports import exporter, subject_of
-from ..exports.incoming import (
+from ..gold.goldset import Gold, describe
+from ..gold.rejects import Rejects
+from ..gold.shape import Shape, scale_of, shape_of, sides
+from ..gold.writing import json_text
+from ..jobs.incoming import (
     Asked,
     IncomingPrompt,
     judge_source,
@@ -20,11 +24,7 @@ from ..exports.incoming import (
     read_prompt,
     score_asked,
 )
-from ..exports.training import make_training
-from ..gold.goldset import Gold, describe
-from ..gold.rejects import Rejects
-from ..gold.shape import Shape, scale_of, shape_of, sides
-from ..gold.writing import json_text
+from ..jobs.training import make_training
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .criteria import CriteriaScale
 from .measured import Score, score
@@ -22,6 +23,15 @@ class ClassScores:
     precision: Score
     recall: Score
     f1: Score
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {
+            "label": self.label,
+            "gold": self.gold,
+            **{name: one.to_json() for name, one in scores.items()},
+        }
 
 
 def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:

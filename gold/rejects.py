@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import GoldError, UsageError, why
-from ..text.json_lines import json_line
-from .writing import check_files
+from .writing import check_files, json_line
 
 _PLACES = 5
 _KINDS = 1000

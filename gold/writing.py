@@ -1,13 +1,18 @@
-"""Writing files whole or not at all: rows as JSONL, and text. It knows no judge."""
+"""Writing files whole or not at all, and values as lines of JSON. It knows no judge."""
 
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import date, time, timedelta
+from decimal import Decimal
 from errno import EACCES, EISDIR
 from os import W_OK, access, strerror
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
+from uuid import UUID
+
+import orjson
 
 from ..errors import GoldError, UsageError, why
 
@@ -41,6 +46,28 @@ def json_text(value: Any, indent: int | None = None) -> str:
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
         text = json.dumps(value, indent=indent)
     return text
+
+
+def json_line(value: Any) -> str:
+    """Return a value as JSON on one line, without its end; a number that is none becomes null."""
+    # What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
+    try:
+        return orjson.dumps(value, default=_of_cell).decode()
+    except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
+        text = json.dumps(value, default=_of_cell)
+        return json.dumps(json.loads(text, parse_constant=lambda name: None), separators=(",", ":"))
+
+
+def _of_cell(value: Any) -> Any:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | timedelta | UUID):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def write_whole(text: str | bytes, path: Path) -> None:

@@ -24,7 +24,7 @@ from ..programs.cascaded import said_by
 from ..programs.definition import definition_of
 from ..report.document import flat
 from ..report.views import cascade_sections, html_of
-from ..text.json_lines import plain_fields
+from ..text.plain import plain_fields
 from .experiment import Answers, Experiment
 
 

@@ -31,7 +31,7 @@ from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..report.document import flat
 from ..report.views import comparison_sections, evaluation_sections, html_of
-from ..text.json_lines import plain, plain_fields
+from ..text.plain import plain, plain_fields
 from .experiment import Answers, Experiment
 from .references import References
 

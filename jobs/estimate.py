@@ -21,7 +21,7 @@ from ..errors import JuristError
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
 from ..programs.verdicts import Verdict
-from ..text.json_lines import plain
+from ..text.plain import plain
 from ..text.terms import count_tokens
 from ..text.wording import strings
 

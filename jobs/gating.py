@@ -11,7 +11,7 @@ from ..evaluation.paired import fewest_groups
 from ..evaluation.scale import shown_metrics
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..text.json_lines import plain_fields
+from ..text.plain import plain_fields
 from .comparing import Comparing, Comparison, Contender
 from .experiment import Answers
 

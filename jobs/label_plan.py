@@ -25,7 +25,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
-from ..text.json_lines import plain
+from ..text.plain import plain
 
 _FILE = "plan.json"
 Key = tuple[str, int]

@@ -6,12 +6,13 @@ others, who are only ever counted. The application is a Starlette one; uvicorn r
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from ..cases import text_hash
 from ..errors import GoldError, JuristError, UsageError
@@ -19,7 +20,6 @@ from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, sheet_row
-from ..text.escaping import well_formed
 from .document import text_of
 from .page import pack_values, rendered
 
@@ -161,7 +161,7 @@ class Review:
             rater=name,
             label=label,
             ambiguity=category,
-            reason=well_formed((reason or "").strip()),
+            reason=(reason or "").strip(),
             skipped=bool(step.get("skipped")),
             request=request,
         )
@@ -207,7 +207,7 @@ def application(review: Review) -> Starlette:
         if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
             return JSONResponse({"error": "too long"}, status_code=413)
         try:
-            review.save(json.loads(await request.body()), rater)
+            review.save(orjson.loads(await request.body()), rater)
         except (GoldError, ValueError) as error:
             return JSONResponse({"error": str(error)}, status_code=422)
         return JSONResponse({"saved": True})

@@ -13,11 +13,11 @@ from ..engines.meter import Amount, Budget
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.new_rows import NewRow, Source
 from ..gold.rejects import Rejects
+from ..gold.writing import json_line
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import FIRST, Asker
 from ..programs.together import collect, flow
-from ..text.json_lines import json_line
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..text.json_lines import json_line
+from ..gold.writing import json_line
 from .outputs import check_name, is_csv, lines_in, part_of, put
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ..engines.database import Database
-from ..text.json_lines import json_line
+from ..gold.writing import json_line
 
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""

@@ -30,7 +30,7 @@ from ...programs.judge import Judge
 from ...report.scores import number_cell
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
-from ...text.json_lines import plain
+from ...text.plain import plain
 from ...text.sentences import split
 from ...text.wording import count_words
 

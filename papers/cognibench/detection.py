@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from ...cases import Label
-from ...engines.ledger import Spend
 from ...errors import UsageError
 from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
@@ -39,7 +38,7 @@ from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, 
 from ...programs.judge import Judge
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
-from ...text.json_lines import plain, plain_fields
+from ...text.plain import plain, plain_fields
 from ...text.wording import count_words
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]
@@ -89,7 +88,7 @@ class Line:
     counts: Tally  # sentences and responses by how they ended
     positives: Mapping[str, int]  # kind -> hallucinated sentences of it in gold
     sentences: Mapping[str, int]  # kind -> labelled sentences of it in gold
-    spend: Spend  # calls, tokens and cost
+    spend: Mapping[str, Any]  # calls, tokens and cost
 
     @classmethod
     def of(
@@ -259,7 +258,7 @@ class Detectors(Experiment):
                 replace(row, predicted=tuple(_SEVEN.get(str(value), value) for value in row.predicted))
                 for row in one.repeats[0]
             ]
-            about = {"name": one.name, "model": one.judge.model.name, "spend": one.spend}
+            about = {"name": one.name, "model": one.judge.model.name, "spend": one.spend.to_json()}
             lines.append(Line.of(rows, texts, comparison, **about))
         return Detection.of(
             lines,

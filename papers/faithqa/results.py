@@ -15,7 +15,7 @@ from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_sc
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
-from ...text.json_lines import plain
+from ...text.plain import plain
 
 
 class Question(QueryRow):

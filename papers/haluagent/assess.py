@@ -28,7 +28,7 @@ from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
 from ...signatures.haluagent import TYPES, AnswerQuestion
-from ...text.json_lines import plain_fields
+from ...text.plain import plain_fields
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
 from .replies import read_choice, read_truth
 

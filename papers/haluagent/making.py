@@ -22,7 +22,7 @@ from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
 from ...programs.haluagent.writing import alike
 from ...report.table import Table, table
-from ...text.json_lines import plain
+from ...text.plain import plain
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line
 

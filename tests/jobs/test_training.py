@@ -14,8 +14,8 @@ from openai.types.chat import ChatCompletionMessageParam
 from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.exports.training import Training, make_training
 from jurist.gold.goldset import Gold
+from jurist.jobs.training import Training, make_training
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import LoadedJudge

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.exports.incoming import (
+from jurist.jobs.incoming import (
     IncomingPrompt,
     judge_source,
     labels_asked,

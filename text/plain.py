@@ -1,0 +1,22 @@
+"""Frozen results as plain JSON types."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Return a result as plain JSON types: what it makes of itself, else its fields, items or entries."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain_fields(value)
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def plain_fields(result: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a frozen dataclass as plain JSON types, but for those that are named."""
+    names = (one.name for one in fields(result) if one.name not in without)
+    return {name: plain(getattr(result, name)) for name in names}
