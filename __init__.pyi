@@ -21,9 +21,9 @@ from .jobs.cascading import Cascade as Cascade
 from .jobs.comparing import Comparison as Comparison
 from .jobs.compiling import Compiled as Compiled
 from .jobs.compiling import compile as compile
+from .jobs.exporting import export as export
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load
-from .jobs.public import export as export
 from .jobs.public import prove as prove
 from .jobs.public import run as run
 from .keeping.artifact_card import Artifact as Artifact

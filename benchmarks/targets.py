@@ -15,7 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from parity import nasty_cases, parity, rows_of  # type: ignore[import-not-found]
 
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Exporter, Subject, subject_of
+from jurist.exports import EXPORTERS, Exporter, Subject
+from jurist.jobs.exporting import subject_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState

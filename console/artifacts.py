@@ -16,9 +16,9 @@ from ..arguments.artifacts import (
 )
 from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError, GoldError, plural
-from ..exports import export
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
+from ..jobs.exporting import export_text
 from ..keeping.artifact_card import Artifact, prompt_text
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
@@ -125,7 +125,7 @@ def show(options: ShowOptions) -> Result:
         ]
     elif not (body or options.json):
         judge = judge_of(artifact, store)
-        body.append(Verbatim(export(artifact, judge, "markdown")))
+        body.append(Verbatim(export_text(artifact, judge, "markdown")))
         body += [line for measured in artifact.disagreements for line in disagreement_words(measured)]
         body += [
             robustness_table(measured, f"attacks and biases: {robustness_about(measured)}")

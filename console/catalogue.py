@@ -10,11 +10,12 @@ from typing import Any
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
-from ..exports import exporter, subject_of
+from ..exports import exporter
 from ..gold.goldset import Gold, describe
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
+from ..jobs.exporting import subject_of
 from ..jobs.incoming import (
     Asked,
     IncomingPrompt,

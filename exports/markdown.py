@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..keeping.card import Card
 from .target import Subject, takes_text
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ class MarkdownExporter:
         told = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
         told += decision.get("warnings") or ()
         parts += ["## Decision", "\n".join(f"- {_span(one)}" for one in told)] if told else []
-        price = Card.model_validate(subject.card).price_words if subject.card else ""
-        parts += [price[0].upper() + price[1:]] if price else []
+        parts += [subject.price[0].upper() + subject.price[1:]] if subject.price else []
         options = judge.answer.scale.listing()
         listed = (f"- {_span(option)}" + (f" ({remark})" if remark else "") for option, remark in options)
         parts += ["## Answers", "\n".join(listed)]

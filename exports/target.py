@@ -35,6 +35,7 @@ class Subject:
     state: PromptState  # the prompt
     # the artifact's card; empty for a prompt that was never proved
     card: Mapping[str, Any] = field(default_factory=dict)
+    price: str = ""  # what a row takes, before and after compiling, in words
 
     @property
     def ref(self) -> str:

@@ -7,11 +7,8 @@ from typing import Any, Unpack
 
 from ..engines.meter import Budget
 from ..errors import StoppedError
-from ..exports import export as export_text
 from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
-from ..gold.writing import write_whole
-from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.paying import Start
 from ..report.progress import counted
@@ -85,33 +82,6 @@ def run(
             f"{summary.stopped}; what was judged is in {output}", hint=hint, signal=summary.signal
         )
     return summary
-
-
-def export(
-    judge: JudgeLike,
-    target: str,
-    output: str | os.PathLike[str] | None = None,
-    *,
-    store: str | os.PathLike[str] | Store | None = None,
-) -> str:
-    """Return a judge as the file of another system, as ``jurist export``.
-
-    Args:
-        judge: see :data:`JudgeLike`.
-        target: ``python``, ``messages``, ``promptfoo`` or another; ``jurist export --help`` lists them.
-        output: the file to write it to; default: none.
-        store: as for :func:`jurist.load`.
-
-    Raises:
-        UsageError: there is no such target, or it cannot hold this judge. JudgeError, ArtifactError: as
-        :func:`jurist.load`.
-    """
-    (loaded,) = judges_of([judge], None, store_of(store), {})
-    text = export_text(loaded.artifact or loaded.state, loaded.judge, target)
-    if output is not None:
-        write_whole(text, Path(output))
-    warn(loaded.standing)
-    return text
 
 
 def prove(

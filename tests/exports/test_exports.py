@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.engines.adapters import XmlAdapter
 from jurist.errors import ArtifactError, UsageError
-from jurist.exports import EXPORTERS, export, filled, variables
+from jurist.exports import EXPORTERS, filled, variables
+from jurist.jobs.exporting import export_text
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
@@ -107,8 +108,8 @@ def store(tmp_path: Path) -> Store:
 )
 def test_filled_messages_are_those_it_sends(judge: Judge, adapter: str, demos: bool, store: Store) -> None:
     artifact = store.save(judge, prompt(judge, demos=demos), {"adapter": adapter}, [], make_latest=True)
-    exported = export(artifact, judge, "messages")
-    assert exported == export(artifact, judge, "messages")
+    exported = export_text(artifact, judge, "messages")
+    assert exported == export_text(artifact, judge, "messages")
     for text in HOSTILE:
         inputs = inputs_of(judge, text)
         expected = sent(artifact.program(judge), judge.prompt_values(inputs), adapter)
@@ -129,7 +130,7 @@ def test_filling_is_single_pass(claim: str, conversation: str) -> None:
     values = FECT.prompt_values(inputs)
     program = state.apply(FECT.basic())
     expected = dspy.ChatAdapter().format(program.signature, program.demos, values)
-    exported = json.loads(export(state, FECT, "messages"))
+    exported = json.loads(export_text(state, FECT, "messages"))
     assert filled(exported, variables(FECT, inputs)) == expected
 
 
@@ -164,21 +165,21 @@ class Pictured(dspy.Signature):
 )
 def test_messages_refuses_what_it_cannot_reproduce(judge: Judge) -> None:
     with pytest.raises(UsageError, match="this target"):
-        export(PromptState.of(judge.basic()), judge, "messages")
+        export_text(PromptState.of(judge.basic()), judge, "messages")
 
 
 @pytest.mark.parametrize("target", sorted(EXPORTERS))
 def test_every_target_refuses_another_judge(target: str, store: Store) -> None:
     artifact = store.save(FECT, prompt(FECT, demos=False), {}, [], make_latest=True)
     with pytest.raises(ArtifactError):
-        export(artifact, COGNIBENCH, target)
+        export_text(artifact, COGNIBENCH, target)
     with pytest.raises(ArtifactError):
-        export(artifact.state, replace(FECT, program=Two), target)
+        export_text(artifact.state, replace(FECT, program=Two), target)
 
 
 def page(store: Store, **card: Any) -> tuple[str, Artifact]:
     artifact = store.save(FECT, prompt(FECT, demos=True), card, [], make_latest=True)
-    return export(artifact, FECT, "markdown"), artifact
+    return export_text(artifact, FECT, "markdown"), artifact
 
 
 def test_markdown_shows_decision_prompt_and_hash(store: Store) -> None:
@@ -220,5 +221,5 @@ def _fenced(text: str) -> list[str]:
 def test_no_instruction_leaves_its_fence(instruction: str) -> None:
     state = PromptState.of(FECT.basic()).with_instruction("self", "Start " + instruction)
     kept = PromptState.of(state.apply(FECT.basic())).predictors["self"].instructions
-    found = _fenced(export(state, FECT, "markdown"))
+    found = _fenced(export_text(state, FECT, "markdown"))
     assert (found[0], len(found)) == (kept, 3)  # the instruction, and the messages that hold it

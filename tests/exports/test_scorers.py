@@ -21,7 +21,8 @@ from parity import executed, nasty_cases, parity, rows_of
 from prompts import subject
 
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, export, subject_of
+from jurist.exports import EXPORTERS
+from jurist.jobs.exporting import export_text, subject_of
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -169,7 +170,7 @@ def test_promptfoo_gets_a_score_and_a_reason_for_what_an_application_says(tmp_pa
 @pytest.mark.promptfoo
 def test_promptfoo_itself_runs_the_assertion(tmp_path: Path) -> None:
     state = PromptState.of(FECT.basic())
-    (tmp_path / "judge.py").write_text(export(state, FECT, "promptfoo"), "utf-8")
+    (tmp_path / "judge.py").write_text(export_text(state, FECT, "promptfoo"), "utf-8")
     with Loopback(
         lambda messages: REPLIES["factual" if "hello" in messages[-1]["content"] else "non_factual"]
     ) as server:
@@ -214,4 +215,4 @@ def test_inputs_may_have_the_names_that_frameworks_use(target: str) -> None:
 def test_what_is_no_number_is_refused(name: str, target: str) -> None:
     judge = find(name)
     with pytest.raises(UsageError, match="no one number"):
-        export(PromptState.of(judge.basic()), judge, target)
+        export_text(PromptState.of(judge.basic()), judge, target)

@@ -20,7 +20,8 @@ from jurist.cases import Case
 from jurist.engines.adapters import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.exports import EXPORTERS, Subject, subject_of
+from jurist.exports import EXPORTERS, Subject
+from jurist.jobs.exporting import subject_of
 from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
 from jurist.programs.frozen import all_predictors

@@ -25,9 +25,10 @@ from jurist.engines.adapters import adapter as adapter_named
 from jurist.engines.adapters import value_of
 from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
-from jurist.exports import EXPORTERS, Subject, export, subject_of
+from jurist.exports import EXPORTERS, Subject
 from jurist.exports.portable_file import portable_spec
 from jurist.exports.portable_judge import PortableJudge
+from jurist.jobs.exporting import export_text, subject_of
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS, typed
 from jurist.programs.catalogue import find
@@ -179,7 +180,7 @@ def test_pairs_are_asked_in_both_orders_and_joined_as_jurist_joins_them(
 ) -> None:
     wait_briefly(monkeypatch)
     judge = Judge(name="pair", signature=signature)
-    file = executed(export(PromptState.of(judge.basic()), judge, "python"))
+    file = executed(export_text(PromptState.of(judge.basic()), judge, "python"))
     words = ["first", "second", *(["tie"] if signature is BetterOrEqual else []), "neither"]
     row, seen = {"first": "Yes, it is.", "second": "No."}, []
     for as_is, exchanged in product(words, repeat=2):
@@ -246,7 +247,7 @@ SAID = [
 @pytest.mark.parametrize("ended", ["stop", None, "eos", "length", "model_length", "content_filter", "abort"])
 def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     wait_briefly(monkeypatch)
-    file = executed(export(PromptState.of(FECT.basic()), FECT, "python"))
+    file = executed(export_text(PromptState.of(FECT.basic()), FECT, "python"))
     replies: list[Any] = []
     with Loopback(lambda messages: replies[-1], ended=ended) as server:
         client, judge = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0), asker(server)
@@ -260,7 +261,7 @@ def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: 
 def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
     for name, field in (("fect", "claim"), ("cognibench", "sentences"), ("factual", "before")):
         judge = find(name)
-        file = executed(export(PromptState.of(judge.basic()), judge, "python"))
+        file = executed(export_text(PromptState.of(judge.basic()), judge, "python"))
         texts = {one["name"]: "some text" for one in file["_SPEC"]["inputs"]}
         row = {**texts, **({"sentences": ["some"]} if "sentences" in texts else {}), field: value}
         try:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from parity import nasty_cases
 
-from jurist.exports import Subject, subject_of
+from jurist.exports import Subject
+from jurist.jobs.exporting import subject_of
 from jurist.keeping.artifacts import Store
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
