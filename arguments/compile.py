@@ -75,7 +75,7 @@ class CompileOptions(
     optimizer: str = option(
         "NAME",
         "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, "
-        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, a plug-in's, or several joined by +",
+        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, or a plug-in's",
         "race",
     )
     holdout: str | None = option(

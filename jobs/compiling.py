@@ -98,7 +98,7 @@ def compile(
         holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
         beside: ``recorded:FILE`` or ``recorded:FILE#COLUMN``, verdicts that another judge gave: what they score on
             the sealed test stands on the card.
-        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
+        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, ``dspy:CLASS``, or one's own.
         options: settings of the optimizer.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.

@@ -1,5 +1,6 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
@@ -66,6 +67,9 @@ class Criteria(CriteriaOptions):
             raise UsageError("there is nothing to pass", hint=hint)
         if self.margin is not None and not other:
             raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
+        if not (0 <= self.max_unusable <= 1 and 0 <= (self.margin or 0) < math.inf):
+            hint = "give --max-unusable from 0 to 1, and --margin from 0 on"
+            raise UsageError("a limit of the gate is no number that can be met", hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)

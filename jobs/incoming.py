@@ -15,6 +15,8 @@ _DOUBLE = re.compile(r"\{\{\s*(?:\w+\.)*([A-Za-z_]\w*)\s*\}\}")
 _SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
 _LOGIC = re.compile(r"\{%|\{\{")
 _FIELDS = re.compile(r"⟦(\w+)⟧")
+_SIGNATURES_OWN = {"signature", "instructions", "fields", "input_fields", "output_fields", "model_config"}
+"""Attributes of DSPy's signatures: a class with a field of that name cannot be made."""
 _WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
 
@@ -79,7 +81,7 @@ def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
 
 
 def _mark(name: str, path: Path) -> str:
-    if keyword.iskeyword(name) or name.startswith("_"):
+    if keyword.iskeyword(name) or name.startswith("_") or name in _SIGNATURES_OWN:
         raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
     return f"⟦{name}⟧"
 
@@ -166,7 +168,7 @@ def judge_source(
     values: Mapping[str, str] | None = None,
 ) -> str:
     """Return the text of the file, which may yet be no judge; a column that is ``label`` goes to the output field."""
-    output = next(one for one in asked.names if one not in prompt.inputs)
+    output = next((one for one in asked.names if one not in prompt.inputs), f"given_{asked.names[0]}")
     fields = {column: output if ours == "label" else ours for column, ours in (columns or {}).items()}
     renamed = {column: ours for column, ours in fields.items() if column != ours}
     reads = [
@@ -176,7 +178,7 @@ def judge_source(
         title=name,
         source=re.sub(r'["\\]', "'", source),
         imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
-        name=re.sub(r"\W", "", name.title()),
+        name=_class_name(name),
         instruction=_docstring(prompt.instruction),
         inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
         output=output,
@@ -186,6 +188,12 @@ def judge_source(
             [asked.arguments.replace("{unit}", _quoted(unit or prompt.inputs[-1])), *reads]
         ),
     )
+
+
+def _class_name(name: str) -> str:
+    """Return a judge's name as that of a class: ``MaySend``; ``Judge123`` where it could be none."""
+    words = re.sub(r"\W", "", name.title())
+    return words if words.isidentifier() and not keyword.iskeyword(words) else f"Judge{words}"
 
 
 def _quoted(text: Any) -> str:

@@ -99,15 +99,14 @@ def judges_of(
     draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
     """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
-    given = [one.judge if isinstance(one, Compiled) else one for one in judges]
+    given = [one.judge if isinstance(one, Compiled) else one for one in _listed(judges)]
     ready = [one for one in given if isinstance(one, LoadedJudge)]
     changed = [name for name, value in options.items() if value is not None]
     changed += ["model"] * (models is not None and len(ready) == len(given))
     if ready and changed:
         said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(said, hint="give that to jurist.load, or name the judge here")
-    several = [models] if isinstance(models, str | Model | dspy.LM) else models or [OFFLINE]
-    asked = [model_of(one) for one in several]
+    asked = [model_of(one) for one in _listed(models) or [OFFLINE]]
     contenders: list[LoadedJudge] = []
     for one in given:
         if isinstance(one, LoadedJudge):
@@ -124,6 +123,12 @@ def in_order(
     options: Mapping[str, Any],
 ) -> tuple[LoadedJudge, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
-    keep = [isinstance(one, LoadedJudge | Compiled) for one in judges]
+    keep = [isinstance(one, LoadedJudge | Compiled) for one in _listed(judges)]
     ready = judges_of(judges, None, store, options)
-    return with_models(ready, [model_of(one) for one in models or ()], keep=keep)
+    return with_models(ready, [model_of(one) for one in _listed(models)], keep=keep)
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
+    alone = isinstance(given, str | Judge | LoadedJudge | Compiled | Model | dspy.LM)
+    return [given] if alone else list(given or ())

@@ -10,7 +10,7 @@ from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import TooFewGroupsError
+from ..errors import TooFewGroupsError, plural
 from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
 from ..evaluation.votes import Sampling
@@ -174,8 +174,10 @@ def check_showable(split: Split, gold: Gold, level: float) -> None:
     total = len({case.group for part in (split.train, split.dev, split.test) for case in part})
     more = f"label rows of {needed} groups or more in {split.holdout}"
     if not split.holdout:
-        wanted = math.ceil(needed / split.shares[2])
-        more = f"label rows of about {wanted - total} more groups, or give the test more of them (--split 20/20/60)"
+        lacking = max(1, math.ceil(needed / split.shares[2]) - total)
+        more = f"label rows of about {plural(lacking, 'more group')}"
+        if split.shares[2] < 0.6:
+            more += ", or give the test more of them (--split 20/20/60)"
     raise TooFewGroupsError(
         f"the sealed test has {groups} groups ({len(split.test)} cases), and nothing can be shown on fewer than "
         f"{needed} at the level {level:.3g}: nothing was asked and nothing was spent",

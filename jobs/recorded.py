@@ -152,7 +152,7 @@ def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[s
 
 def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:
     """Return the column of a log that holds its verdicts."""
-    hint = f"say which one it is: {RECORDED}:{log.file}#COLUMN"
+    hint = f"say which one it is: {RECORDED}{log.file}#COLUMN"
     return _column(rows, log.column, VERDICTS, log.file, hint)
 
 

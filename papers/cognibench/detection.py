@@ -223,7 +223,6 @@ class Detectors(Experiment):
 
     kind: ClassVar[str] = "table cognibench-3"
     fewest: ClassVar[int] = 1
-    asks_aside: ClassVar[bool] = False
     strictness: str = STRICTNESS  # below it a cognitive sentence is hallucinated (the paper's: grounded)
     seed: int = 0  # of the permutation test
 

@@ -46,6 +46,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "logic": ("p.md", "{% if x %}{{x}}{% endif %}", "more than variables"),
     "sections": ("p.md", "{{#if x}}{{x}}{{/if}}", "more than variables"),
     "keyword": ("p.md", "{{ _x }}", "cannot be a field"),
+    "signature": ("p.md", "{{ x }} {{ instructions }}", "cannot be a field"),
     "json": ("p.json", "{", "not JSON"),
     "other": ("p.json", "[1, 2]", "no prompt that is known"),
     "gone": ("none/p.md", "", "cannot be read"),
@@ -113,16 +114,18 @@ PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
 
 
 @settings(max_examples=60)
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_the_file_gives_the_instruction_back(text: str) -> None:
-    prompt = IncomingPrompt(instruction=f"Start {text}".strip(), inputs=("x",))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["some-judge", "none", "2"])
+)
+def test_the_file_gives_the_instruction_back(text: str, name: str) -> None:
+    prompt = IncomingPrompt(instruction=f"Start {text}".strip(), inputs=("x", *LABELS.names))
     made: dict[str, Any] = {"__name__": "made"}
-    source = judge_source("some-judge", "p.md", prompt, LABELS)
+    source = judge_source(name, "p.md", prompt, LABELS)
     exec(compile(source, "made.py", "exec", dont_inherit=True), made)  # noqa: S102
     plain = prompt.instruction.replace("\r\n", "\n").replace("\r", "\n")
     lines = plain.expandtabs().split("\n")
     wanted = "\n".join(line if line.strip() else "" for line in lines)
-    assert made["SomeJudge"].instructions == normalise_instruction(wanted)
+    assert made["judge"].signature.instructions == normalise_instruction(wanted)
     assert made["judge"].answer.positive == {"b"}
 
 

@@ -160,7 +160,7 @@ def test_what_a_judge_of_today_said_stands_beside_the_compiled_one() -> None:
 
 
 WRONG = {
-    "evaluate recorded:log.jsonl --gold gold.jsonl": "which column holds the answers is not clear: it has id, a, b",
+    "evaluate recorded:log.jsonl --gold gold.jsonl": "it has id, a, b; say which one it is: recorded:log.jsonl#",
     "evaluate recorded:log.jsonl#c --gold gold.jsonl": "no row has the column 'c'",
     "evaluate recorded:log.jsonl#a --gold other.jsonl": "none of the 2 labelled rows is in the log by id",
     "evaluate recorded: --gold gold.jsonl": "recorded: names no file",
