@@ -1,5 +1,6 @@
 """A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -8,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..cases import Case
+from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..evaluation.disagreements import apart
@@ -21,11 +23,13 @@ from ..keeping.artifacts import Store
 from ..keeping.card import ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
+from ..keeping.paying import Start
 from .experiment import Answers, Experiment
-from .label_plan import LabelPlan, PlannedUnit, drawn
+from .judges import loaded_of
+from .label_plan import LabelPlan, PlannedUnit, decided, drawn
 from .openings import Openings
 from .sealed_rows import ALPHA, Look
-from .surface import Surface
+from .surface import GoldLike, ModelLike, Surface, gold_of, model_of, store_of
 
 LABELS = 40
 """Labels that are planned unless another number is given."""
@@ -113,6 +117,61 @@ def contenders_of(
     named = (job.model if job.model.name else about.model, about.model)
     first, second = (answering(known) if known.name else Model() for known in named)
     return basic.with_adapter(job.adapter).with_model(first), version.with_model(second)
+
+
+def prove(
+    reference: str,
+    rows: GoldLike | None = None,
+    *,
+    labels: int = LABELS,
+    answers: GoldLike | None = None,
+    model: ModelLike | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+    resume: bool = False,
+    fresh: bool = False,
+) -> LabelPlan:
+    """Show whether a version is better than its basic prompt by labels where the two differ, on rows nobody labelled.
+
+    The first call asks both about ``rows`` and fixes which units are labelled: those of :attr:`LabelPlan.lines`. When
+    all their labels are there, as ``answers``, the plan is decided once and for all; its ``decision`` says
+    what was shown, which is kept beside the version's card, and may make it the latest.
+
+    Args:
+        reference: ``JUDGE@VERSION``.
+        rows: see :data:`GoldLike`; labels in them are not read. Not needed where labels are planned already.
+        labels: how many to plan for each comparison, at most.
+        answers: labelled rows, or the sheet that ``jurist prove --sheet`` wrote, filled in.
+        model: who answers both; default: the model that the version was proven with.
+        budget, store, resume: as for :func:`compare`.
+        seed: of the draw.
+        trust: as for :func:`load`.
+        fresh: draw another plan, which counts: its level falls.
+
+    Raises:
+        JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
+        What :func:`compare` raises.
+    """
+    place = store_of(store, trust=trust)
+    surface = Surface(place, Start(root=place.checkpoints, resume=resume, fresh=fresh))
+    artifact, work = place.load(reference), None
+    version = loaded_of(artifact.ref, place)
+    if rows is not None:
+        answering = ModelCard.model if model is None else lambda known: model_of(model)
+        work = Unlabelled(
+            contenders=contenders_of(artifact, place, answering=answering),
+            gold=gold_of(rows, version.judge, labelled=False),
+            budget=budget or Budget(),
+            labels=labels,
+            seed=seed,
+        )
+    plan = open_plan(artifact, surface, work)
+    if plan.decision is not None or answers is None:
+        return plan
+    told = gold_of(answers, version.judge, labelled=False)
+    return decided(place, artifact, plan, version.judge, told)[0]
 
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
