@@ -96,7 +96,9 @@ def _complete(output: Path) -> Result | None:
     """Return what is said of an output whose batches have all been collected; ``None`` if it is none."""
     if batches_of(output).exists() or not output.is_file():
         return None
-    judge = next((line["judge"] for _, line in lines_in(output)), "")
+    judge = next((line.get("judge") for _, line in lines_in(output) if isinstance(line, dict)), None)
+    if judge is None:
+        return None
     return Result(
         data={"output": str(output), "judge": judge, "pending": 0, "batches": []},
         body=[f"{output} of {judge}: all that was sent in batches is collected"],

@@ -41,8 +41,8 @@ class BatchService:
 
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
-        client, file = self._client(batch), batch.file
         with _told():
+            client, file = self._client(batch), batch.file
             if not file:
                 file = self._uploaded(client, batch)
                 self._store.note(batch, file=file, status="uploaded")
@@ -53,17 +53,17 @@ class BatchService:
             self._store.note(batch, id=begun.id, status=begun.status)
 
     def _created(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
-        """Begin a batch; after an attempt that failed it is looked up whether it was begun after all."""
+        """Begin a batch; before each further attempt it is looked up whether it was begun after all."""
         once, endpoint = client.with_options(max_retries=0), cast(Any, batch.url)
         for attempt in range(_ATTEMPTS):
             try:
                 return once.batches.create(input_file_id=file, endpoint=endpoint, completion_window="24h")
             except _AGAIN:
-                if (begun := self._begun(client, file)) is not None:
-                    return begun
                 if attempt + 1 == _ATTEMPTS:
                     raise
-                time.sleep(_PAUSE * 2**attempt)
+                time.sleep(_PAUSE * 2**attempt)  # first: what was begun need not be listed at once
+                if (begun := self._begun(client, file)) is not None:
+                    return begun
         raise AssertionError("the last attempt returns or raises")
 
     def _take(self, batch: Batch) -> str:

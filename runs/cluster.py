@@ -91,9 +91,10 @@ class _Fleet:
         """Wait until all shards have ended, or until a time, and count their rows."""
         while self._ends and monotonic() < until:
             ended, _ = self._ray.wait(list(self._ends), timeout=_LOOK)
-            before, self._rows = self._rows, sum(file.stat().st_size for file in self._said.glob("*.rows"))
-            for _ in range(self._rows - before):
+            rows = sum(file.stat().st_size for file in self._said.glob("*.rows"))
+            for _ in range(rows - self._rows):
                 self._on_row()
+            self._rows = max(rows, self._rows)  # a worker that is begun anew counts from 0
             for end in ended:
                 number = self._ends.pop(end)
                 try:

@@ -25,8 +25,8 @@ _SAID = (
     "usage",
 )
 _SAMPLES = ("drawn", "saved", "identical", "inconsistent", "reasked", "extra", "duplicated")
-_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
-_OWN = frozenset((*_ABOUT_ROW, *_SAID, *_SAMPLES, *_RUN))
+OF_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
+_OWN = frozenset((*_ABOUT_ROW, *_SAID, *_SAMPLES, *OF_RUN))
 _KEPT = "input_"
 _PLACED = ("start", "end")
 _NOTHING_PAID = Spend().to_json()
@@ -113,11 +113,13 @@ def kept_name(column: str) -> str:
 
 def known_of(line: Mapping[str, Any]) -> tuple[Seen, Known]:
     """Return which row a line is about, and what it says of its case: the inverse of :func:`line_of`."""
-    seen = (int(line["row"]), int(line["part"]), line["case"] + "")
     names = list(line)
     said = {name: line[name] for name in names[len(_ABOUT_ROW) : names.index("judge")]}
     said["units"] = [
         {name: value for name, value in unit.items() if name not in _PLACED} for unit in said["units"]
     ]
-    said["usage"].keys()
-    return seen, Known(row=seen[0], status=said["status"] + "", said=said, new=False)
+    case, status = line["case"], said["status"]
+    if not (isinstance(case, str) and isinstance(status, str) and isinstance(said["usage"], dict)):
+        raise TypeError("a value is of another type than a run writes")
+    row = int(line["row"])
+    return (row, int(line["part"]), case), Known(row=row, status=status, said=said, new=False)

@@ -115,8 +115,9 @@ def put(part: Path, output: Path) -> None:
         part.replace(output)
         return
     table = part.with_name(f"{part.name}.csv")
+    table.unlink(missing_ok=True)  # a kill may have left it, and through a link nothing is written
     try:
-        with table.open("w", encoding="utf-8", newline="") as file:
+        with table.open("x", encoding="utf-8", newline="") as file:
             names = list(dict.fromkeys(name for _, line in lines_in(part) for name in line))
             writer = csv.writer(file)
             writer.writerow(names)

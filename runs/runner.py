@@ -21,7 +21,7 @@ from ..programs.together import collect, flow
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .lines import known_of, line_of, said_of
+from .lines import OF_RUN, known_of, line_of, said_of
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
 from .state import Known, RunState, Seen
@@ -194,19 +194,20 @@ class _Running:
 
 
 def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> Iterator[tuple[Seen, Known]]:
+    """Yield what the lines of an output say of the cases of a shard; refuse those of another judge or sampling."""
     hint = "name another output file"
     try:
         for number, line in lines_in(output):
             try:
-                line["judge"], line["status"]
-                for name in (name for name, value in stamp.items() if line.get(name) != value):
-                    said = f"written with {name} {line.get(name)!r}, not {stamp[name]!r}"
-                    raise CheckpointError(f"{output}:{number}: {said}", hint=hint)
-                found = known_of(line)
+                seen, known = known_of(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
-            if shard.has(found[0][2]):
-                yield found
+            for name in OF_RUN:
+                if line.get(name) != stamp.get(name):
+                    other = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
+                    raise CheckpointError(f"{output}:{number}: {other}", hint=hint)
+            if shard.has(seen[2]):
+                yield seen, known
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
 

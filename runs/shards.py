@@ -9,10 +9,10 @@ from typing import Any
 
 from ..errors import UsageError
 from ..gold.writing import json_line
+from .lines import OF_RUN
 from .outputs import check_name, is_csv, lines_in, part_of, put
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
-_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")
 _Line = tuple[tuple[int, int], dict[str, Any]]
 
 
@@ -83,8 +83,8 @@ def _merged(shards: Iterable[Path]) -> Iterator[dict[str, Any]]:
     for place, line in heapq.merge(*map(_placed, shards), key=lambda found: found[0]):
         if place == last:
             raise UsageError(f"row {place[0]} is in two shards", hint="give the shards of one input")
-        told = {name: line.get(name) for name in _RUN}
-        if told != (run := run or told):
+        asked = {name: line.get(name) for name in OF_RUN}
+        if asked != (run := run or asked):
             hint = "give shards of one judge, model and sampling"
             raise UsageError(f"row {place[0]} was not judged as the rows before", hint=hint)
         last = place

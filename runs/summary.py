@@ -107,8 +107,10 @@ class Summary:
         """Return how a run ended whose shards ended so."""
         whole, spend = cls(), Counter[str]()
         for shard in shards:
-            for name in (*_COUNTS, "verdicts", "answers", "by", "agreeing", "agreed"):
+            for name in (*_COUNTS, "agreeing", "agreed"):
                 setattr(whole, name, getattr(whole, name) + getattr(shard, name))
+            for name in ("verdicts", "answers", "by"):  # added up by +, sums below 0 would be left out
+                getattr(whole, name).update(getattr(shard, name))
             spend.update(shard.spend)
             whole.unread = whole.unread or shard.unread
             whole.rejects = whole.rejects or shard.rejects

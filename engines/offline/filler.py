@@ -32,7 +32,9 @@ _LABEL: Final = re.compile(
     r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d*)[ \t]*[:：]", re.I | re.M
 )
 _PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
-_CLAUSE: Final = re.compile(r"(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+")
+_CLAUSE: Final = re.compile(
+    r"(?<![a-z])(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+"
+)  # the rest of "and" begins none
 _COMMAND: Final = re.compile(
     r"(?:列出|列举|写|介绍|说明|解释|比较|概括|总结|推荐|评价|翻译|描述)|[A-Z][a-z]+"
 )
@@ -317,7 +319,7 @@ _BY_FIELDS: Final[Sequence[tuple[str, str, Filler]]] = (
     ("", "assistant_message", _turn),
     ("correct_answer", "hallucinated_answers", _wrong_answers),
     ("hallucinated_answers", "types", _types),
-    ("definition", "fits", _type_fits),
+    ("hallucinated_answer", "fits", _type_fits),
     ("prompt", "response", _reply),
     ("concept", "query", _fact_query),
     ("requirements", "query", _creative_query),

@@ -67,6 +67,9 @@ class TestOneOutput:
         assert (done.code, Path("elsewhere").read_bytes()) == (2, b"")
         assert f"{beside} is a symbolic link" in done.err
         assert not Path("o.jsonl").exists()
+        Path(".p.csv.part.csv").symlink_to("elsewhere")
+        ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.csv")
+        assert (Path("elsewhere").read_bytes(), Path("p.csv").is_symlink()) == (b"", False)
 
 
 class TestUnusable:

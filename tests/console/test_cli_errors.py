@@ -45,10 +45,9 @@ def _folder(no_waiting: None) -> None:
     Path("own.py").write_text(OWN)
     Path("bad.py").write_text("import nothing_of_that_name\n")
     Path("no-judge.py").write_text("judge = 1\n")
-    write_jsonl(
-        Path("line.jsonl"),
-        [{"id": "x", "status": "verdict", "judge": "fect@7", "artifact": "0", "model": "offline"}],
-    )
+    row = {"id": "x", "row": 1, "part": 1, "case": "0", "source": "", "group": ""}
+    said = {"status": "verdict", "units": [], "usage": {}, "judge": "fect@7", "artifact": "0"}
+    write_jsonl(Path("line.jsonl"), [{**row, **said, "model": "offline"}])
     store = Store("compiled")
     for text in ("First.", "Second."):
         store.save(FECT, changed(FECT, text), {}, [], make_latest=text == "First.")
@@ -167,6 +166,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "needs a token", "serve fect:basic --host 0.0.0.0"),
     (2, "NO_SUCH is empty or not set", "serve fect:basic --token-env NO_SUCH"),
     (2, "no port", "serve fect:basic --port 70000"),
+    (1, "no batches of full.jsonl are under way", "batch collect full.jsonl"),
     (1, "no batches of b.jsonl are under way; jurist batch submit begins them", "batch collect b.jsonl"),
     (2, "offline is not asked", f"{BATCH} rows.jsonl"),
     (2, "name files", f"{BATCH} - --model openai/m"),

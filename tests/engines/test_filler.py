@@ -2,11 +2,12 @@
 
 import itertools
 import random
+import re
 from typing import Any
 
 import dspy
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jurist.engines.adapters import adapter
@@ -107,8 +108,10 @@ def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str
 
 
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
+@example("List three cats and dogs, and brandy")
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
     found, asked = conditions(query), instruction_of(query)
     assert all(asked[one.start :].startswith(one.anchor) for one in found)
+    assert not any(re.fullmatch("[a-z]{2}", asked[max(0, one.start - 1) : one.start + 1]) for one in found)
     assert all(one.start + len(one.anchor) <= other.start for one, other in itertools.pairwise(found))
     missing_parts(query)

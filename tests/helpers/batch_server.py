@@ -10,8 +10,9 @@ from typing import Any, Literal
 from loopback import Loopback, _Handler, answer
 
 Trouble = Literal[
-    "expired", "failed", "missing", "doubled", "garbage", "broken", "refused", "empty", "limited", "thought"
-]
+    "expired", "failed", "missing", "doubled", "garbage", "broken", "refused", "empty", "limited", "thought",
+    "cancelled",
+]  # fmt: skip
 """What goes wrong with a batch.
 
 It happens to every third line, but for ``expired`` (all after the first) and ``failed`` (all).
@@ -46,6 +47,8 @@ class BatchServer(Loopback):
         self.done = done
         self._server.RequestHandlerClass = _BatchHandler
         self.troubles, self.breaks, self.polls, self.most = troubles or {}, list(breaks), polls, most
+        self.lists = True
+        """Whether batches that were begun are listed."""
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.looks: Counter[str] = Counter()
@@ -76,18 +79,6 @@ class BatchServer(Loopback):
             batch["status"] = "in_progress"
             if self.looks[name] > self.polls:
                 self._end(batch, self.troubles.get(number))
-        elif batch["status"] == "cancelling" and self.looks[name] > self.polls:
-            self._end(batch, "missing")
-            batch["status"] = "cancelled"
-        return batch
-
-    def cancel(self, name: str) -> dict[str, Any] | None:
-        """Return a batch that will end without some of its lines; ``None`` if it has ended."""
-        batch = self.batches[name]
-        if batch["status"] not in ("validating", "in_progress"):
-            return None
-        self.looks[name] = 0
-        batch["status"] = "cancelling"
         return batch
 
     def _end(self, batch: dict[str, Any], trouble: Trouble | None) -> None:
@@ -102,7 +93,8 @@ class BatchServer(Loopback):
             bad = trouble if (index > 0 if trouble == "expired" else index % _EVERY == 0) else None
             self._line(line, bad, output, errors)
         total = {"total": len(lines), "completed": len(output), "failed": len(errors)}
-        batch |= {"status": "expired" if trouble == "expired" else "completed", "request_counts": total}
+        status = trouble if trouble in ("expired", "cancelled") else "completed"
+        batch |= {"status": status, "request_counts": total}
         for kind, found in (("output_file_id", output), ("error_file_id", errors)):
             if found:
                 batch[kind] = self.upload(b"\n".join(reversed(found)) + b"\n")["id"]
@@ -126,7 +118,7 @@ class BatchServer(Loopback):
 
     def _line(self, line: bytes, bad: Trouble | None, output: list[bytes], errors: list[bytes]) -> None:
         told = json.loads(line)
-        if bad == "missing":
+        if bad in ("missing", "cancelled"):
             return
         if bad == "expired":
             error = {"code": "batch_expired", "message": "This request could not be executed before expiry"}
@@ -176,20 +168,13 @@ class _BatchHandler(_Handler):
         if path.endswith("/content"):
             self._done("GET /content", loop.files[parts[1]])
         elif path == "/batches":
-            every = list(reversed(loop.batches.values()))
+            every = list(reversed(loop.batches.values())) if loop.lists else []
             self._done("GET /batches", {"object": "list", "data": every, "has_more": False})
         else:
             self._done("GET /batch", loop.look(parts[1]))
 
     def do_POST(self) -> None:  # noqa: N802 - as above
         path = self.path.removeprefix("/v1")
-        if path.endswith("/cancel"):
-            found = self._loop.cancel(path.split("/")[2])
-            if found is None:
-                self._send(409, b'{"error": {"message": "Cannot cancel a batch that has ended"}}')
-            else:
-                self._done("POST /cancel", found)
-            return
         if path not in ("/files", "/batches"):
             super().do_POST()
             return

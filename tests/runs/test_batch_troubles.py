@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -25,7 +26,8 @@ def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
         lines = read_jsonl(Path("b.jsonl"))
         paid = len(server.bodies)
         expected = run(server)
-    again = {"expired": 9, "missing": 4, "broken": 4, "limited": 4, "empty": 4, "thought": 4}.get(trouble, 0)
+    wrong = ("missing", "broken", "limited", "empty", "thought", "cancelled")
+    again = 9 if trouble == "expired" else 4 if trouble in wrong else 0
     assert len(server.batches) == 1 + bool(again)
     if again:
         assert len(server.files["file-0"].splitlines()) == ROWS
@@ -77,6 +79,17 @@ def test_an_answer_that_is_lost_begins_no_second_batch(broken: str) -> None:
         assert read_jsonl(Path("b.jsonl")) == run(server)
     assert len(server.batches) == 1
     assert len(server.bodies) == ROWS
+
+
+@heavy
+def test_a_batch_that_is_listed_late_is_begun_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows()
+    with BatchServer(breaks=("POST /batches",)) as server:
+        server.lists = False
+        pause = SimpleNamespace(sleep=lambda seconds: setattr(server, "lists", True))
+        monkeypatch.setattr("jurist.runs.batch_service.time", pause)
+        assert submit(server).code == 0
+    assert len(server.batches) == 1
 
 
 @heavy

@@ -162,10 +162,15 @@ def test_an_existing_output_is_never_overwritten() -> None:
     ok(*argv)
     before = Path("o.jsonl").read_bytes()
     assert cli(*argv).code == 2
-    other = cli("run", "fect:basic", "--model", "openai/x", *argv[2:], "--resume")
-    assert other.code == 1
-    assert "written with model 'offline', not 'openai/x'" in other.err
+    for option, value, said in (
+        ("--model", "openai/x", "written with model 'offline', not 'openai/x'"),
+        ("--adapter", "json", "written with adapter None, not 'json'"),
+    ):
+        other = cli(*argv, option, value, "--resume")
+        assert (other.code, said in other.err) == (1, True), other.err
     assert Path("o.jsonl").read_bytes() == before
+    ok(*argv[:-1], "j.jsonl", "--adapter", "json")
+    assert "written with adapter 'json', not None" in cli(*argv[:-1], "j.jsonl", "--resume").err
 
 
 HOSTILE = {

@@ -5,16 +5,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small import cli, killed, ok, read_jsonl, write_jsonl
 
+import jurist
 from jurist.cases import case_id
 from jurist.runs.shards import Shard
+from jurist.runs.summary import Summary
 
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
+
+
+class Mood(dspy.Signature):
+    """Score the mood of a message."""
+
+    message: str = dspy.InputField()
+    mood: int = dspy.OutputField(ge=-9, le=9)
 
 
 def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
@@ -44,6 +54,15 @@ def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
     assert len(list(Path().glob("o-*.rejected.jsonl"))) == 1
 
 
+@given(st.lists(st.integers(-9, 9), min_size=1), st.integers(0, 9))
+def test_the_sums_of_shards_are_those_of_one_run(scores: list[int], cut: int) -> None:
+    judge = jurist.Judge(name="mood", signature=Mood)
+    parts = [Summary(), Summary()]
+    for part, some in zip(parts, (scores[:cut], scores[cut:]), strict=True):
+        part.answers.update({"scored": len(some), "score_sum": sum(some)})
+    assert Summary.of_shards(judge, parts).totals["mean_score"] == sum(scores) / len(scores)
+
+
 def test_a_killed_shard_goes_on_without_paying_again(serve: Callable[..., Any], tmp_path: Path) -> None:
     server, concurrency = serve(delay=0.02), 4
     write_jsonl(Path("rows.jsonl"), new_rows(list(range(80))))
@@ -66,6 +85,7 @@ def test_what_is_no_set_of_shards_is_refused() -> None:
     for number in (1, 2):
         ok(*FECT, "o.jsonl", "--shard", f"{number}/2")
     ok(*FECT, "x.jsonl", "--shard", "2/2", "--samples", 3)
+    ok(*FECT, "a.jsonl", "--shard", "2/2", "--adapter", "json")
     write_jsonl(Path("y-2-of-2.jsonl"), read_jsonl(Path("o-1-of-2.jsonl")))
     write_jsonl(Path("z-2-of-2.jsonl"), reversed(read_jsonl(Path("o-2-of-2.jsonl"))))
     first = "o-1-of-2.jsonl"
@@ -74,6 +94,7 @@ def test_what_is_no_set_of_shards_is_refused() -> None:
         ((first, first), "shard 2 of 2 is missing"),
         ((first, "o-2-of-2.jsonl", "x-2-of-2.jsonl"), "a shard is given twice"),
         ((first, "x-2-of-2.jsonl"), "was not judged as the rows before"),
+        ((first, "a-2-of-2.jsonl"), "was not judged as the rows before"),
         ((first, "y-2-of-2.jsonl"), "is in two shards"),
         ((first, "z-2-of-2.jsonl"), "z-2-of-2.jsonl:2: not in the order of the input; run that shard again"),
         (("rows.jsonl",), "rows.jsonl is not named as a shard"),
