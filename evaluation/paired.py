@@ -221,10 +221,11 @@ def limits(groups: int, alpha: float) -> str:
             f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "
             f"has no p below {2.0**-groups:.3g}; it takes {needed} groups or more"
         )
-    words = wide(groups)
+    if not (words := wide(groups)):
+        return ""
     ways = [math.comb(groups, improved) for improved in range(groups + 1)]
     least = next(k for k in range(groups + 1) if sum(ways[k:]) <= alpha * 2**groups)
-    return f"{words}, and about {least} of them must improve" if words else ""
+    return f"{words}, and about {least} of them must improve"
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, ValueFunction, own_metric
-from .votes import Sampling
+from .votes import Sampling, majority
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -174,9 +174,12 @@ class Scale(ABC):
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
-        # What is no majority of a closed set is settled by the last sample, as is what may have any probability.
-        if left == 0 or not self.domain or (sampling.by_probability and self.has_probabilities):
+        if left == 0 or (
+            sampling.by_probability and self.has_probabilities
+        ):  # a sample may have any probability
             return left == 0
+        if not self.domain:  # of values without number, what most samples give is the outcome
+            return max(votes.values(), default=0) >= majority(sampling.samples)
         # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.
         now = self.combine(votes, sampling)
         return all(

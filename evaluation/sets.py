@@ -37,7 +37,7 @@ from scipy.optimize import linear_sum_assignment
 from ..cases import Label, Value
 from ..errors import JuristError, UsageError
 from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
-from .scale import Members, distinct
+from .scale import SHOWN, Members, distinct
 from .units import Floats
 from .votes import Sampling, majority, named_vote
 
@@ -137,6 +137,10 @@ class LabelSets(Members):
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        # a label that is decided stays so: a further sample can neither take back a vote nor give two
+        return left == 0 or self.combine(votes, sampling) is not None
+
     @property
     def voting_rule(self) -> str:
         return (
@@ -161,10 +165,10 @@ class LabelSets(Members):
 
 def _listed(text: str) -> list[Any]:
     try:
-        found = json.loads(text)
-    except ValueError:
+        labels = json.loads(text)
+    except (RecursionError, ValueError):
         return [text]
-    return found if isinstance(found, list) else [found]
+    return labels if isinstance(labels, list) else [labels]
 
 
 def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
@@ -294,7 +298,7 @@ class ObjectSets(Members):
     def cell(self, given: str) -> Any:
         try:
             return self.to_json(self.of_json(json.loads(given)))
-        except ValueError:
+        except (RecursionError, ValueError):
             return None
 
     def of_json(self, data: Any) -> Value:
@@ -325,7 +329,7 @@ class ObjectSets(Members):
 
     def truth(self, text: str, gold: Any) -> str:
         named = "".join(f"\n- {one}" for one in gold) or " none"
-        return f"{super().truth(text, ()).partition(' is ')[0]}: people named{named}"
+        return f'"{text[:SHOWN]}": people named{named}'
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
         if value is None:

@@ -157,7 +157,8 @@ def _can_be_typed(schema: Any) -> bool:
     parts += [schema["items"]] if "items" in schema else []
     whole = schema.keys() & {"anyOf", "$ref", "enum", "const"} or {
         "array": "items" in schema,
-        "object": {"properties", "required"} <= schema.keys(),
+        "object": schema.get("properties", {}).keys()
+        == set(schema.get("required", ["?"])),  # none has a default
     }.get(schema.get("type"), "type" in schema)
     return bool(whole) and schema.keys() <= TYPED and all(map(_can_be_typed, parts))
 

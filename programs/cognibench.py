@@ -132,7 +132,7 @@ class _Dialogue(pydantic.BaseModel):
 
 def turns_of(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return a row for each assistant turn of a dialogue of ``jurist generate dialogue``; another row as it is."""
-    if "turns" not in row:
+    if "turns" not in row or row.keys() & {"sentences", "response"}:  # another column of that name
         return (row,)
     turns = [turn.model_dump() for turn in _Dialogue.model_validate({"turns": row["turns"]}).turns]
     about = {name: row[name] for name in ("reference", "topic", "language") if name in row}

@@ -97,10 +97,15 @@ class Exchange:
         return "Chinese" if self.language == "zh" else "English"
 
     @property
+    def unit(self) -> str:
+        """What length is counted in."""
+        return "characters" if self.language == "zh" else "words"
+
+    @property
     def length(self) -> str:
         """The length as prompts name it."""
-        (low, high), unit = self.words, "characters" if self.language == "zh" else "words"
-        return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
+        low, high = self.words
+        return f"{low} {self.unit}" if low == high else f"between {low} and {high} {self.unit}"
 
 
 def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> Iterator[Fault]:
@@ -121,7 +126,7 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
     length = count_words(assistant)
     if not asked.words.low <= length <= asked.words.high:
         way = "longer" if length < asked.words.low else "shorter"
-        complaint = f"The assistant's message has {length} words; write a {way} one, {asked.length}."
+        complaint = f"The assistant's message has {length} {asked.unit}; write a {way} one, {asked.length}."
         yield Fault("length", complaint)
     evidence, said = index_evidence(asked.reference), term_set(assistant)
     if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:

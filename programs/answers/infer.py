@@ -81,7 +81,12 @@ def _with_labels(judge: str, answer: Answer, labels: Sequence[Label], positive: 
     if isinstance(positive, str) or not isinstance(positive, Collection):
         positive = (positive,)
     names = tuple(labels) or answer.labels
-    if isinstance(answer, OneLabel) and len(answer.values) == len(names):
+    if len(names) != len(answer.labels):
+        raise JudgeError(
+            f"judge {judge}: labels= names {len(names)} labels, and {answer.field} has {len(answer.labels)}",
+            hint=f"give a name for each of {', '.join(answer.labels)}, in this order",
+        )
+    if isinstance(answer, OneLabel):
         answer = replace(answer, values=dict(zip(names, answer.values.values(), strict=True)))
     return replace(answer, labels=names, positive=frozenset(positive) or answer.positive)
 

@@ -104,13 +104,15 @@ class OneLabel(ClosedLabel):
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the label whose value was answered; 1 is equal to True, and not what it says."""
-        said = reply.get(self.field)
-        alike = (
-            label
+        return Reading(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
+
+    def _label_of(self, given: Any) -> Label | None:
+        same_type = (
+            (label, value)
             for label, value in self.values.items()
-            if value == said and isinstance(value, bool) == isinstance(said, bool)
+            if isinstance(value, bool) == isinstance(given, bool)
         )
-        return Reading(values=(next(alike, None),), reasoning=reasoning_of(reply))
+        return next((label for label, value in same_type if value == given), None)
 
     def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         own = said.get(self.field, ())
@@ -126,7 +128,8 @@ class OneLabel(ClosedLabel):
         if isinstance(given, str) and given in self.values:
             return given
         meant = _BOOLS.get(given.strip().lower(), given) if isinstance(given, str) else given
-        return next((label for label, value in self.values.items() if value is meant), given)
+        label = self._label_of(meant)
+        return given if label is None else label
 
     def parser_rule(self) -> dict[str, Any]:
         reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code

@@ -152,6 +152,11 @@ def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
         read_prompts("bad.jsonl")
 
 
+def test_a_column_of_that_name_beside_sentences_is_no_dialogue() -> None:
+    row = {"reference": "R.", "sentences": ["One."], "turns": 3}
+    assert COGNIBENCH.expanded(row) == (row,)
+
+
 def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
     ok("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2", "--output", "d.jsonl")

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import stats
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.paired import McNemar, holm, sign_test
+from jurist.evaluation.paired import McNemar, holm, limits, sign_test
 from jurist.evaluation.rows import Row
 
 
@@ -142,6 +143,14 @@ def test_swaps_are_enumerated_over_few_groups_that_differ_and_drawn_over_many() 
     assert many.p != permutation(one, two, "accuracy", kind, seed=2).p
     sure = permutation(rows_of(gold, ["b"] * 40), rows_of(gold, gold), "accuracy", kind, draws=99)
     assert sure.better == pytest.approx(1 / 100)  # a drawn p-value is never zero
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [(1, "nothing can be shown"), (5, "takes 6 groups"), (14, "about 12 of them"), (20, "^$"), (5000, "^$")],
+)
+def test_what_so_many_groups_cannot_show_is_said(groups: int, said: str) -> None:
+    assert re.search(said, limits(groups, 0.025))
 
 
 @given(st.dictionaries(st.text("xyz", max_size=3), st.floats(0, 1), max_size=5))

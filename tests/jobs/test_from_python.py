@@ -46,6 +46,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
+        (lambda: own(labels=("a", "b", "c")), jurist.JuristError, "labels= names 3 labels, and verdict has 2; give a"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip
