@@ -1,4 +1,4 @@
-"""Texts that several cases have: near copies, what an artifact was compiled on, and leaks of the sealed test part.
+"""Texts that several cases have: near copies, what stands in another case, and rows an artifact was compiled on.
 
 The evidence of a case are the inputs that are not judged themselves. A row is near another if its evidence and what is
 judged of it both are. What more than a quarter of the groups say nearly alike, or all of them exactly (a policy, a
@@ -107,17 +107,20 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return which groups hold near copies of each other's evidence (of what is judged, where that is all)."""
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
     sources: dict[str, str] = {}
-    united: dict[str, set[str]] = {}  # group -> all that are one with it, the same set for each of them
+    united = {case.group: {case.group} for case in cases}  # group -> all that are one with it
     for members in (*_near_in(cases, fields), *sharing(judge, cases)):
-        names = {case.group: case.source for case in reversed(members)}
-        sources = {**names, **sources}
-        whole = set(names).union(*(united.get(name, ()) for name in names))
-        united.update(dict.fromkeys(whole, whole))
-    merged = {min(names): sorted(names) for names in united.values()}
+        for case in members:
+            sources.setdefault(case.group, case.source)
+        parts = {id(part): part for part in (united[case.group] for case in members)}
+        whole = max(parts.values(), key=len)  # the largest is kept: thousands may come to it one by one
+        for part in parts.values():
+            if part is not whole:
+                whole |= part
+                united.update(dict.fromkeys(part, whole))
+    wholes = {id(whole): whole for whole in united.values() if len(whole) > 1}
     return tuple(
         NearCopies(groups=tuple(names), sources=tuple(sources[name] for name in names))
-        for _, names in sorted(merged.items())
-        if len(names) > 1
+        for names in sorted(map(sorted, wholes.values()))
     )
 
 

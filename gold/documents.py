@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,16 @@ from ..cases import text_hash
 from ..errors import GoldError
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
+from .authors import DIALOGUES
 from .files import Place, text_of
-from .sources import All, OnBad, Reading, data_files, read, refuse
+from .sources import All, OnBad, Reading, read, refuse
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _PLAIN = {".txt", ".md"}
+_GOLD = ("gold.jsonl", DIALOGUES, f"data/{DIALOGUES}")
+"""Files by which a folder is gold, whatever texts lie beside them, such as its guideline."""
 _OWN = ("id", "group", "title", "topic", "language", "source")
 
 
@@ -58,9 +62,9 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
 def document_rows(source: str | Path, name: str) -> Reading[All]:
     """Read documents as rows for a program."""
     rows = []
-    for number, one in enumerate(read_documents(source, name), 1):
-        row = {"id": one.id, "group": one.id, "title": one.title, "topic": one.topic, "source": one.source}
-        row = {**one.extra, **row, "language": one.language, name: one.text}
+    for number, document in enumerate(read_documents(source, name), 1):
+        about = {key: getattr(document, key) for key in ("id", "title", "topic", "language", "source")}
+        row = {**document.extra, **about, "group": document.id, name: document.text}
         rows.append((Place(str(source), number), row))
     return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
 
@@ -79,13 +83,20 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
 
 
 def _documents(path: Path, keys: Sequence[str]) -> Iterator[Document]:
-    folder = path if path.is_dir() and not data_files(path) else path.parent
-    files = sorted(folder.rglob("*")) if folder is path else [path]
-    plain = [file for file in files if file.suffix.lower() in _PLAIN and file.is_file()]
-    if plain:
-        yield from (_plain(file, folder) for file in plain)
+    if texts := _texts(path):
+        yield from (_plain(file, path if file != path else path.parent) for file in texts)
     else:
         yield from (_document(row, keys, place) for place, row in read(path).rows)
+
+
+def _texts(path: Path) -> list[Path]:
+    """Return the texts that a folder holds, or the file if it is one; none where rows are to be read."""
+    files = [path]
+    with suppress(OSError):  # a name that no file can have: reading rows says so
+        if path.is_dir() and not any((path / name).is_file() for name in _GOLD):
+            files = sorted(path.rglob("*"))
+        return [file for file in files if file.suffix.lower() in _PLAIN and file.is_file()]
+    return []
 
 
 def _plain(path: Path, root: Path) -> Document:

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -188,8 +189,8 @@ def _csv(lines: Numbered, path: str) -> Iterator[Record]:
     """Yield the cells of each record that is not blank, or what is wrong with it."""
     csv.field_size_limit(max(csv.field_size_limit(), _CELL))
     line, header = next(lines)
-    # spreadsheets of many countries write ';' between cells
-    delimiter = max(",;\t", key=header.count)
+    # spreadsheets of many countries write ';' between cells; what a quoted name holds is no delimiter
+    delimiter = max(",;\t", key=re.sub(r'"[^"]*"', "", header).count)
     texts, before = itertools.chain([header], (text for _, text in lines)), line - 1
     reader = csv.reader(texts, delimiter=delimiter, strict=True)
     while True:

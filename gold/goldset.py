@@ -242,7 +242,7 @@ def _rows(
             try:
                 named = mapping.row(judge, item)
                 if second := reading.second.get(number):
-                    named["ratings"] = _of_two(judge, named, mapping.row(judge, second))
+                    named["ratings"] = _of_two(judge, named, mapping.row(judge, second), at)
                 yield raw, normalise(judge, named, at)
             except GoldError as error:
                 if aside and all(isinstance(part, EmptyInputError) for part in (error, *error.also)):
@@ -251,11 +251,14 @@ def _rows(
                     bad.add(error, raw)
 
 
-def _of_two(judge: Judge, row: Row, second: Row) -> Row:
+def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
     """Return the ratings of a row on which a second rater spoke: those of the row itself, and of both."""
     # where the layout holds several judges' labels, the judge's own come first
-    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), "")
-    ratings = {"first": row.get(name), "second": second.get(name), **(row.get("ratings") or {})}
+    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), None)
+    if name is None:
+        hint = "write them there under the name that they have in gold.jsonl"
+        raise place.wrong("second.jsonl has no label of this row", hint=hint)
+    ratings = {"first": row[name], "second": second[name], **(row.get("ratings") or {})}
     return {rater: label for rater, label in ratings.items() if label is not None}
 
 

@@ -102,7 +102,9 @@ class RowMapping:
         columns = {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
         taken = set(columns.values())
         result = {
-            columns.get(key, key): value for key, value in row.items() if key in columns or key not in taken
+            columns.get(key, key): value
+            for key, value in row.items()
+            if key in columns or not (key in taken or key.endswith(_EACH))
         }
         for path, name in columns.items():
             if path not in row and has_column(row, path):

@@ -48,9 +48,8 @@ class Source:
 
     name: str  # what :func:`jurist.gold.sources.opened` takes; documents for a judge of documents
     judge: Judge  # whose rows they are
-    mapping: RowMapping = field(
-        default_factory=RowMapping
-    )  # how its columns and labels are called by the judge
+    # how its columns and labels are called by the judge
+    mapping: RowMapping = field(default_factory=RowMapping)
     # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
     # messages call them
     given: Any = None
@@ -70,14 +69,15 @@ class Source:
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                content = self.mapping.row(self.judge, found)
-                cases = [grouped(self.judge, case) for case, _ in normalise(self.judge, content, place)]
+                items = [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, found)]
+                cases = [(case, item) for item in items for case, _ in normalise(self.judge, item, place)]
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
-            columns = {name: value for name, value in content.items() if name not in judged}
-            for part, case in enumerate(cases, 1):
-                yield NewRow(row=number, part=part, case=case, id=content.get("id"), columns=columns)
+            for part, (case, item) in enumerate(cases, 1):
+                columns = {name: value for name, value in item.items() if name not in judged}
+                case = grouped(self.judge, case)
+                yield NewRow(row=number, part=part, case=case, id=item.get("id"), columns=columns)
             if not cases:
                 yield None
 

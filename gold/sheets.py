@@ -76,8 +76,8 @@ def sheet_row(gold: GoldData, case: Case) -> Row:
             f"the rows of judge {judge.name!r} have no field for a label",
             hint="name a judge whose rows people can label",
         )
-    said = ("ratings", AMBIGUITY, REASON)
-    row = {key: value for key, value in gold.rows[case.id].items() if key not in said}
+    of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
+    row = {key: value for key, value in gold.rows[case.id].items() if key not in of_people}
     row = canonical_row(judge, row, replace(case, ratings={}, reason=""))
     left = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
     if make_case(judge, left, Place(case.source)).id != case.id:
@@ -118,7 +118,7 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
 
 def labelled_rows(rows: All) -> All:
     """Return the rows of a source, of a journal of the review page the last label of every rater on every unit."""
-    if not rows or not is_journal(rows[0][1]):
+    if not rows or rows[0][0].kind != "json" or not is_journal(rows[0][1]):
         return rows
     firsts: dict[str, Row] = {}
     last: dict[tuple[str, int, str], tuple[Place, Row]] = {}
@@ -146,12 +146,11 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
     cells = {key: plain(cell) for key, cell in row.items()}
     inputs = {key.removeprefix(_INPUT): cell for key, cell in cells.items() if key.startswith(_INPUT)}
     wanted = cells[CASE].strip().removeprefix(_ID)
-    for ending in (
-        "\n",
-        "\r\n",
-    ):  # programs that save a sheet write the line ends inside a cell their own way
-        fields = {key: cell.replace("\r\n", "\n").replace("\n", ending) for key, cell in inputs.items()}
-        for case, own in normalise(judge, inputs if ending == "\n" else fields, place):
+    # programs that save a sheet write the line ends inside a cell their own way
+    unix = {key: cell.replace("\r\n", "\n") for key, cell in inputs.items()}
+    windows = {key: cell.replace("\n", "\r\n") for key, cell in unix.items()}
+    for fields in (inputs, unix, windows):
+        for case, own in normalise(judge, fields, place):
             if case.id == wanted:
                 number = cells[UNIT].strip()
                 said = {key: cell for key, cell in cells.items() if key.startswith((RATER, f"{REASON}:"))}

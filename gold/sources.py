@@ -33,9 +33,8 @@ class Reading(Generic[R]):
     path: str  # the file (or source) to name in messages
     rows: R
     card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
-    second: Mapping[int, Row] = field(
-        default_factory=dict
-    )  # number of a row -> what a second rater says of it
+    # number of a row, from 0 -> what a second rater says of it
+    second: Mapping[int, Row] = field(default_factory=dict)
 
 
 def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
@@ -45,13 +44,15 @@ def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
 
 def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     """Read all rows of a source."""
-    stream, rows = opened(source), All()
-    for place, row in stream.rows:
+    stream, rows, second = opened(source), All(), dict[int, Row]()
+    for number, (place, row) in enumerate(stream.rows):
         if isinstance(row, GoldError):
             on_bad(row, None)
-        else:
-            rows.append((place, row))
-    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, second=stream.second)
+            continue
+        if number in stream.second:
+            second[len(rows)] = stream.second[number]
+        rows.append((place, row))
+    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, second=second)
 
 
 def opened(source: str | Path) -> Reading[Rows]:
@@ -123,9 +124,11 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
     """Return the rows of a folder: a gold set with its card, what authors published, or all of its data files."""
     if (folder / "gold.jsonl").is_file():
         card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
-        second = {}
-        if (rated := folder / "second.jsonl").is_file():
-            second = {row.pop("row"): row for _, row in read(rated).rows}
+        second, rated = dict[int, Row](), folder / "second.jsonl"
+        for place, row in read(rated).rows if rated.is_file() else ():
+            if not isinstance(number := row.pop("row", None), int) or number in second:
+                raise place.wrong(f"row is {number!r}", "row", hint="name a row of gold.jsonl, from 0, once")
+            second[number] = row
         gold = f"{path}/gold.jsonl"
         rows = _file(folder / "gold.jsonl", gold)
         return Reading(name=name, path=gold, rows=rows, card=card, second=second)

@@ -72,7 +72,7 @@ def inspect(folder: Path) -> Sealed:
             else:
                 extras.append(f"{entry.name}: {_FOREIGN}")
     except OSError as error:
-        return Sealed(faults=(f"{Path(error.filename).name}: cannot be read: {error.strerror}",))
+        return Sealed(faults=(f"{Path(error.filename or folder).name}: cannot be read: {error.strerror}",))
     faults: list[str] = []
     card = _object(CARD, files.get(CARD), faults)
     hashes = card.get("files")

@@ -111,11 +111,6 @@ class Spent:
         return {"input": round(self.input_tokens, 1), "output": round(self.output_tokens, 1)}
 
 
-def answered_calls(usage: Spend) -> int:
-    """Return the calls of a case that were answered."""
-    return usage.calls - usage.retries - usage.failures + usage.replayed
-
-
 def spent(usages: Sequence[Spend]) -> Spent:
     """Return the means over cases; at least one."""
     count = len(usages)

@@ -54,7 +54,7 @@ class FewShot(Raced):
         """Return the sizes of a step's sets, all in turn."""
         most = max(1, int(self.tokens // max(1.0, _length(job))))
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
-        return [sizes[((turn - 1) * self.sets + at) % len(sizes)] for at in range(self.sets)]
+        return [sizes[((turn - 1) * self.sets + at) % len(sizes)] for at in range(self.sets if sizes else 0)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
     (tmp_path / "in" / "b.md").write_text("# The mill\n\nIt stands.\n", encoding="utf-8")
     (tmp_path / "in" / "deep" / "a_tea.txt").write_text(TEA, encoding="utf-8")
     (tmp_path / "in" / "notes.pdf").write_bytes(b"%PDF")
+    (tmp_path / "in" / "about.json").write_text('{"licence": "CC0"}')
     first, second = read_documents(tmp_path / "in")
     assert (first.id, first.title, first.text, first.language) == ("b", "The mill", "It stands.", "en")
     assert (second.id, second.title, second.text, second.language) == ("deep/a_tea", "a tea", TEA, "zh")

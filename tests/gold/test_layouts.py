@@ -136,6 +136,14 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
     assert (found["cases"], found["unlabelled"]) == (count, 0)
 
 
+def test_rows_to_judge_have_the_layouts_of_gold_too() -> None:
+    write_jsonl(Path("rows.jsonl"), each(sentences))
+    names = ("--column", "doc=document", "--column", "sentences[].text=claim")
+    ok("run", "judges.py:claim", "--input", "rows.jsonl", *names, "--output", "out.jsonl")
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [row["part"] for row in rows] == [1, 2] * COUNT
+
+
 def test_spans_by_several_raters_are_one_label_where_they_agree() -> None:
     rows = [
         {

@@ -84,6 +84,7 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
     ),
     "a cell longer than the csv module allows": ("a\n" + "x" * 200_000 + "\n", [(2, {"a": "x" * 200_000})]),
     "a column without a name is left out": (",a\n0,x\n", [(2, {"a": "x"})]),
+    "commas in a quoted name part no cells": ('"a, b, c";d\nx;y\n', [(2, {"a, b, c": "x", "d": "y"})]),
 }
 
 

@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -161,17 +162,28 @@ def test_what_is_wrong_in_a_csv_is_named_with_file_line_and_column(
     assert message in str(caught.value)
 
 
-def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(tmp_path: Path) -> None:
-    gold = Gold.of([{"conversation": "a\r\nb", "claim": "x"}], FECT, labelled=False)
+@pytest.mark.parametrize(("end", "other"), [("\r\n", "\n"), ("\n", "\r\n")])
+def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(
+    tmp_path: Path, end: str, other: str
+) -> None:
+    gold = Gold.of([{"conversation": f"a{end}b", "claim": "x"}], FECT, labelled=False)
     path = tmp_path / "s.csv"
     write_sheet(open_lines(gold), gold, path, rater="ann")
     text = path.read_bytes().decode("utf-8-sig")
-    assert '"a\r\nb"' in text
-    path.write_text(
-        text.replace("a\r\nb", "a\nb").replace("non_factual,,,", "non_factual, FACTUAL ,,Relation"), "utf-8"
-    )
+    assert f'"a{end}b"' in text
+    text = text.replace(f"a{end}b", f"a{other}b").replace("non_factual,,,", "non_factual, FACTUAL ,,Relation")
+    path.write_bytes(text.encode())
     (case,) = Gold.load(path, FECT, labelled=False).cases
     assert (case.id, case.ratings) == (gold.cases[0].id, {"ann": ("factual",)})
+
+
+def test_a_judge_may_read_a_reason_of_its_own(tmp_path: Path) -> None:
+    signature = dspy.Signature("question, reason -> right: bool", "Is the reason right?")
+    judge = Judge(name="reasons", signature=signature, positive="false")
+    gold = Gold.of([{"question": "q", "reason": "r"}], judge, labelled=False)
+    write_sheet(open_lines(gold), gold, tmp_path / "s.csv", rater="ann")
+    (case,) = Gold.load(tmp_path / "s.csv", judge, labelled=False).cases
+    assert case.inputs == {"question": "q", "reason": "r"}
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {

@@ -28,6 +28,10 @@ def test_sets_larger_than_train_are_left_out() -> None:
     assert max(len(row["prompt"]["self"]["demos"]) for row in run.history) == len(split().train)
 
 
+def test_without_sizes_no_set_is_drawn() -> None:
+    assert len(Run("fewshot", options={"sizes": (0,), "steps": 1}).history) == 1
+
+
 def test_train_without_labels_is_refused() -> None:
     bare = tuple(dataclasses.replace(case, gold=None) for case in split().train)
     with pytest.raises(OptimizerError, match="no labelled training case"):
