@@ -3,13 +3,15 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import dspy
 
-from ..cases import Case, text_hash
+from ..cases import Case, Value, Values, text_hash
 from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
+from ..evaluation.closed_labels import FIRST, SECOND
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
@@ -164,8 +166,8 @@ def _column(rows: Sequence[Row], wanted: str, names: Sequence[str], path: str, h
     if wanted:
         raise GoldError(f"no row has the column {wanted!r}", path=path, hint=f"it has {', '.join(have)}")
     usual = {name.lower(): name for name in reversed(have)}
-    if name := next((name for name in names if name in usual), None):
-        return usual[name]
+    if known := [usual[name] for name in names if name in usual]:
+        return known[0]
     alike = [name for name in have if name.lower() not in (*IDS, *_ABOUT) and _is_label(rows, name)]
     if len(alike) == 1:
         return alike[0]
@@ -201,33 +203,33 @@ def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
         {**row, **{name: row[path] for path, name in inputs.items() if path in row}} for row in log_rows(log)
     ]
     keys = _keys(rows, gold, cases, log.column)
-    column = "units" if keys == _RUN else verdict_column(log, rows)
+    columns = _columns(log, rows, gold.judge, keys)
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
+    by_key.pop(("",) * len(keys), None)  # rows without an id are not all the same row
     known, unreadable, contradicted, used = dict[str, Reading](), list[str](), 0, 0
     for case in cases:
-        values = {**gold.rows[case.id], **case.inputs, "case": case.id}
-        same = by_key.get(tuple(_key(values.get(name)) for name in keys), [])
-        used += len(same)
-        if keys == _RUN:
-            readings = [Reading(values=values_said(gold.judge, row)) for row in same]
-        else:
-            every = (_reading(gold.judge, mapping, case, row.get(column)) for row in same)
-            readings = [one for one in every if one is not None]
-        if len({one.values for one in readings}) > 1:
+        orders = _rows_of(case, gold, keys, by_key)
+        readings = [
+            [reading for row in order if (reading := _reading(gold.judge, mapping, case, row, columns))]
+            for order in orders
+        ]
+        used += sum(map(len, orders))
+        if any(len({one.values for one in order}) > 1 for order in readings):
             contradicted += 1
-        elif readings:
-            known[case.id] = readings[0]
-        elif same:
-            unreadable.append(_text(same[0].get(column)) or "nothing")
+        elif any(readings):
+            known[case.id] = _together(gold.judge, readings)
+        elif same := [row for order in orders for row in order]:
+            unreadable.append(_text(same[0].get(columns[0])) or "nothing")
     if not used:
         raise GoldError(
             f"none of the {plural(len(cases), 'labelled row')} is in the log by {' and '.join(keys)}",
             path=log.file,
             hint="give both files the same id column, or the same inputs, word for word",
         )
-    notes = [f"{log.name}: the column {column!r} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
+    named = ", ".join(map(repr, columns))
+    notes = [f"{log.name}: the column {named} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
     if missing := len(cases) - len(known) - len(unreadable) - contradicted:
         example = next(case for case in cases if case.id not in known)
         notes.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
@@ -240,6 +242,54 @@ def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
         notes.append(f"{without} without a label of the gold, such as {unreadable[0]!r}")
     sha = text_hash(repr(sorted((id_, one.values, one.probabilities) for id_, one in known.items())))
     return log.on_gold(gold.judge, known, sha, "; ".join(notes))
+
+
+def _columns(log: RecordedJudge, rows: Sequence[Row], judge: Judge, keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a log that say what the judge does: one, or one for each criterion."""
+    if keys == _RUN:
+        return ("units",)
+    if not judge.answer.criteria:
+        return (verdict_column(log, rows),)
+    fields, have = judge.answer.fields, {name for row in rows for name in row}
+    if log.column or not have.issuperset(fields):
+        raise GoldError(
+            f"{judge.name} gives {', '.join(fields)}, and {log.name} does not give all of them",
+            path=log.file,
+            hint="name a log with a column for each, without #COLUMN",
+        )
+    return fields
+
+
+def _rows_of(
+    case: Case, gold: Gold, keys: Sequence[str], by_key: Mapping[tuple[str, ...], list[Row]]
+) -> list[list[Row]]:
+    """Return the rows of a log that are of a case; of a pair those in its own order, and those in the other one."""
+    answer, orders = gold.judge.answer, list[list[Row]]()
+    sides = answer.unit_fields if answer.presentations > 1 else ()
+    for inputs in [case.inputs] if keys == _RUN else answer.asks(case.inputs):
+        values = {**gold.rows[case.id], **inputs, "case": case.id}
+        texts = {name: _key(inputs[name]) for name in sides}
+        orders.append(
+            [
+                row
+                for row in by_key.get(tuple(_key(values.get(name)) for name in keys), [])
+                if all(_key(row.get(name, text)) == text for name, text in texts.items())
+                and not any(row in order for order in orders)
+            ]
+        )
+    return orders
+
+
+def _together(judge: Judge, orders: Sequence[Sequence[Reading]]) -> Reading:
+    """Return what the first readings of each order say of a pair in its own one; of no pair there is one order."""
+    own, exchanged = orders[0], [one for order in orders[1:] for one in order]
+    if not exchanged:
+        return own[0]
+    turned = {FIRST: SECOND, SECOND: FIRST}
+    in_own_order = replace(
+        exchanged[0], values=tuple(turned.get(str(one), one) for one in exchanged[0].values)
+    )
+    return judge.answer.join([own[0] if own else in_own_order, exchanged[0]])
 
 
 def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], wanted: str) -> list[str]:
@@ -262,12 +312,22 @@ def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], wanted: str) -
 
 
 def _key(value: Any) -> str:
-    return normalised(value) if isinstance(value, str) else str(value)
+    return normalised(value) if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Reading | None:
-    """Return what a cell of the log says of a case; ``None`` if it says no answer of the judge."""
-    field, scale = judge.answer.field, judge.answer.scale
+def _reading(
+    judge: Judge, mapping: RowMapping, case: Case, row: Row, columns: Sequence[str]
+) -> Reading | None:
+    """Return what a row of the log says of a case; ``None`` if it says no answer of the judge."""
+    if columns == ("units",):
+        return Reading(values=values_said(judge, row))
+    if judge.answer.criteria:
+        values = _values(judge, mapping, case, {name: row.get(name) for name in columns})
+        return None if set(values) <= {None} else Reading(values=values)
+    value = row.get(columns[0])
+    if isinstance(value, Mapping):
+        return _shares(judge, value)
+    scale = judge.answer.scale
     if isinstance(value, str | int | float) and not _text(value):
         return None
     number = None if isinstance(value, bool) else _number(_text(value))
@@ -278,10 +338,25 @@ def _reading(judge: Judge, mapping: RowMapping, case: Case, value: Any) -> Readi
             likelier = positive if number >= 0.5 else others[0]
             shares = {positive: number, others[0]: 1 - number}
             return Reading(values=(likelier,), probabilities=(shares,))
-    labels = RowMapping(labels=mapping.labels)
+    values = _values(judge, mapping, case, {judge.answer.field: value})
+    return None if not values or None in values else Reading(values=values)
+
+
+def _values(judge: Judge, mapping: RowMapping, case: Case, said: Row) -> Values:
+    """Return the values that output fields say, as gold has them; none if they cannot be read."""
     try:
-        row = labels.row(judge, {**case.inputs, field: value})
-        gold = judge.case({name: row[name] for name in (*case.inputs, field)}).gold
+        row = RowMapping(labels=mapping.labels).row(judge, {**case.inputs, **said})
+        row = {name: row[name] for name in (*case.inputs, *said) if name in row}
+        return judge.case(judge.answer.gathered(row)).gold or ()
     except GoldError:
+        return ()
+
+
+def _shares(judge: Judge, told: Mapping[str, Any]) -> Reading | None:
+    """Return the reading of a probability for each label."""
+    scale = judge.answer.scale
+    known = {label.strip().casefold(): share for label, share in told.items()}
+    shares: dict[Value, Any] = {value: known.get(scale.text(value).casefold()) for value in scale.domain}
+    if not shares or not all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values()):
         return None
-    return None if gold is None or None in gold else Reading(values=gold)
+    return Reading(values=(max(shares, key=shares.__getitem__),), probabilities=(shares,))

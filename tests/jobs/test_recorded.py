@@ -2,8 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import dspy
 import pytest
 from small import claims, cli, ok, write_jsonl
 
@@ -42,6 +43,9 @@ LOGS = {
         "cost": 0.01,
     },
     "a probability of the positive label": lambda row: {"id": row["id"], "score": 0.2 if right(row) else 0.9},
+    "a probability of each": lambda row: {
+        "id": row["id"], "verdict": {"good": 0.7, "bad": 0.3} if right(row) else {"good": 0.1, "bad": 0.9}
+    },
 }  # fmt: skip
 
 
@@ -72,7 +76,8 @@ def test_a_nested_log_is_its_own_gold() -> None:
 def test_what_is_missing_or_unreadable_is_not_answered_and_is_said() -> None:
     rows = [{"id": row["id"], "verdict": "good" if right(row) else "bad"} for row in ROWS]
     rows[1]["verdict"], rows[2]["verdict"] = "perhaps", ""
-    written([*rows[:20], {"id": "r5", "verdict": "good"}, {"id": "elsewhere", "verdict": "good"}])
+    written([*rows[:20], {"id": "r5", "verdict": "good"}, {"id": "", "verdict": "good"}])
+    write_jsonl(Path("gold.jsonl"), [*ROWS[:23], {**ROWS[23], "id": ""}])
     done = cli("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json")
     units = done.json["counts"]["units"]
     assert (units["answered"], units["abstained"], done.json["scores"]["accuracy"]["value"]) == (17, 7, 1.0)
@@ -181,3 +186,32 @@ def test_what_cannot_be_held_against_gold_is_one_line(command: str) -> None:
     assert done.code in (1, 2), done.err
     assert WRONG[command] in done.lines[-1]
     assert "Traceback" not in done.err
+
+
+def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
+    """Exchanged rows are found by their texts; verdicts that contradict each other are a tie, or none."""
+    pairs = [{"reply_a": f"answer number {n}", "reply_b": f"reply no. {n}", "label": ("first", "second", "tie")[n % 3]}
+             for n in range(12)]  # fmt: skip
+    write_jsonl(Path("pairs.jsonl"), pairs)
+    other = {"first": "second", "second": "first", "tie": "tie"}
+    right = [{**row, "verdict": row["label"]} for row in pairs]
+    turned = [
+        {"reply_a": row["reply_b"], "reply_b": row["reply_a"], "verdict": other[row["label"]]}
+        for row in pairs
+    ]
+    biased = [{**row, "verdict": "first"} for row in turned]
+    judge = jurist.Judge(
+        name="pairs", signature=Better, answer=jurist.Preference(first="reply_a", second="reply_b")
+    )
+    for rows, accuracy in ((right + turned, 1.0), (turned, 1.0), (right + biased, 8 / 12)):
+        written([{key: value for key, value in row.items() if key != "label"} for row in rows])
+        found = jurist.compare([jurist.load(judge, version="basic"), "recorded:log.jsonl"], "pairs.jsonl")
+        assert found.contenders[1].scores["accuracy"].value == pytest.approx(accuracy)
+
+
+class Better(dspy.Signature):
+    """Which reply is better?"""
+
+    reply_a: str = dspy.InputField()
+    reply_b: str = dspy.InputField()
+    label: Literal["first", "second", "tie"] = dspy.OutputField()

@@ -182,6 +182,11 @@ def test_a_version_is_proven_by_criterion_run_exported_gated_and_reported() -> N
     gate = ("gate", "desk@1", "--gold", "gold.csv", *store, "--max-unusable", "1")
     assert cli(*gate, "--min", "grounded.f1=0").code == 0
     assert cli(*gate, "--min", "tone.accuracy=0.999").code != 0
+    log = [{**row, "action": row["action"] or "hold", "grounded": "no", "tone": "3"} for row in GIVEN]
+    write_jsonl(Path("log.jsonl"), log)
+    checks = json.loads(cli(*gate, "--not-worse-than", "recorded:log.jsonl", "--json").out)["checks"]
+    named = {f"not worse than recorded:log.jsonl in {name}.{one['metric']}" for name, one in each.items()}
+    assert named < {check["name"] for check in checks}
     ok("report", "desk@1", "-o", "report.html", *store)
     assert "quadratic_kappa" in Path("report.html").read_text(encoding="utf-8")
     ok("export", "desk@1", "--to", "python", "--output", "d.py", *store)
