@@ -13,7 +13,7 @@ from ...text.tables import table
 from ...text.terms import neutralise, numbers
 from ...text.wording import count_words, is_chinese, letters
 from .decisions import Manner
-from .request import Ask
+from .request import Ask, Kind
 
 _DATA: Final = table(__package__, "filler")
 _ANSWERS: Final = frozenset({"answer", "correct_answer"})
@@ -43,7 +43,7 @@ _COUNT: Final = re.compile(
 )
 _BAN: Final = re.compile(r"\b(?:without|except|avoid|not)\b|don.t|不|避免|除了", re.I)
 
-Kind = Literal["year", "number"]
+Figure = Literal["year", "number"]
 Inputs: TypeAlias = Mapping[str, str]
 Values: TypeAlias = dict[str, Any]
 
@@ -53,7 +53,7 @@ class Gap:
     """A figure that a sentence states: its kind, and where it stands."""
 
     sentence: str
-    kind: Kind
+    kind: Figure
     start: int
     text: str
 
@@ -74,7 +74,7 @@ def _words(text: str) -> dict[str, Any]:
 def gaps(document: str) -> list[Gap]:
     """Return what can be asked for in a document: values whose sentence says what it is about, and says them once."""
     words, found = _words(document), list[Gap]()
-    kinds: tuple[Kind, ...] = ("year", "number")
+    kinds: tuple[Figure, ...] = ("year", "number")
     for text in (sentence.text for sentence in split(document)):
         if len(text) <= _LONGEST and "\n" not in text and not re.search(words["unclear"], text):
             every = [(kind, match) for kind in kinds for match in re.finditer(words[kind], text)]
@@ -107,7 +107,7 @@ def _amounts(figure: str, about: str) -> list[str]:
     return [f"{one:,.{places}f}" if "," in figure else f"{one:.{places}f}" for one in kept]
 
 
-def kind_of(question: str, answer: str) -> Kind | None:
+def kind_of(question: str, answer: str) -> Figure | None:
     """Return what kind of figure a question asks for, where its words leave no doubt and the answer holds one."""
     asked = re.sub('["“].*["”]', "", question).lower()
     if re.search(r"(?<!\d)\d{4}(?!\d)", answer) and re.search(
@@ -119,7 +119,7 @@ def kind_of(question: str, answer: str) -> Kind | None:
     return None
 
 
-_TYPES: Final[Mapping[Kind, str]] = {"year": "spatiotemporal", "number": "attribute"}
+_TYPES: Final[Mapping[Figure, str]] = {"year": "spatiotemporal", "number": "attribute"}
 """Kind of value -> of which type a wrong one is (Table 1 of HaluAgent)."""
 
 
@@ -227,7 +227,8 @@ def _article_query(values: Inputs, manner: Manner) -> Values:
 
 
 def _analysis_query(values: Inputs, manner: Manner) -> Values:
-    return {"instruction": _of_language(values)[values.get("kind", "summary")]}
+    asked = "relationship" if values.get("kind") == "relationship" else "summary"
+    return {"instruction": _of_language(values)[asked]}
 
 
 class Condition(NamedTuple):
@@ -301,7 +302,7 @@ def _query(values: Inputs, manner: Manner) -> Values:
 
 _PARTS_OF: Final = {"subject": ("subject",), "action": ("action",), "context": ("location", "time")}
 _QUERY_FIELDS: Final = frozenset(
-    {"missing", "subject", "action", "context", "constraints", "answerable", "reason", "response"}
+    {"missing", "subject", "action", "context", "constraints", "answerable", "response"}
 )
 
 
@@ -315,19 +316,19 @@ def _listed(text: str) -> list[str]:
 
 
 Filler: TypeAlias = Callable[[Inputs, Manner], Values]
-_BY_FIELDS: Final[Sequence[tuple[str, str, Filler]]] = (
-    ("", "assistant_message", _turn),
-    ("correct_answer", "hallucinated_answers", _wrong_answers),
-    ("hallucinated_answers", "types", _types),
-    ("hallucinated_answer", "fits", _type_fits),
-    ("prompt", "response", _reply),
-    ("concept", "query", _fact_query),
-    ("requirements", "query", _creative_query),
-    ("article", "question", _article_query),
-    ("articles", "instruction", _analysis_query),
-    ("query", "constraints", _query),
+_BY_FIELDS: Final[Sequence[tuple[str, str, Kind, Filler]]] = (
+    ("", "assistant_message", "text", _turn),
+    ("correct_answer", "hallucinated_answers", "texts", _wrong_answers),
+    ("hallucinated_answers", "types", "labels", _types),
+    ("hallucinated_answer", "fits", "label", _type_fits),
+    ("prompt", "response", "text", _reply),
+    ("concept", "query", "text", _fact_query),
+    ("requirements", "query", "text", _creative_query),
+    ("article", "question", "text", _article_query),
+    ("articles", "instruction", "text", _analysis_query),
+    ("query", "constraints", "objects", _query),
 )
-"""An input, an output, and what fills a request that has both."""
+"""An input, an output and its kind, and what fills a request that has both."""
 
 
 def filled(ask: Ask, manner: Manner) -> Values | None:
@@ -342,11 +343,16 @@ def filled(ask: Ask, manner: Manner) -> Values | None:
 
 
 def _filler_of(ask: Ask) -> Filler | None:
-    outputs, inputs = {field.name for field in ask.outputs}, {"", *ask.values}
-    for name, wanted, fill in _BY_FIELDS:
-        if name in inputs and wanted in outputs:
+    kinds, inputs = {field.name: field.shape.kind for field in ask.outputs}, {"", *ask.values}
+    for name, wanted, kind, fill in _BY_FIELDS:
+        if name in inputs and kinds.get(wanted) == kind:
             return fill
-    if set(ask.values) == {"query"} and outputs - {"reason"} and outputs <= _QUERY_FIELDS:
-        return _query
-    item = outputs - {"reason"} - _PASSAGES
-    return _item if "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
+    main = kinds.keys() - {"reason"}
+    if set(ask.values) == {"query"} and main and main <= _QUERY_FIELDS:
+        own = {"answerable": "bool", "constraints": "objects"}
+        return _query if all(kinds[name] == own.get(name, kinds[name]) for name in main) else None
+    item = main - _PASSAGES
+    texts = all(kinds[name] == "text" for name in item)
+    return (
+        _item if texts and "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
+    )

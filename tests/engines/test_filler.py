@@ -107,6 +107,24 @@ def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str
     assert len({question for question, _ in said}) == 3
 
 
+@pytest.mark.parametrize(
+    ("signature", "inputs"),
+    [
+        ("word, definition -> fits: bool", {"word": "cat", "definition": "a tame animal"}),
+        ("prompt -> response: Literal['yes', 'no']", {"prompt": "Is tea hot?"}),
+        ("article -> question: bool", {"article": "Tea is hot."}),
+        ("context -> question, answer: bool", {"context": "It was built in 1893 by three men."}),
+        ("query -> answerable: Literal['yes', 'no']", {"query": "List three cats"}),
+        ("query -> constraints: list[str]", {"query": "List three cats"}),
+        ("articles, kind -> instruction", {"articles": "Tea is hot.", "kind": "forms"}),
+    ],
+)
+def test_fields_of_a_judge_that_are_called_like_ours_are_answered(
+    signature: str, inputs: dict[str, str]
+) -> None:
+    ask(dspy.Signature(signature), **inputs)  # a reply that cannot be read raises
+
+
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
 @example("List three cats and dogs, and brandy")
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
