@@ -53,18 +53,19 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
         self.declare()
-        given = list(args or ())
-        named = bool(given) and not given[0].startswith("-")
-        if self.any_other and (self.whole or named) and not (named and given[0] in self.actions):
-            given = [self.any_other, *given]
-        given = in_front(self.kept, self.command, self, given) if self.kept and self.command else given
-        found, unknown = super().parse_known_args(given if args is not None else None, namespace)
+        argv = list(args or ())
+        named = bool(argv) and not argv[0].startswith("-")
+        if self.any_other and (self.whole or named) and not (named and argv[0] in self.actions):
+            argv = [self.any_other, *argv]
+        if self.kept and self.command:
+            argv = in_front(self.kept, self.command, self, argv)
+        parsed, unknown = super().parse_known_args(argv if args is not None else None, namespace)
         if unknown:
             options = [name for action in self._actions for name in action.option_strings]
             close = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
-        return found, unknown
+        return parsed, unknown
 
     def format_help(self) -> str:
         """Return the help: commands in their sections, or the options that are used every day, with what there is."""
@@ -140,7 +141,7 @@ def add_commands(
             actions, listed = within[group]
             actions.actions |= {name}
             actions.any_other = name if name.isupper() else actions.any_other
-        own = listed.add_parser(
+        parsing = listed.add_parser(
             name,
             help=_first_sentence(help),
             description=help,
@@ -148,9 +149,9 @@ def add_commands(
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if group and name.isupper():
-            own.prog = f"{parser.prog} {group}"
-        own.command, own.kept = command, kept
-        own.set_defaults(command=command)
+            parsing.prog = f"{parser.prog} {group}"
+        parsing.command, parsing.kept = command, kept
+        parsing.set_defaults(command=command)
     for group, (made, _) in within.items():
         if made.whole:
             others = ", ".join(

@@ -25,7 +25,7 @@ COMMANDS: tuple[type[Options], ...] = tuple(
 
 GROUPS = {
     "artifacts": "compiled judges: list, show, diff, tag, verify, remember, forget",
-    "batch": "run a judge through a Batch API: submit, status, collect, cancel",
+    "batch": "run a judge through a Batch API: submit, status, collect",
     "generate": "write dialogues, benchmark queries and items from documents",
     "gold": "check, import and split labelled rows; agreement of raters",
     "table": "a paper's table on any gold: detectors side by side",

@@ -1,6 +1,7 @@
 """What ``compile`` and ``prove`` take."""
 
 from .groups import (
+    Adapter,
     AllLimits,
     Common,
     Concurrency,
@@ -21,16 +22,18 @@ from .groups import (
     some_gold,
     whole,
 )
-from .options import choice, flag, option, positional, repeated
+from .options import flag, option, positional, repeated
 
 
-class SearchOptions(Concurrency, SeedOptions):
+class SearchOptions(
+    Adapter,
+    Concurrency,
+    SeedOptions,
+    helps={
+        "adapter": "DSPy's prompt format (default: chat; json, where a model's replies to it cannot be read)"
+    },
+):
     """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
-
-    adapter: str | None = choice(
-        "DSPy's prompt format (default: chat; json, where a model's replies to it cannot be read)",
-        choices=("chat", "json", "xml"),
-    )
 
     @property
     def form(self) -> str:

@@ -207,7 +207,7 @@ class HaluAgentOptions(
 
     examples:
       jurist generate haluagent --input haluagent-docs --output bench/
-      jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --sample 20
+      jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --limit 20
       jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
 
     FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), verified.jsonl, rejects with their reasons, and

@@ -22,10 +22,10 @@ class JudgedGold(RowOptions, Printed):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
-    place: str | None = positional(
+    source: str | None = positional(
         "PATH|NAME", "a bundled name, a file, a folder, hf:org/name", nargs="?", type=name
     )
-    named: str | None = some_gold("the same, as an option")
+    gold: str | None = some_gold("labelled rows, in place of PATH|NAME")
 
 
 class CheckOptions(

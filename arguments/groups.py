@@ -3,7 +3,7 @@
 import argparse
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from .options import Options, choice, flag, option, positional, repeated
 
@@ -15,17 +15,17 @@ def name(text: str) -> str:
     return text
 
 
-def _within(read: Callable[[str], float], low: float, high: float, else_: str) -> Callable[[str], Any]:
-    """Return what reads a number between two ends, and says of any other text ``else_``."""
+def _within(read: Callable[[str], float], low: float, high: float, problem: str) -> Callable[[str], Any]:
+    """Return what reads a number between two ends, and says of any other text what its ``problem`` is."""
 
     def number(text: str) -> float:
         try:
-            found = read(text)
+            value = read(text)
         except ValueError:
-            found = math.nan
-        if not low <= found <= high:
-            raise argparse.ArgumentTypeError(f"{_short(text)} {else_}")
-        return found
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{_short(text)} {problem}")
+        return value
 
     return number
 
@@ -56,7 +56,6 @@ class Form(Options):
 
     json: bool = flag("print one JSON object instead of tables", exclusive="form")
     markdown: bool = flag("print the tables as Markdown", exclusive="form")
-    html: bool = flag("print the tables as HTML", exclusive="form")
 
 
 class StoreOptions(Options):
@@ -79,8 +78,8 @@ class Details(Form):
 
     @property
     def whole(self) -> bool:
-        """Whether all tables are printed; they always are as Markdown and HTML."""
-        return self.verbose or self.markdown or self.html
+        """Whether all tables are printed; they always are as Markdown."""
+        return self.verbose or self.markdown
 
 
 class Printed(StoreOptions, Form):
@@ -88,7 +87,7 @@ class Printed(StoreOptions, Form):
 
 
 class Common(SeedOptions, Printed):
-    """The same, and a seed."""
+    """What every command has that prints what it finds in a store, and draws at random."""
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -244,7 +243,7 @@ class AllLimits(HardLimits):
 
 
 class Limits(HardLimits):
-    """The same, and whether to ask before much is spent."""
+    """Hard limits, and whether to ask before much is spent."""
 
     yes: bool = flag(
         "do not ask, after the estimate, before more than 1000 calls to a real model or more than 1 USD"
@@ -265,7 +264,7 @@ class PaidOptions(Limits, Resume, Common):
 
 
 class Checkpoints(Resume):
-    """The same, with a place for the result."""
+    """What becomes of an unfinished run, and where the result goes as JSON."""
 
     output: str | None = option("FILE.json", "write the JSON object to a file too")
 
@@ -273,8 +272,9 @@ class Checkpoints(Resume):
 class Adapter(Options):
     """How prompts are written."""
 
-    adapter: Literal["chat", "json", "xml"] | None = choice(
-        "DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)"
+    adapter: str | None = choice(
+        "DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)",
+        choices=("chat", "json", "xml"),
     )
 
 

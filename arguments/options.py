@@ -53,23 +53,23 @@ class Options:
             group = settings.pop("exclusive", "")
             if group and group not in exclusive:
                 exclusive[group] = parser.add_mutually_exclusive_group()
-            to = exclusive.get(group, parser)
+            holder = exclusive.get(group, parser)
             if settings.pop("positional", False):
-                added = to.add_argument(item.name, **settings)
+                added = holder.add_argument(item.name, **settings)
             else:
                 own = [f"--{item.name.replace('_', '-')}"]
                 named = flags or (["-o", *own] if item.name == "output" else own)
-                added = to.add_argument(*named, dest=item.name, default=item.default, **settings)
+                added = holder.add_argument(*named, dest=item.name, default=item.default, **settings)
             if names is not None:
                 added.names = names
 
     @classmethod
-    def of(cls, given: object, **others: Any) -> Self:
-        """Read what ``given`` (parsed arguments, other options) has under the names of the fields, and ``others``.
+    def of(cls, source: object, **others: Any) -> Self:
+        """Read what ``source`` (parsed arguments, other options) has under the names of the fields, and ``others``.
 
         Where it has nothing, or ``None``, the default holds; options that may be repeated are tuples.
         """
-        values = {item.name: getattr(given, item.name, None) for item in fields(cls)} | others
+        values = {item.name: getattr(source, item.name, None) for item in fields(cls)} | others
         return cls(
             **{
                 name: tuple(value) if isinstance(value, list) else value
@@ -93,6 +93,7 @@ def is_rare(command: type[Options], action: argparse.Action) -> bool:
 
 
 def _depth(cls: type[Options], name: str) -> int:
+    """Return how far up among the bases a field is declared: 0 if it is the class's own."""
     return next(depth for depth, base in enumerate(cls.__mro__) if name in _annotated(base))
 
 
@@ -105,13 +106,13 @@ def _typed(cls: type[Options], item: Field[Any]) -> dict[str, Any]:
     """Return what a field's type says: the choices of a ``Literal``, how a number is read, and if it is needed."""
     annotated = _annotated(cls.__mro__[_depth(cls, item.name)])[item.name]
     needed = item.default is None and type(None) not in get_args(annotated)
-    said: dict[str, Any] = {"required": True} if needed and not item.metadata.get("positional") else {}
+    settings: dict[str, Any] = {"required": True} if needed and not item.metadata.get("positional") else {}
     for kind in (annotated, *get_args(annotated)):
         if get_origin(kind) is Literal:
-            return {**said, "choices": get_args(kind)}
+            return {**settings, "choices": get_args(kind)}
         if kind in (int, float):
-            return {**said, "type": kind}
-    return said
+            return {**settings, "type": kind}
+    return settings
 
 
 def option(spec: str, help: str, default: Any = None, **settings: Any) -> Any:
@@ -149,5 +150,5 @@ def positional(metavar: str, help: str | None = None, **settings: Any) -> Any:
 
 class _Append(argparse.Action):
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
-        given = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, (*(() if given is self.default else given), values))
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, (*(() if before is self.default else before), values))

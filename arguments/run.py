@@ -19,10 +19,10 @@ from .options import choice, flag, option, positional
 
 
 def _shard(text: str) -> tuple[int, int]:
-    number, _, of = text.partition("/")
-    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+    number, _, shards = text.partition("/")
+    if not (number.isdecimal() and shards.isdecimal() and 1 <= int(number) <= int(shards)):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no shard: write 2/4 for the second of four")
-    return int(number), int(of)
+    return int(number), int(shards)
 
 
 class JudgedRows(

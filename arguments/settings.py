@@ -1,4 +1,4 @@
-"""How models are reached, kept in ``jurist.toml``, for every command.
+"""How models are reached, kept in ``jurist.toml``, for every command that takes ``--model``.
 
 The file is that of the current folder. What it says of an endpoint holds for the model that it names, and for no other:
 another ``--model`` is asked at its own address, with its own key.
@@ -15,7 +15,7 @@ from .groups import ModelOptions, ModelsOptions
 from .options import Options
 
 _FILE = Path("jurist.toml")
-_OF_MODEL = ("api-base", "api-key-env", "rpm", "temperature", "max-tokens", "patience")
+_OF_MODEL = ("api-base", "api-key-env", "rpm", "temperature", "top-p", "max-tokens", "patience")
 _KEYS = (
     *("model", *_OF_MODEL, "timeout", "concurrency", "adapter"),
     *("prompt-model", "prompt-api-base", "prompt-api-key-env", "judge-model", "judge-api-base"),
@@ -42,7 +42,8 @@ def in_front(
     """Return the arguments of a command that names its model behind what a file says, which they override."""
     if not issubclass(command, (ModelOptions, ModelsOptions)):
         return [*arguments]
-    named = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    # as the command's own parser takes it: shortened, too, or the address and the key of one model went to another
+    named = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     named.add_argument("--model", action="append", default=[])
     models = named.parse_known_args([*arguments])[0].model
     flags = {flag for action in parser._actions for flag in action.option_strings}

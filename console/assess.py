@@ -36,16 +36,16 @@ def assess_(options: AssessOptions) -> Result:
     with Started(options, [judge.model, *targets], lambda: foresee_assessment(work)) as begun:
         doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
         results, spend = assess(work, begun.start(doing, steps), on_step=begun.step)
-    told, answers, body = work.view(results)
-    data = {**told, "judge": judge.stamp(), "spend": spend, "forecast": begun.forecast}
+    measured, answers, body = work.view(results)
+    data = {**measured, "judge": judge.stamp(), "spend": spend, "forecast": begun.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
     write_json(data, options.output)
     ending = [total_line(spend)]
     if judge.model.offline or any(model.offline for model in targets):
         ending.append("engine: offline, a text-overlap scorer, not an LLM")
-    notes = ["--resume asks again for what failed"] if any(one.failed for one in results) else []
-    worst = max(results, key=lambda one: one.unusable)
+    notes = ["--resume asks again for what failed"] if any(model.failed for model in results) else []
+    worst = max(results, key=lambda model: model.unusable)
     if over := worst.unusable > options.max_unusable:
         share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
         notes.append(
@@ -64,17 +64,17 @@ def _work(options: AssessOptions) -> Assessment:
         _unused(options, "words", "fact_judge", "per_cell")
         return _items(options, read_items(source) if ours else read_authors(source))
     if {"task", "query", "constraints"} <= set(keys):
-        _unused(options, "words", "calibration")
+        _unused(options, "words", "calibration", "unanswered")
         return _queries(options)
-    _unused(options, "fact_judge", "per_cell")
+    _unused(options, "fact_judge", "per_cell", "unanswered")
     return _dialogues(options)
 
 
 def _unused(options: AssessOptions, *names: str) -> None:
     """Refuse options that change nothing on this benchmark."""
-    for one in names:
-        if getattr(options, one) != getattr(AssessOptions, one):
-            flag = "--" + one.replace("_", "-")
+    for name in names:
+        if getattr(options, name) != getattr(AssessOptions, name):
+            flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} says nothing about {options.benchmark}", hint=f"leave out {flag}")
 
 

@@ -33,12 +33,12 @@ _PARTS = ("train", "dev", "test")
 
 
 def gold_name(options: JudgedGold) -> str:
-    """Return the gold that was named."""
-    if options.named and options.place:
+    """Return the gold that is named, with ``--gold`` or without."""
+    if options.gold and options.source:
         raise UsageError(
-            f"gold is named twice, {options.place} and --gold {options.named}", hint="leave one out"
+            f"gold is named twice, {options.source} and --gold {options.gold}", hint="leave one out"
         )
-    name = options.named or options.place
+    name = options.gold or options.source
     if name is None:
         raise UsageError("no gold is named", hint="add --gold PATH|NAME")
     return name

@@ -46,7 +46,7 @@ def review(options: ReviewOptions) -> Result:
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
     judged = [] if options.verdicts is None else read_judged(options.verdicts, judge)
-    if artifact is not None and not (options.place or options.named):
+    if artifact is not None and not (options.source or options.gold):
         name = gold_source(artifact.card["gold"], store)
         gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
     else:

@@ -1,6 +1,5 @@
 """``jurist prove``."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +63,9 @@ def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled
     def answering(known: ModelCard) -> Model:
         if options.model is not None:
             return Model.of(options, name=options.model)
-        model = known.model(options.api_base, options.timeout)
-        return replace(model, rpm=options.rpm, key_env=options.key_env)
+        # what no option says stays as it was in the proof
+        kept = {name: value for name, value in vars(known).items() if getattr(options, name, None) is None}
+        return Model.of(options, **{**kept, "seed": known.seed or 0})
 
     verifier = verifier_model(options, options.timeout, options.seed)
     contenders = contenders_of(

@@ -129,8 +129,7 @@ def compare(options: CompareOptions) -> Result:
         **_asking(options, terminal),
     )
     notes = [terminal.line] if terminal.line else []
-    kept = shlex.quote(options.output or "comparison.json")
-    then = f"next: {'' if options.output else f'--output {kept} keeps it; '}jurist report {kept} shows it as a page"
+    then = "" if options.whole else "next: --verbose has every metric and test; --output F.json keeps them"
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
     detailed = flat(comparison_sections(terminal.data, *notes)) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card])
@@ -180,7 +179,7 @@ def cascade(options: CascadeOptions) -> Result:
 def gate(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
     terminal, other = _Scoring(options), options.not_worse_than
-    if other is not None and other[:1] in "@:":
+    if other is not None and other.startswith(("@", ":")):
         other = options.judge.partition("@")[0].removesuffix(":basic") + other
     found = gate_judge(
         options.judge,

@@ -22,6 +22,7 @@ WRONG = [
     (2, "--limit", f"{ASSESS} --limit 0"),
     (2, "--max-unusable", f"{ASSESS} --max-unusable 7"),
     (2, "--words", f"{ASSESS} --words x"),
+    (2, "--unanswered says nothing about dialogues", f"{ASSESS} --unanswered wrong"),
     (1, "no such file", f"{ASSESS} --calibration missing.csv"),
     (2, "temperature", f"{ASSESS} --temperature 9"),
     (2, "name every model once", f"{ASSESS} offline"),

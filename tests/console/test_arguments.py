@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import inspect
 import re
+import shlex
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -30,12 +31,14 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
     assert command.__doc__
     module, _, function = command.does.rpartition(".")
     assert callable(getattr(import_module(f"jurist.console.{module}"), function))
+    parser = build_parser()
+    for line in re.findall(r"^ {6}(?:\S+=\S+ )?jurist (.*)", command.__doc__.replace("\\\n", ""), re.M):
+        parser.parse_args(shlex.split(re.split(r" (?:&&|>>?) ", line)[0], comments=True))
 
 
 PRINTED = {
     "json",
     "markdown",
-    "html",
     "yes",
     "output",
     "worst",
@@ -172,6 +175,7 @@ def test_a_file_says_once_how_a_model_is_reached(
     # the address and the key of one model are never another's
     assert read("evaluate", "j", "--model", "openai/b") == ("openai/b", None, timeout)
     assert read("compare", "j", "--model", "offline") == (("offline",), None, timeout)
+    assert read("evaluate", "j", "--mod", "openai/b") == ("openai/b", None, timeout)
     assert read("evaluate", "j", "--model", "openai/b", "--api-base", "http://b")[1] == "http://b"
 
 

@@ -97,6 +97,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "no metric of fect is called 'nope'", "gate fect:basic --gold gold.jsonl --min nope=1"),
     (2, "--not-worse-than", "gate fect:basic --gold gold.jsonl --min f1=0 --margin 0.1"),
     (2, "no share", "gate fect:basic --gold gold.jsonl --max-unusable 2"),
+    (1, "no judge is called ''", "gate fect:basic --gold gold.jsonl --not-worse-than ''"),
     (1, "there is no fect@prod", "gate fect:basic --gold gold.jsonl --not-worse-than @prod"),
     (2, "'claims' is no input of fect", "evaluate harden fect:basic --gold gold.jsonl --field claims"),
     (2, "no attack or probe is called 'rolls'", "evaluate harden fect:basic --gold gold.jsonl --only rolls"),

@@ -219,6 +219,8 @@ def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> 
     assert (none.code, "no labels are planned" in none.err) == (2, True)
     seen = cli("prove", VERSION, "--rows", "gold.jsonl", "--trust")
     assert (seen.code, "were used to compile" in seen.err) == (2, True)
+    hot = cli("prove", VERSION, "--rows", "new.jsonl", "--trust", "--temperature", 3)
+    assert (hot.code, "temperature" in hot.err) == (2, True)
     few = [row for row in read_jsonl(Path("new.jsonl")) if row["group"] == rows[0]["group"]]
     write_jsonl(Path("few.jsonl"), few or read_jsonl(Path("new.jsonl"))[:3])
     done = cli("prove", VERSION, "--rows", "few.jsonl", "--trust")
