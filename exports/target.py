@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from ..programs.state import PromptState
     from ..programs.stepwise import Plan
 
-_ENDINGS = (
-    "",
-    *(f"_{number}" for number in range(1, 100)),
-)  # of placeholders, if the prompt itself has the name
+_ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
+"""Of placeholders: the first with which the prompt itself holds none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,9 +134,8 @@ class Prompt:
     adapter: str  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
     demos: Sequence[Any] = ()  # its demonstrations
-    remembered: Remembered | None = (
-        None  # the rows of which it shows those most like the row it is filled with
-    )
+    # the rows of which it shows those most like the row it is filled with
+    remembered: Remembered | None = None
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -92,8 +92,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Name the judges with the score that is tested."""
-        said = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
-        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
+        scores = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
+        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {scores}>"
 
     def _repr_html_(self) -> str:
         return html_of(flat(comparison_sections(self.to_json())))
@@ -123,10 +123,10 @@ class Comparing(Experiment):
         """Return all scores, and a test for each pair, corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
         contenders = tuple(_contender(one, self.scored) for one in answers)
-        chosen = [
-            (one, two)
-            for one, two in itertools.combinations(answers, 2)
-            if self.pairs == "all" or one is answers[0]
+        pairs = [
+            pair
+            for pair in itertools.combinations(answers, 2)
+            if self.pairs == "all" or pair[0] is answers[0]
         ]
         shown = (tested, *self.scored.comparison.compared)
         return Comparison(
@@ -136,21 +136,19 @@ class Comparing(Experiment):
             left_out=self.left_out,
             repeats=self.repeats,
             contenders=contenders,
-            tests=corrected([test for one, two in chosen for test in self._tests(one, two)]),
+            tests=corrected([test for pair in pairs for test in self._tests(*pair)]),
             warnings=tuple(f"{one.name}: {one.other_form}" for one in answers if one.other_form),
             opening=self.look.opening,
             references=references.to_card() if references else {},
             metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
         )
 
-    def _tests(self, one: Answers, two: Answers) -> list[Contrast]:
+    def _tests(self, first: Answers, second: Answers) -> list[Contrast]:
         """Hold two contenders against each other by their metric, and by each criterion where there are several."""
         judge = self.scored
-        rows, other = (one.name, one.repeats), (two.name, two.repeats)
-        level: dict[str, Any] = {
-            "seed": self.seed,
-            "alpha": 2.0 * self.look.level,
-        }  # two-sided; not corrected
+        rows, other = (first.name, first.repeats), (second.name, second.repeats)
+        # two-sided; what several tests need is corrected later, together
+        level: dict[str, Any] = {"seed": self.seed, "alpha": 2.0 * self.look.level}
         whole = contrast(rows, other, judge.metric, judge.comparison, **level)
         return [whole, *by_criterion(rows, other, judge.comparison, **level)]
 
@@ -212,10 +210,10 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
-        said = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
+        score = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
         rest = self.left_out + self.skipped
         left = f", {rest} rows left out" if rest else ""
-        return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases{left}>"
+        return f"<Evaluation of {self.judge} on {self.gold}: {score}, {self.cases} cases{left}>"
 
     def _repr_html_(self) -> str:
         return html_of(flat(evaluation_sections(self.to_json())))
@@ -240,11 +238,11 @@ class Evaluating(Experiment):
     fewest: ClassVar[int] = 1
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        (said,) = answers
-        judge, rows = said.judge.judge, said.repeats[0]
+        (own,) = answers
+        judge, rows = own.judge.judge, own.repeats[0]
         return Evaluation(
-            judge=said.judge.name,
-            model=said.judge.model.name,
+            judge=own.judge.name,
+            model=own.judge.model.name,
             gold=self.gold.name,
             cases=len(rows),
             left_out=self.left_out,
@@ -254,24 +252,24 @@ class Evaluating(Experiment):
             measured=measure(rows, judge.metric, judge.comparison),
             classes=class_scores(rows, judge.comparison),
             confusion=confused(judge.answer.scale, rows),
-            disagreements=self._disagreements(said),
-            spend=said.spend.to_json(),
+            disagreements=self._disagreements(own),
+            spend=own.spend.to_json(),
             references=self.references().to_card(),
-            by=dict(Counter(one.by for one in said.verdicts if one.by)),
+            by=dict(Counter(verdict.by for verdict in own.verdicts if verdict.by)),
             warnings=(
-                *([said.other_form] if said.other_form else []),
-                *narrow(said.judge.name, rows, judge.comparison, judge.answer.scale.text),
+                *([own.other_form] if own.other_form else []),
+                *narrow(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
             ),
         )
 
     def _disagreements(self, answers: Answers) -> tuple[Disagreement, ...]:
-        objective, found = Objective(judge=answers.judge.judge), []
+        objective, ranked = Objective(judge=answers.judge.judge), []
         for case, verdict in zip(self.cases, answers.verdicts, strict=True):
             outcome = objective.outcome(case, verdict)
             if not outcome.labelled or outcome.score >= 1:
                 continue
             sure = min((share for share in verdict.agreement if share is not None), default=0.0)
-            one = Disagreement(
+            disagreement = Disagreement(
                 id=case.id,
                 source=case.source,
                 inputs=case.inputs,
@@ -281,5 +279,5 @@ class Evaluating(Experiment):
                 reasoning=verdict.reasoning,
                 error=verdict.error,
             )
-            found.append((outcome.score, -sure, one))
-        return tuple(one for *_, one in sorted(found, key=lambda three: three[:2]))
+            ranked.append((outcome.score, -sure, disagreement))
+        return tuple(disagreement for *_, disagreement in sorted(ranked, key=lambda entry: entry[:2]))

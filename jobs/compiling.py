@@ -214,14 +214,12 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     contest, board = Contest(plan, job, result.best), result.board
     words = f"proving on {len(contest.look.cases)} sealed cases"
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
-    before = (
-        one for one in store.promoted(plan.judge.name) if not one.shipped
-    )  # latest for this model until now
-    parents = (one.version for one in before if not one.model or same_model(one.model, plan.model.name))
-    card = {
-        **_card(plan, result),
-        "parent": next(parents, None),
-    }
+    parents = (  # what has been the latest for this model until now
+        version.version
+        for version in store.promoted(plan.judge.name)
+        if not version.shipped and (not version.model or same_model(version.model, plan.model.name))
+    )
+    card = {**_card(plan, result), "parent": next(parents, None)}
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
     concluded = conclude(contest, work, store, what, card, history, force=force)
     judge = load_judge(

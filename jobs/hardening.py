@@ -174,9 +174,8 @@ class Robustness:
     field: str  # the input that was attacked
     cases: int  # how many were attacked
     suite: str  # a hash of the attacks, 16 hex digits
-    found: tuple[
-        AttackResult, ...
-    ]  # the control first, then the attacks and probes in the order of the suite
+    # the control first, then the attacks and probes in the order of the suite
+    found: tuple[AttackResult, ...]
 
     @property
     def worst(self) -> AttackResult:

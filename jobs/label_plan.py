@@ -40,7 +40,8 @@ class PlannedUnit:
 
     case: str
     unit: int
-    group: str  # of its case. basic, compiled: what each said, as JSON values; ``None`` where it abstained
+    group: str  # of its case
+    # what each of the two answered, as JSON values; ``None`` where it abstained
     basic: Any
     compiled: Any
 
@@ -111,7 +112,7 @@ class LabelPlan:
     @property
     def words(self) -> tuple[str, ...]:
         """What was found and planned, for people, a line each."""
-        found = self.surveyed
+        surveyed = self.surveyed
         share = win_share_shown(len(self.units), self.level) or 1.0
         able = (
             f"a win on {100 * share:.0f} % of them"
@@ -120,9 +121,9 @@ class LabelPlan:
         )
         number = f", plan {self.opening} of this version or of these rows" if self.opening > 1 else ""
         return (
-            f"{self.version} and the basic prompt differ on {found['differing']} of {found['units']} units "
-            f"({100 * found['rate']:.1f} %, 95 % interval {100 * found['low']:.1f} to {100 * found['high']:.1f}), "
-            f"in {found['differing_groups']} of {found['groups']} groups",
+            f"{self.version} and the basic prompt differ on {surveyed['differing']} of {surveyed['units']} units "
+            f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
+            f"{100 * surveyed['high']:.1f}), in {surveyed['differing_groups']} of {surveyed['groups']} groups",
             f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
             f"mostly confirm {able} (one-sided sign test at the level {self.level:.3g}{number}, power .8)",
         )
@@ -171,12 +172,12 @@ def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
         for place, (value, ratings) in enumerate(zip(values, unit_ratings(case), strict=True)):
             if value is not None or ratings:
                 labels[case.id, place] = value
-    sources = {case.id: case.source for case in gold.cases}
-    for case_id, place in (key for key in labels if key not in planned):
+    if unplanned := [key for key in labels if key not in planned]:
+        case_id, place = unplanned[0]
         raise GoldError(
             f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "
             f"that were drawn at random before (judge {gold.judge.name})",
-            path=sources.get(case_id, ""),
+            path=next(case.source for case in gold.cases if case.id == case_id),
             hint="give back the sheet that jurist prove wrote, without further rows",
         )
     return labels
@@ -235,11 +236,11 @@ def settle(
         return False, f"{artifact.ref} came with the package and is read-only: kept here only"
     if decision["verdict"] != "better":
         return False, f"kept beside the card of {artifact.ref}"
-    if any(one.latest and one.path == artifact.path for one in store.list(artifact.judge)):
+    if any(version.latest and version.path == artifact.path for version in store.list(artifact.judge)):
         return True, f"kept beside the card of {artifact.ref}, which is the latest"
     if lack := _lack(artifact, decision):
-        said = f"kept beside the card of {artifact.ref}, and not promoted: {lack}"
-        return False, f"{said}; jurist artifacts tag {artifact.ref} latest makes it so all the same"
+        why = f"kept beside the card of {artifact.ref}, and not promoted: {lack}"
+        return False, f"{why}; jurist artifacts tag {artifact.ref} latest makes it so all the same"
     store.tag(artifact.ref, "latest")
     return True, f"kept beside the card of {artifact.ref}, which is now the latest"
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from ..cases import Case, Value, Values
 from ..evaluation.agreement import Ceiling
@@ -25,6 +25,8 @@ from ..keeping.recorded import RecordedJudge
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 
+_Answered: TypeAlias = dict[str, tuple[str, list[Values]]]
+"""Name of a reference -> how it answers, in words, and its values for each row."""
 NAMES: Final = ("constant", "words", "neighbours")
 _PARTS: Final = 5  # in which rows are learned from that nobody split
 _EQUAL: Final = 1e-9
@@ -83,14 +85,13 @@ def references(
     """Answer labelled rows by what needs no language model, and by what logs say of them."""
     taken = {same.get(case.group, case.group) for case in asked}
     known = [case for case in learn if case.known and same.get(case.group, case.group) not in taken]
-    said = _constant(judge, known or asked, asked)
+    answered = _constant(judge, known or asked, asked)
     if judge.answer.constants(()):
-        said |= _Learning(known=known, asked=asked, seed=seed, same=same).of(judge)
-    metric = resolve(judge.metric, judge.comparison)
-    rows_of = {name: (answer, tuple(map(_row, asked, values))) for name, (answer, values) in said.items()}
+        answered |= _Learning(known=known, asked=asked, seed=seed, same=same).answered(judge)
+    rows_of = {name: (answer, tuple(map(_row, asked, values))) for name, (answer, values) in answered.items()}
     for log in logs:
         rows_of[log.name] = ("verdicts given before", tuple(map(row_of, asked, log.asker().ask_all(asked))))
-    found = {}
+    metric, found = resolve(judge.metric, judge.comparison), {}
     for name, (answer, rows) in rows_of.items():
         found[name] = Reference(answer=answer, rows=rows, score=score(encode(judge.comparison, rows), metric))
     return References(metric=metric.name, found=found, people=people)
@@ -104,7 +105,7 @@ def references_beside(
     seed: int = 0,
     rated: Collection[str] = (),
 ) -> References:
-    """Do the same for rows of a gold set that were not split."""
+    """Return the references on rows of a gold set that was not split; they learn from its other rows, if those do."""
     ids = {case.id for case in asked}
     left = [case for case in gold.cases if case.id not in ids and case.known]
     enough = 2 * len(left) >= len(asked) and judge.answer.scale.check_part(left) is None
@@ -118,18 +119,16 @@ def references_beside(
     )
 
 
-def _constant(
-    judge: Judge, known: Sequence[Case], asked: Sequence[Case]
-) -> dict[str, tuple[str, list[Values]]]:
+def _constant(judge: Judge, known: Sequence[Case], asked: Sequence[Case]) -> _Answered:
     """Return the constant answer that is best on labelled rows, the likeliest of equals, and what it says of others."""
-    given = judge.answer.constants([value for case in known for value in case.known])
+    constants = judge.answer.constants([value for case in known for value in case.known])
     best, most = "", -math.inf
-    for words, value in given.items():
-        rows = [_row(case, value(case.inputs)) for case in known]
+    for words, values_for in constants.items():
+        rows = [_row(case, values_for(case.inputs)) for case in known]
         reached = objective_score(rows, judge.metric, judge.comparison)
         if reached > most + _EQUAL:
             best, most = words, reached
-    return {"constant": (best, [given[best](case.inputs) for case in asked])} if best else {}
+    return {"constant": (best, [constants[best](case.inputs) for case in asked])} if best else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,55 +140,59 @@ class _Learning:
     seed: int
     same: Mapping[str, str]  # group -> the group that it counts as
 
-    def of_criteria(self, judge: Judge) -> dict[str, tuple[str, list[Values]]]:
-        """Return what learners say of each criterion, together; only ways that say something of every criterion."""
-        scale: Any = judge.answer.scale
-        each: dict[str, dict[str, tuple[str, list[Values]]]] = {}
-        for name in judge.answer.criteria:
-            known, asked = (scale.cases(name, cases) for cases in (self.known, self.asked))
-            each[name] = replace(self, known=known, asked=asked).of(judge.of_criterion(name))
-        found: dict[str, tuple[str, list[Values]]] = {}
-        for way in LEARNERS:
-            if all(way in one for one in each.values()):
-                columns = [[Rated(name, value) for (value,) in one[way][1]] for name, one in each.items()]
-                words = list(dict.fromkeys(one[way][0] for one in each.values()))
-                found[way] = ("; ".join(words), list(zip(*columns, strict=True)))
-        return found
-
-    def of(self, judge: Judge) -> dict[str, tuple[str, list[Values]]]:
+    def answered(self, judge: Judge) -> _Answered:
         """Return what learners say of rows: where nothing else is known, of a part of them after the others."""
         if judge.answer.criteria:
-            return self.of_criteria(judge)
-        from . import (
-            learners,
-        )  # scikit-learn takes a second to load, and commands that score nothing do without
+            return self._answered_by_criterion(judge)
+        # scikit-learn takes a second to load, and commands that score nothing do without
+        from . import learners
 
         every = [
             replace(case, group=self.same.get(case.group, case.group)) for case in (*self.known, *self.asked)
         ]
-        units, first = learners.Units(judge, every), len(self.known)
-        open_ = [place for case in units.place[first:] for place in case]
-        parts = [open_]
+        units, first = learners.Units(judge, every), len(self.known)  # ``first`` case that is asked about
+        open_units = [unit for of_case in units.place[first:] for unit in of_case]
+        parts = [open_units]
         if not self.known:
-            groups = units.groups(open_)
-            parts = [[open_[one] for one in part] for part in learners.folds(groups, _PARTS, self.seed)]
-        ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
-        found: dict[str, tuple[str, list[Values]]] = {}
-        for name in LEARNERS:
-            said: dict[int, Value] = {}
+            folds = learners.folds(units.groups(open_units), _PARTS, self.seed)
+            parts = [[open_units[number] for number in fold] for fold in folds]
+        learn = {"words": learners.by_words, "neighbours": learners.by_neighbours}
+        answered: _Answered = {}
+        for name, words in LEARNERS.items():
+            values: dict[int, Value] = {}
             for part in parts:
                 apart = frozenset(part)
                 labelled = [
-                    place
-                    for place, value in enumerate(units.gold)
-                    if value is not None and place not in apart and (not first or units.case[place] < first)
+                    unit
+                    for unit, gold in enumerate(units.gold)
+                    if gold is not None and unit not in apart and (not first or units.case[unit] < first)
                 ]
                 if labelled:
-                    said |= zip(part, ways[name](units, labelled, part), strict=True)
-            if len(said) == len(open_):
-                values = [tuple(said[place] for place in places) for places in units.place[first:]]
-                found[name] = (LEARNERS[name][judge.answer.scale.learned], values)
-        return found
+                    values |= zip(part, learn[name](units, labelled, part), strict=True)
+            if len(values) == len(open_units):
+                rows = [tuple(values[unit] for unit in of_case) for of_case in units.place[first:]]
+                answered[name] = (words[judge.answer.scale.learned], rows)
+        return answered
+
+    def _answered_by_criterion(self, judge: Judge) -> _Answered:
+        """Return what learners say of all criteria; only of learners that say something of each."""
+        scale: Any = judge.answer.scale
+        by_criterion: dict[str, _Answered] = {}
+        for criterion in judge.answer.criteria:
+            known, asked = (scale.cases(criterion, cases) for cases in (self.known, self.asked))
+            alone = replace(self, known=known, asked=asked)
+            by_criterion[criterion] = alone.answered(judge.of_criterion(criterion))
+        answered: _Answered = {}
+        for name in LEARNERS:
+            if any(name not in learners for learners in by_criterion.values()):
+                continue
+            words = dict.fromkeys(learners[name][0] for learners in by_criterion.values())
+            columns = [
+                [Rated(criterion, value) for (value,) in learners[name][1]]
+                for criterion, learners in by_criterion.items()
+            ]
+            answered[name] = ("; ".join(words), list(zip(*columns, strict=True)))
+        return answered
 
 
 def _row(case: Case, values: Values) -> Row:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -42,7 +42,7 @@ class Unlabelled(Experiment):
     kind: ClassVar[str] = "prove"
 
     labels: int = LABELS  # how many to plan, at most
-    seed: int = field(default=0)  # of the draw
+    seed: int = 0  # of the draw
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +142,7 @@ def prove(
     Args:
         reference: ``JUDGE@VERSION``.
         rows: see :data:`GoldLike`; labels in them are not read. Not needed where labels are planned already.
-        labels: how many to plan for each comparison, at most.
+        labels: how many to plan, at most.
         answers: labelled rows, or the sheet that ``jurist prove --sheet`` wrote, filled in.
         model: who answers both; default: the model that the version was proven with.
         budget, store, resume: as for :func:`compare`.
@@ -154,15 +154,15 @@ def prove(
         JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
         What :func:`compare` raises.
     """
-    place = store_of(store, trust=trust)
-    surface = Surface(place, Start(root=place.checkpoints, resume=resume, fresh=fresh))
-    artifact, work = place.load(reference), None
-    version = loaded_of(artifact.ref, place)
+    artifacts = store_of(store, trust=trust)
+    surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))
+    artifact, work = artifacts.load(reference), None
+    judge = loaded_of(artifact.ref, artifacts).judge
     if rows is not None:
         answering = ModelCard.model if model is None else lambda known: model_of(model)
         work = Unlabelled(
-            contenders=contenders_of(artifact, place, answering=answering),
-            gold=gold_of(rows, version.judge, labelled=False),
+            contenders=contenders_of(artifact, artifacts, answering=answering),
+            gold=gold_of(rows, judge, labelled=False),
             budget=budget or Budget(),
             labels=labels,
             seed=seed,
@@ -170,8 +170,7 @@ def prove(
     plan = open_plan(artifact, surface, work)
     if plan.decision is not None or answers is None:
         return plan
-    told = gold_of(answers, version.judge, labelled=False)
-    return decided(place, artifact, plan, version.judge, told)[0]
+    return decided(artifacts, artifact, plan, judge, gold_of(answers, judge, labelled=False))[0]
 
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
@@ -213,13 +212,14 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
     units, surveyed = _survey(work, answers)
     chosen = drawn(units, work.labels, seed=work.seed, without=known)
     cases = {case.id: case for case in work.cases}
-    sets = [_marker(work.artifact)], [cases[unit.case] for unit in chosen]
-    opening = max((one.number for some in sets for one in Openings().of(some)), default=1)
+    ledger = Openings()
+    opened = (*ledger.of([_marker(work.artifact)]), *ledger.of([cases[unit.case] for unit in chosen]))
+    opening = max(row.number for row in opened)
     judge, stamp = work.version.judge, work.version.stamp()
-    said, content = (*label_keys(judge), "ratings", AMBIGUITY), []
-    for case in dict.fromkeys(unit.case for unit in chosen):  # without what anybody said of them
-        row = {name: value for name, value in work.gold.rows[case].items() if name not in said}
-        content.append(canonical_row(judge, row, cases[case]))
+    labels, content = {*label_keys(judge), "ratings", AMBIGUITY}, []
+    for case in dict.fromkeys(unit.case for unit in chosen):
+        unlabelled = {name: value for name, value in work.gold.rows[case].items() if name not in labels}
+        content.append(canonical_row(judge, unlabelled, cases[case]))
     return LabelPlan(
         version=work.artifact.ref,
         artifact=work.artifact.sha256,
@@ -243,7 +243,7 @@ def _marker(artifact: Artifact) -> Case:
 
 def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedUnit], dict[str, Any]]:
     """Return the units on which the two prompts differ, and their share of all."""
-    judge, (basic, compiled) = work.version.judge, (one.repeats[0] for one in answers)
+    judge, (basic, compiled) = work.version.judge, (own.repeats[0] for own in answers)
     units: list[PlannedUnit] = []
     flags: list[tuple[float, float]] = []
     groups: list[str] = []
@@ -252,20 +252,18 @@ def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedU
         if first.failed or second.failed:
             failed += 1
             continue
-        for place, (one, two) in enumerate(zip(first.predicted, second.predicted, strict=True)):
-            differ = apart(judge.comparison, one, two)
+        for place, pair in enumerate(zip(first.predicted, second.predicted, strict=True)):
+            differ = apart(judge.comparison, *pair)
             flags.append((float(differ), 1.0))
             groups.append(first.group)
             if differ:
-                units.append(
-                    PlannedUnit(
-                        case=first.id,
-                        unit=place,
-                        group=first.group,
-                        basic=None if one is None else judge.answer.scale.to_json(one),
-                        compiled=None if two is None else judge.answer.scale.to_json(two),
-                    )
+                basic_said, compiled_said = (
+                    None if value is None else judge.answer.scale.to_json(value) for value in pair
                 )
+                unit = PlannedUnit(
+                    case=first.id, unit=place, group=first.group, basic=basic_said, compiled=compiled_said
+                )
+                units.append(unit)
     if not flags:
         raise JuristError(
             f"the model failed on all {failed} rows, so that nothing can be compared",

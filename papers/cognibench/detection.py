@@ -134,9 +134,9 @@ class Detection:
     """Detectors side by side: one line each, scored by kind, with paired tests."""
 
     table: str  # its name
-    gold: str  # the gold's name. cases, sentences: responses and labelled sentences that all lines are scored on
-    cases: int
-    sentences: int
+    gold: str  # the gold's name
+    cases: int  # responses that all lines are scored on
+    sentences: int  # labelled ones of these responses
     groups: int  # dialogues or documents they come from
     strictness: str  # below it a cognitive sentence is hallucinated
     lines: tuple[Line, ...]

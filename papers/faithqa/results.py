@@ -44,9 +44,8 @@ class Response:
 
     question: Question  # what was asked
     text: str = ""  # the response; empty if there is none
-    marks: tuple[
-        str | None, ...
-    ] = ()  # one for each constraint, ``None`` where the judge gave none that is usable
+    # one for each constraint, ``None`` where the judge gave none that is usable
+    marks: tuple[str | None, ...] = ()
     facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
     failed: bool = False  # whether the machinery failed to get the text or the marks
 

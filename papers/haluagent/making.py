@@ -118,9 +118,7 @@ def write_benchmark(
     """Write what the verified items aggregate to beside them, and return what stands in ``CARD.json``."""
     good, bad = _rows(verified), _rows(rejects_path(verified))
     questions = []
-    for name, rows in groupby(
-        good, key=lambda row: row["question_id"]
-    ):  # a row holds one hallucinated answer
+    for name, rows in groupby(good, key=lambda row: row["question_id"]):  # a row has one hallucinated answer
         own = list(rows)
         about = {**own[0], "id": name, "topic": topics.get(own[0]["group"], "")}
         answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in own]
