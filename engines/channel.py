@@ -65,9 +65,8 @@ class CallContext:
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
     learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
-    unread: Counter[str] = field(
-        default_factory=Counter
-    )  # proposals that could not be used, by what was asked
+    # proposals that could not be used, by what was asked
+    unread: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""

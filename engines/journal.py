@@ -64,9 +64,8 @@ CREATE TABLE IF NOT EXISTS attempts (
     {", ".join(_ANSWER)}
 );
 """
-_INDEX: Final = (
-    "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"  # of what is gone on with; else it only costs
-)
+# of what is gone on with; else it only costs
+_INDEX: Final = "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"
 _SEEN: Final = """
 PRAGMA journal_mode=OFF;
 CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;

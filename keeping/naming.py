@@ -45,9 +45,8 @@ class Name:
 
     judge: Judge
     store: Store = field(repr=False)  # where its versions are
-    version: str = (
-        ""  # or a tag, or ``basic``; empty for what its name stands for with the model that is asked
-    )
+    # or a tag, or ``basic``; empty for what its name stands for with the model that is asked
+    version: str = ""
     file: str = ""  # the file that was named, if one was
     kept: bool = False  # whether it was found by its name alone, so that each version says what the judge is
     samples: int | None = None

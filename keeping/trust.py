@@ -35,9 +35,8 @@ class Trust:
     """What the user trusts."""
 
     given: bool = False  # whether the user has said ``--trust``
-    path: Path = field(
-        default_factory=remembered_file
-    )  # the file of remembered hashes, one a line with its file
+    # the file of remembered hashes, one a line with its file
+    path: Path = field(default_factory=remembered_file)
     # takes the line that tells what will be executed, once for each content
     say: Callable[[str], None] = to_stderr
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)

@@ -46,9 +46,8 @@ class Job(SearchOptions):
     """What an optimizer works on."""
 
     judge: Judge  # the judge, with its objective's metric
-    train: tuple[
-        Case, ...
-    ]  # may be learned from, shown to a proposer, and put into prompts as demonstrations
+    # may be learned from, shown to a proposer, and put into prompts as demonstrations
+    train: tuple[Case, ...]
     dev: tuple[Case, ...]  # it chooses by; never shown to a proposer, never in a prompt
     judge_lm: dspy.LM  # answers as the judge
     proposer_lm: dspy.LM  # writes prompts

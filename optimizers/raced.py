@@ -291,9 +291,8 @@ class Raced(ABC):
     patience: int = 8  # rounds without a new leader or another choice before it stops
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
-    whole: bool = (
-        False  # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
-    )
+    # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
+    whole: bool = False
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
     # from the errors of each leader, so that with ``whole`` it meets train too
     learns: ClassVar[bool] = True

@@ -151,9 +151,8 @@ class Asker:
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8  # cases in flight at once
-    first_draw: int = (
-        0  # number of the first sample; other numbers are other draws (repeats of an experiment)
-    )
+    # number of the first sample; other numbers are other draws (repeats of an experiment)
+    first_draw: int = 0
     # ``settled`` ends as soon as no outcome can change, with the same labels and status (unless the machinery would
     # have failed on a sample that was not drawn); whoever fits a threshold on the votes afterwards needs ``all``
     stopping: Stopping = "all"

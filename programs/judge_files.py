@@ -30,9 +30,8 @@ class JudgeFile:
 
     path: Path  # the file
     content: bytes  # its bytes
-    modules: Mapping[str, tuple[Path, bytes]] = field(
-        default_factory=dict
-    )  # dotted name -> file and its bytes
+    # dotted name -> file and its bytes
+    modules: Mapping[str, tuple[Path, bytes]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "JudgeFile":

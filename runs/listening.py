@@ -20,9 +20,8 @@ DRAIN = 25
 _QUIET = 0.25  # seconds without a new request after which nobody is thought to be on the way any more
 _LAST_CALL = 3.0  # seconds after a signal in which requests that are on the way are still let in
 _SPARE = 64  # open files that are not for connections: the journal, models, libraries
-_IN_A_ROW = (
-    8  # connections that asyncio accepts before it looks at those it has; more are on the way to us meanwhile
-)
+# connections that asyncio accepts before it looks at those it has; more are on the way to us meanwhile
+_IN_A_ROW = 8
 _BACKLOG = 1024  # connections that the kernel holds until they are accepted
 
 

@@ -33,12 +33,10 @@ class Summary:
     rejects: str = ""  # the file that has those that cannot be used, with the reasons; empty if there is none
     equal: int = 0  # rows that were answered by an equal one
     verdicts: Counter[str] = field(default_factory=Counter)  # rows by status
-    answers: Counter[str] = field(
-        default_factory=Counter
-    )  # sums over the rows' answers, as their kind adds them up
-    by: Counter[str] = field(
-        default_factory=Counter
-    )  # rows that each judge of a cascade answered, and people
+    # sums over the rows' answers, as their kind adds them up
+    answers: Counter[str] = field(default_factory=Counter)
+    # rows that each judge of a cascade answered, and people
+    by: Counter[str] = field(default_factory=Counter)
     inconsistent: int = 0  # samples whose answer contradicted itself, whatever was made of them
     drawn: int = 0  # samples that were asked
     saved: int = 0  # samples that were not, because no outcome of their row could change any more
@@ -57,9 +55,8 @@ class Summary:
     drift: Drift | None = None  # what the canary found; ``None`` without one
     # calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
-    totals: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what ``answers`` come to: of labels ``positive`` rows
+    # what ``answers`` come to: of labels ``positive`` rows
+    totals: Mapping[str, Any] = field(default_factory=dict)
     total_words: tuple[str, ...] = ()  # the same for people
 
     def __repr__(self) -> str:

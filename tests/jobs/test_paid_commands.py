@@ -18,8 +18,8 @@ IN_FLIGHT = 4
 GOLD = ("--gold", "gold.jsonl", "--model", "openai/x")
 JUDGE = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--samples", 2)
 SEARCH = (
-    *("--set", "steps=8", "--set", "patience=8", "--set", "candidates=2", "--set", "sample=36"),
-    *("--set", "sizes=2,4", "--set", "block=4"),
+    *("--set", "steps=4", "--set", "patience=4", "--set", "candidates=2", "--set", "sample=24"),
+    *("--set", "sizes=2", "--set", "block=4"),
 )
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
     "compile": (improving, ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", *SEARCH)),
@@ -141,7 +141,7 @@ def test_two_kills_and_a_resumption_are_one_run(
     paid = Paid(name, serve, tmp_path, monkeypatch)
     requests, whole, files = paid.whole()
     place, server = paid.at("cut"), paid.server
-    server.delay = 0.02
+    server.delay = 0.01
     for number, after in enumerate((requests // 3, requests // 4)):
         killed(server, after, *paid.argv, *(["--resume"] if number else []), cwd=place)
     refused = paid.run()

@@ -48,16 +48,7 @@ def test_a_run(gold: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "[]",
-        "[1]",
-        "3",
-        "{}",
-        "no json",
-        '{"id": 1}\n{"id": 2}',
-        '{"disagreements": []}',
-    ],
+    ["", "[]", "[1]", "3", "{}", "no json", '{"id": 1}\n{"id": 2}', '{"disagreements": []}'],
 )
 def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "r.json"
