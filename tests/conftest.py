@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = [HealthCheck.too_slow]
+settings.register_profile("any machine", max_examples=50, deadline=None, suppress_health_check=slow)
 settings.load_profile("any machine")  # one that is busy fails no test
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 

@@ -133,7 +133,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(st.sampled_from(TYPES), st.booleans(), _JSON)
 def test_a_field_is_read_as_its_type_is(annotation: Any, as_text: bool, value: Any) -> None:
     given = json.dumps(value) if as_text and not isinstance(value, str) else value

@@ -137,7 +137,7 @@ def test_a_broken_file_says_where_and_what_to_do(kind: str, tmp_path: Path) -> N
 
 
 @given(st.binary(max_size=200) | st.text('{}[]":,;ab1\n\r\t \u2028', max_size=40).map(str.encode))
-@settings(max_examples=200)
+@settings(max_examples=100)
 @example(b";")
 @example(b"\n,\n\na,b\r1,2\r")
 def test_no_bytes_raise_anything_but_a_gold_error(data: bytes) -> None:

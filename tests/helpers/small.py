@@ -4,17 +4,16 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from forked import Forked
 
 from jurist.arguments.groups import Form
 from jurist.cli import main
@@ -81,21 +80,12 @@ def ok(*argv: object) -> Done:
     return done
 
 
-def start(*argv: object, cwd: Path, ignoring: signal.Signals | None = None) -> subprocess.Popen[str]:
+def start(*argv: object, cwd: Path, ignoring: signal.Signals | None = None) -> Forked:
     """Start the command in a process of its own, which may be told to ignore a signal, as ``nohup`` does."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("JURIST_")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "jurist", *map(str, argv)],
-        cwd=cwd,
-        env=env,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=(lambda: signal.signal(ignoring, signal.SIG_IGN)) if ignoring else None,
-    )
+    return Forked(*argv, cwd=cwd, ignored=[ignoring] if ignoring else [])
 
 
-def reached(server: Any, process: subprocess.Popen[str], goal: int) -> None:
+def reached(server: Any, process: Forked, goal: int) -> None:
     """Wait until a server has got so many requests, or nobody is left to send them."""
     deadline = time.monotonic() + 120
     while server.count < goal and process.poll() is None and time.monotonic() < deadline:

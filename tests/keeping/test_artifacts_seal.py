@@ -42,7 +42,7 @@ def refused(store: Store) -> bool:
     return False
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(SEALED),
     where=st.floats(0, 1),

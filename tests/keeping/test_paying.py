@@ -86,12 +86,10 @@ def test_a_second_signal_ends_at_once(serve: Callable[..., Any], tmp_path: Path)
     process = start(*argv("run", server), cwd=tmp_path)
     reached(server, process, 6 + IN_FLIGHT)
     process.send_signal(signal.SIGTERM)
-    assert process.stderr is not None
-    said = ""
-    while "in flight may arrive within" not in said:
-        said = process.stderr.readline()
-        assert said
-    assert f"SIGTERM: no further call is sent; {IN_FLIGHT} in flight" in said
+    while "in flight may arrive within" not in process.said[1]:
+        assert process.poll() is None
+        time.sleep(0.01)
+    assert f"SIGTERM: no further call is sent; {IN_FLIGHT} in flight" in process.said[1]
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert server.in_flight == IN_FLIGHT, "it did not wait for what hangs"

@@ -74,7 +74,7 @@ def check(text: str, found: tuple[Sentence, ...]) -> None:
 
 
 @settings(
-    max_examples=400,
+    max_examples=200,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
