@@ -92,8 +92,12 @@ class Terms:
     @property
     def refusals(self) -> str:
         """In words what an earlier job has learnt."""
-        left = [*self._refused, *([] if self._limited else ["a limit on replies"])]
-        return f"refused before, and is not asked for: {', '.join(left) or _SAID['schema']}"
+        left = [name if most is None else f"more than {most} {name}" for name, most in self._refused.items()]
+        left += [_SAID[form] for form in _FORMS if form not in self._forms]
+        left += [] if self._limited else ["a limit on replies"]
+        return (
+            f"refused before, and is not asked for: {', '.join(left) or 'a limit on replies under two names'}"
+        )
 
     def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""

@@ -16,12 +16,13 @@ from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.draws import TypedRequest
 from jurist.engines.models import Model, connect
-from jurist.engines.structure import schema_of
+from jurist.engines.structure import Terms, schema_of
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 
 Serve = Callable[..., Loopback]
 YES = json.dumps({"factual": True})
+FORMS_OF_OURS = ["schema", "object_schema", "object", "prompt"]
 FORMS = ("json_schema", "json_object with schema", "json_object", "none")
 
 
@@ -53,6 +54,23 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
         return f"response_format {given} is not supported" if given in types else ""
 
     return refuses
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ([FORMS_OF_OURS, {}, False, True], "a limit on replies under two names"),
+        ([FORMS_OF_OURS, {"logprobs": 5}, True, True], "more than 5 logprobs"),
+        (
+            [FORMS_OF_OURS[2:], {"top_p": None}, True, False],
+            "top_p, a JSON schema, a JSON object with a schema, ",
+        ),
+        ([FORMS_OF_OURS, {}, True, False], "a limit on replies"),
+    ],
+)
+def test_what_an_earlier_job_learnt_is_said(known: Any, words: str) -> None:
+    terms = Terms("openai/m", foreign=True).as_of(json.dumps(known))
+    assert f"refused before, and is not asked for: {words}" in terms.refusals
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,17 @@ def test_every_source_and_every_output_say_the_same(out: str) -> None:
     assert all(one == told[0] for one in told)
 
 
+@pytest.mark.parametrize("text", ["\0", "\ud800", "=1+1", "'=1", "0012", "a\r\nb", "\u2028"])
+def test_a_table_holds_any_text_and_goes_on(text: str) -> None:
+    row = {**new_rows(1)[0], "id": text, "group": text, "note": text, f"more {text}": text}
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    argv = (*FECT, "--input", "rows.jsonl", "--output", "o.csv")
+    ok(*argv)
+    before = Path("o.csv").read_bytes()
+    assert ok(*argv, "--resume", "--json").json["resumed"] == 1
+    assert Path("o.csv").read_bytes() == before
+
+
 def test_a_pipe_is_judged_while_it_is_written(serve: Callable[..., Any], tmp_path: Path) -> None:
     rows, server = new_rows(6), serve()
     os.mkfifo(tmp_path / "pipe")
