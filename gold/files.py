@@ -96,8 +96,8 @@ def _lines(stream: BinaryIO, path: str) -> Numbered:
     for number in itertools.count(1):
         line = stream.readline(_CELL)
         if len(line) == _CELL:  # a line that never ends would fill the memory
-            said = f"the line has more than {_CELL // 1024**2} MiB"
-            raise Place(path, number).wrong(said, hint="write one row per line")
+            message = f"the line has more than {_CELL // 1024**2} MiB"
+            raise Place(path, number).wrong(message, hint="write one row per line")
         if not line:
             return
         yield number, line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
@@ -105,17 +105,17 @@ def _lines(stream: BinaryIO, path: str) -> Numbered:
 
 def unreadable(text: str, place: Place) -> GoldError | None:
     """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``."""
-    wrong, said = text.find("\0"), "the file holds a NUL character: it is not text"
+    wrong, message = text.find("\0"), "the file holds a NUL character: it is not text"
     if wrong < 0:
         try:
             text.encode()
         except UnicodeEncodeError as error:
             wrong = error.start
             column = wrong - text.rfind("\n", 0, wrong)
-            said = f"byte 0x{ord(text[wrong]) & 0xFF:02x} at column {column} is not UTF-8"
+            message = f"byte 0x{ord(text[wrong]) & 0xFF:02x} at column {column} is not UTF-8"
         else:
             return None
-    return replace(place, line=(place.line or 1) + text.count("\n", 0, wrong)).wrong(said, hint=_SAVE)
+    return replace(place, line=(place.line or 1) + text.count("\n", 0, wrong)).wrong(message, hint=_SAVE)
 
 
 def parse_json(text: str, place: Place) -> Any:
@@ -127,8 +127,8 @@ def parse_json(text: str, place: Place) -> Any:
         hint = "write one JSON object per line, or one JSON array of objects"
         raise there.wrong(f"broken JSON at column {error.colno}: {error.msg}", hint=hint) from error
     except (ValueError, RecursionError) as error:
-        said = "the JSON is nested too deeply, or holds an integer of thousands of digits"
-        raise place.wrong(said, hint="flatten the row, or write the integer as a string") from error
+        message = "the JSON is nested too deeply, or holds an integer of thousands of digits"
+        raise place.wrong(message, hint="flatten the row, or write the integer as a string") from error
 
 
 def _whole_json(lines: Numbered, path: str) -> Rows:
@@ -169,16 +169,16 @@ def _table(records: Iterator[Record], path: str) -> Rows:
         raise GoldError("the file has no header", path=path, hint="name the columns in the first line")
     names, empty = [name.strip() for name in header], True
     if twice := sorted(name for name, count in Counter(names).items() if name and count > 1):
-        said, hint = "two columns have this name", "rename one of them"
-        raise Place(path, line).wrong(said, twice[0], hint=hint)
+        message, hint = "two columns have this name", "rename one of them"
+        raise Place(path, line).wrong(message, twice[0], hint=hint)
     for line, cells in records:
         place, empty = Place(path, line, "text"), False
         if isinstance(cells, GoldError):
             yield place, cells
         elif len(cells) != len(names):
-            said = f"the row has {len(cells)} cells, the header has {len(names)}"
+            message = f"the row has {len(cells)} cells, the header has {len(names)}"
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
-            yield place, place.wrong(said, hint=hint)
+            yield place, place.wrong(message, hint=hint)
         else:
             yield place, {name: cell for name, cell in zip(names, cells, strict=True) if name}
     if empty:

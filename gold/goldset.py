@@ -63,7 +63,7 @@ class Gold(GoldData):
         bad = Rejects() if rejects is None else rejects
         bad.check_apart(*sources)
         with bad:
-            readings = [read_for(judge, one, bad.add) for one in sources]
+            readings = [read_for(judge, named, bad.add) for named in sources]
             return _build(
                 readings, judge, " ".join(map(str, sources)), labelled, mapping, bad, rejects is None
             )
@@ -185,14 +185,14 @@ def _build(
         if not reading.rows and not bad.count:
             raise nothing_for(judge, 0, reading.path)
         for raw, cases in _rows(reading, judge, mapping, bad, aside=labelled and strict):
-            used = [one for one in cases if not labelled or _has_both(one[0])]
+            used = [(case, row) for case, row in cases if not labelled or _has_both(case)]
             skipped += len(cases) - len(used) if cases else 1
-            for one in used:
-                held[one[0].id].append((raw, one))
+            for case, row in used:
+                held[case.id].append((raw, (case, row)))
     whole: dict[str, tuple[Case, Row]] = {}
     for key, several in held.items():
         try:
-            whole[key] = reduce(partial(joined, judge), [one for _, one in several])
+            whole[key] = reduce(partial(joined, judge), [pair for _, pair in several])
         except GoldError as error:  # none of rows that contradict each other is the truth
             for raw, _ in several[strict:]:
                 bad.add(error, raw)

@@ -83,8 +83,8 @@ class LabelJournal:
     def _count(self, label: Label) -> None:
         history = self._histories[label.rater]
         if label.undo:
-            for place in [place for place, one in enumerate(history) if one.key == label.key][-1:]:
-                del history[place]
+            for at in [at for at, earlier in enumerate(history) if earlier.key == label.key][-1:]:
+                del history[at]
         else:
             history.append(label)
         self._cases.add(label.case)
@@ -110,11 +110,12 @@ class LabelJournal:
     def undo(self, rater: str, request: str = "", among: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
         with self._guard:
-            mine = [one for one in self._histories.get(rater, ()) if among is None or one.place in among]
+            every = self._histories.get(rater, ())
+            mine = [label for label in every if among is None or label.place in among]
             if mine:
                 *before, last = mine
                 nothing = Label(case=last.case, unit=last.unit, rater=rater, label="")
-                stands = next((one for one in reversed(before) if one.key == last.key), nothing)
+                stands = next((label for label in reversed(before) if label.key == last.key), nothing)
                 self.add(stands.model_copy(update={"request": request, "undo": True}), {}, "")
 
     def history(self, rater: str) -> Sequence[Label]:
@@ -125,5 +126,5 @@ class LabelJournal:
     def labels(self) -> Sequence[Label]:
         """Return what counts: the last of each rater on each unit, unless it was taken back."""
         with self._guard:
-            last = {one.key: one for history in self._histories.values() for one in history}
-        return [one for one in last.values() if one.label or one.ambiguity]
+            last = {label.key: label for history in self._histories.values() for label in history}
+        return [label for label in last.values() if label.label or label.ambiguity]

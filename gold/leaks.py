@@ -30,8 +30,8 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     again = "split again by group"
     for case in split.test:
         if (other := ids.get(case.id)) is not None:
-            said = f"leak: the test case {case.source} is also in train or dev, {other.source}"
-            raise GoldError(said, hint=again)
+            message = f"leak: the test case {case.source} is also in train or dev, {other.source}"
+            raise GoldError(message, hint=again)
         if (other := groups.get(case.group)) is not None:
             where = f"in test ({case.source}) and in train or dev ({other.source})"
             raise GoldError(f"leak: the group {case.group!r} is {where}", hint=again)

@@ -63,11 +63,11 @@ class RowMapping:
                     f"--column {column}={name}: rows of {judge.name} have no field {name!r}",
                     hint=choices(name, known),
                 )
-        for given, label in self.labels.items():
+        for theirs, label in self.labels.items():
             scales = judge.answer.criteria.values() or (judge.answer.scale,)
             if label != NO_LABEL and all(scale.cell(label) is None for scale in scales):
                 raise UsageError(
-                    f"--map {given}={label}: {label!r} is no answer of {judge.name}",
+                    f"--map {theirs}={label}: {label!r} is no answer of {judge.name}",
                     hint=f"use {judge.answer.scale.expects}",
                 )
 
@@ -85,8 +85,8 @@ class RowMapping:
         """Return the rows that a row holds: one for each item of the list that paths name, as ``sentences[].label``."""
         lists = {path.partition(_EACH)[0] for path in {**judge.columns, **self.columns} if _EACH in path}
         if len(lists) > 1:
-            said = f"columns are items of several lists: {', '.join(sorted(lists))}"
-            raise UsageError(said, hint="name columns of one list")
+            message = f"columns are items of several lists: {', '.join(sorted(lists))}"
+            raise UsageError(message, hint="name columns of one list")
         name = next(iter(lists), "")
         value = _at(row, name) if name else None
         if not isinstance(value, list):
@@ -96,8 +96,7 @@ class RowMapping:
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
-        given = set(self.columns.values())
-        own = {key: name for key, name in judge.columns.items() if name not in given}
+        own = {key: name for key, name in judge.columns.items() if name not in self.columns.values()}
         # the judge's own names count in a row that has one of their columns
         columns = {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
         taken = set(columns.values())
@@ -119,8 +118,8 @@ class RowMapping:
         if judge.rows is None and isinstance(result.get("group"), int):
             result["group"] = str(result["group"])  # many conversations are numbered
         if isinstance(result.get("ratings"), Mapping):
-            said = result["ratings"].items()
-            result["ratings"] = {rater: _label(scale, labels, value) for rater, value in said}
+            by_rater = result["ratings"].items()
+            result["ratings"] = {rater: _label(scale, labels, value) for rater, value in by_rater}
         return result
 
 
@@ -130,25 +129,26 @@ def plain(name: str) -> str:
 
 
 def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
+    """Return a source's label, or each of a list, as the judge calls it; ``labels`` are the names by those there."""
     if isinstance(value, Mapping):
         return value
     if isinstance(value, list):
-        found: list[Any] = []
-        for one in value:
-            label = _label(scale, labels, one)
+        result: list[Any] = []
+        for item in value:
+            label = _label(scale, labels, item)
             # of several labels in one list, each is a list of one when it stands alone
-            found += label if isinstance(one, str) and isinstance(label, list) else [label]
-        return found
-    given = value.strip() if isinstance(value, str) else str(value).lower()
-    label = labels.get(given.casefold())
+            result += label if isinstance(item, str) and isinstance(label, list) else [label]
+        return result
+    text = value.strip() if isinstance(value, str) else str(value).lower()
+    label = labels.get(text.casefold())
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    if not label and set(map(scale.text, scale.domain)) == {"true", "false"}:
-        label = _YES.get(given.casefold())
+    if label is None and set(map(scale.text, scale.domain)) == {"true", "false"}:
+        label = _YES.get(text.casefold())
     if label is None and not isinstance(value, str):
         return value
-    known = scale.cell(given if label is None else label)
-    word = plain(given)
+    known = scale.cell(text if label is None else label)
+    word = plain(text)
     if known is None and label is None and word and word in SILENT:
         return None
     # a text that says more than one label is read with the row

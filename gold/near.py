@@ -30,30 +30,33 @@ _EMPTY = np.uint32(0xFFFFFFFF)
 
 def sketches(texts: Sequence[str]) -> Sketches:
     """Return the sketch of each text."""
-    short = [one if len(one) >= SHORT else text_hash(one) for one in map(folded, texts)]
-    found = [_sketched(some) for some in _portions(short)]
-    return np.concatenate(found) if found else np.zeros((0, _BINS), dtype=np.uint16)
+    # a short text has too few shingles to be nearly another: its hash stands for it
+    hashed = [text if len(text) >= SHORT else text_hash(text) for text in map(folded, texts)]
+    parts = [_sketched(portion) for portion in _portions(hashed)]
+    return np.concatenate(parts) if parts else np.zeros((0, _BINS), dtype=np.uint16)
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    some: list[str] = []
-    held = 0
+    """Yield the texts in lists that memory holds the shingles of."""
+    portion: list[str] = []
+    size = 0
     for text in texts:
-        some.append(text)
-        held += len(text)
-        if held > _CHARACTERS:
-            yield some
-            some, held = [], 0
-    if some:
-        yield some
+        portion.append(text)
+        size += len(text)
+        if size > _CHARACTERS:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def _sketched(texts: Sequence[str]) -> Sketches:
+    """Return the sketches of texts: the least hash of a text's shingles in each bin."""
     lengths = np.array([len(text) for text in texts])
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     hashes = np.zeros(len(codes) - SHINGLE + 1, dtype=np.uint64)
-    for place in range(SHINGLE):
-        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[place : place + len(hashes)]
+    for at in range(SHINGLE):
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[at : at + len(hashes)]
     hashes ^= hashes >> np.uint64(31)
     hashes *= np.uint64(0xBF58476D1CE4E5B9)
     hashes ^= hashes >> np.uint64(29)
@@ -61,8 +64,8 @@ def _sketched(texts: Sequence[str]) -> Sketches:
     whole = np.arange(len(hashes)) + SHINGLE <= np.cumsum(lengths)[owner]  # no shingle spans two texts
     hashes, owner = hashes[whole], owner[whole]
     bins = np.full(len(texts) * _BINS, _EMPTY, dtype=np.uint32)
-    places = owner * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)
-    np.minimum.at(bins, places, (hashes >> np.uint64(33)).astype(np.uint32))
+    bin_of = owner * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)
+    np.minimum.at(bins, bin_of, (hashes >> np.uint64(33)).astype(np.uint32))
     return _filled(bins.reshape(-1, _BINS))
 
 
@@ -70,8 +73,8 @@ def _filled(bins: NDArray[np.uint32]) -> Sketches:
     """Fill empty bins by the next one to the right that is not, changed by how far that is."""
     values = bins.copy()
     far = np.zeros_like(bins)
-    for place in range(2 * _BINS - 1, -1, -1):
-        here, after = place % _BINS, (place + 1) % _BINS
+    for at in range(2 * _BINS - 1, -1, -1):  # twice round, as the next one may be beyond the end
+        here, after = at % _BINS, (at + 1) % _BINS
         empty = bins[:, here] == _EMPTY
         values[empty, here], far[empty, here] = values[empty, after], far[empty, after] + np.uint32(1)
     return np.asarray((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7), dtype=np.uint32).astype(
@@ -85,7 +88,7 @@ def clusters(found: Sketches) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     unique, place = np.unique(found, axis=0, return_inverse=True)
     edges = [_edges(unique, start) for start in range(0, _BINS, _BAND)]
-    first, second = (np.concatenate([one[side] for one in edges]) for side in (0, 1))
+    first, second = (np.concatenate([pairs[side] for pairs in edges]) for side in (0, 1))
     size = len(unique)
     graph = coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64)

@@ -88,9 +88,9 @@ class Source:
                 for line, row in enumerate(each_record(self.given, self.name), 1):
                     yield Place(self.name, line, kind), row
             except OSError as error:  # of the user's own generator: it says nothing of a file of ours
-                said = f"reading them raised {type(error).__name__}: {why(error)}"
+                message = f"reading them raised {type(error).__name__}: {why(error)}"
                 hint = "mend what gives the rows, and go on with --resume"
-                raise GoldError(said, path=self.name, hint=hint) from error
+                raise GoldError(message, path=self.name, hint=hint) from error
         elif self.judge.document:
             yield from read_for(self.judge, self.name).rows
         else:

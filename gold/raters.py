@@ -30,23 +30,23 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
     """Return the label of one unit by a rule; what was resolved is so by every rule."""
     if ratings.get(RESOLVED) is not None:
         return ratings[RESOLVED]
-    given = [label for label in ratings.values() if label is not None]
-    if not given or (rule == "adjudicated" and gold is not None):
+    labels = [label for label in ratings.values() if label is not None]
+    if not labels or (rule == "adjudicated" and gold is not None):
         return gold
     if rule in ("majority", "reviewed"):
-        most = majority(given)
+        most = majority(labels)
         return gold if most is None and rule == "reviewed" else most
-    return given[0] if len(set(given)) == 1 else None
+    return labels[0] if len(set(labels)) == 1 else None
 
 
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     """Return rater -> label for each unit of a case, of the raters who labelled it."""
-    given = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
-    sizes = {len(labels) for labels in given}
+    labellings = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
+    sizes = {len(labels) for labels in labellings}
     if len(sizes) > 1:
-        said = f"the raters labelled different numbers of units {sorted(sizes)}"
+        message = f"the raters labelled different numbers of units {sorted(sizes)}"
         hint = "give one label, or null, per unit and rater"
-        raise Place(case.source).wrong(said, "ratings", hint=hint)
+        raise Place(case.source).wrong(message, "ratings", hint=hint)
     return tuple(
         {rater: label for rater, labels in case.ratings.items() if (label := labels[unit]) is not None}
         for unit in range(max(sizes, default=0))
@@ -71,8 +71,8 @@ def merge_gold(gold: G, rule: Rule) -> G:
     for before in gold.cases:
         case, row = merged(before, rule), dict(gold.rows[before.id])
         case = explained(case, row) if case.reason else case
-        units, why = unit_ratings(case), ambiguity(row, case)
-        if row.get("ratings"):
+        units, categories = unit_ratings(case), ambiguity(row, case)
+        if row.get("ratings"):  # the label is the rule's, in place of what the row had
             row = {key: value for key, value in row.items() if key not in keys}
             if case.gold is not None:
                 row[keys[0]] = label_field(gold.judge, case.gold)
@@ -80,8 +80,8 @@ def merge_gold(gold: G, rule: Rule) -> G:
         unsure = [bool(ratings) and label is None for ratings, label in zip(units, labels, strict=True)]
         written = row.get(AMBIGUITY) or [None] * len(units)
         if any(unsure) and not isinstance(written, str):
-            each = [why[at] if unsure[at] else written[at] for at in range(len(units))]
-            row[AMBIGUITY] = each if answer.per_unit or answer.criteria else why[0]
+            each = [categories[at] if unsure[at] else written[at] for at in range(len(units))]
+            row[AMBIGUITY] = each if answer.per_unit or answer.criteria else categories[0]
         rows[case.id] = row
         if case.known:
             labelled.append(case)
@@ -99,12 +99,11 @@ def merge_gold(gold: G, rule: Rule) -> G:
 
 def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
     """Return the categories of a row's units: ``ambiguity`` holds one for all, or a list with one (or null) each."""
-    count, given, place = len(unit_ratings(case)), row.get(AMBIGUITY), Place(case.source)
+    count, written, place = len(unit_ratings(case)), row.get(AMBIGUITY), Place(case.source)
     if not count:
         return ()  # nobody labelled it yet
-    names: list[Any] = [
-        name or "unknown" for name in (given if isinstance(given, list | tuple) else [given] * count)
-    ]
+    each = written if isinstance(written, list | tuple) else [written] * count
+    names: list[Any] = [name or "unknown" for name in each]
     if len(names) != count:
         hint = "write one category, or a list with one (or null) per unit"
         raise place.wrong(f"there are {len(names)} categories for {count} units", AMBIGUITY, hint=hint)

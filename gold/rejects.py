@@ -11,7 +11,7 @@ from .writing import check_files, json_line
 
 _PLACES = 5
 _KINDS = 1000
-"""Different problems that are counted; memory stays flat in a file where each row has one of its own."""
+"""Different problems that are counted: memory stays flat in a file where each row has one of its own."""
 
 
 @dataclass(kw_only=True)
@@ -46,16 +46,17 @@ class Rejects:
         """Write why a row could not be used, and the row as far as it could be read."""
         self.count += 1
         self.first = self.first or error
-        for one in (error, *error.also):
-            fresh = Problem(reason=one.reason, field=one.field, hint=one.hint)
-            key = (one.field, one.reason if len(self._problems) < _KINDS else "others like it")
-            problem = self._problems.setdefault(key, fresh)
-            problem.rows += 1
-            problem.places = tuple(dict.fromkeys((*problem.places, one.source)))[:_PLACES]
+        for fault in (error, *error.also):
+            key = fault.field, fault.reason
+            if key in self._problems or len(self._problems) < _KINDS:
+                fresh = Problem(reason=fault.reason, field=fault.field, hint=fault.hint)
+                problem = self._problems.setdefault(key, fresh)
+                problem.rows += 1
+                problem.places = tuple(dict.fromkeys((*problem.places, fault.source)))[:_PLACES]
         if self.path is None:
             return
         line = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
-        more = {"also": [f"{one.field}: {one.reason}" for one in error.also]} if error.also else {}
+        more = {"also": [f"{fault.field}: {fault.reason}" for fault in error.also]} if error.also else {}
         try:
             if self._file is None:
                 self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
@@ -69,14 +70,14 @@ class Rejects:
         """Refuse to write over a file that rows are read from or written to, or into a folder of them."""
         if self.path is None:
             return
-        place = self.path.resolve()
+        own = self.path.resolve()
         for file in files:
-            if Path(file).resolve() in (place, *place.parents):
+            if Path(file).resolve() in (own, *own.parents):
                 raise UsageError(f"--rejects {self.path} would write into {file}", hint="name another file")
 
     def problems(self) -> Sequence[Problem]:
         """Return everything that is wrong, what most rows have first."""
-        return sorted(self._problems.values(), key=lambda one: -one.rows)
+        return sorted(self._problems.values(), key=lambda problem: -problem.rows)
 
     def refusal(self) -> GoldError | None:
         """Return the error to raise where no row may be bad: the first, and how many rows more are bad."""

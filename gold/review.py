@@ -26,7 +26,7 @@ _SURE = 0.9  # the share of its vote from which the judge does not waver
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What the judge said of one case."""
+    """What the judge message of one case."""
 
     id: str  # of the case
     values: Values  # the verdict of each unit; ``None`` where there is none
@@ -36,31 +36,27 @@ class Judged:
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
     """Read the output of ``jurist run``, without rows on which the machinery failed."""
-    judged = []
+    judged: list[Judged] = []
     for place, row in read(path).rows:
         try:
-            line = _judged(row, judge)
+            judged += [] if row["status"] == "failed" else [_judged(row, judge)]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            said = f"no line of a run of judge {judge.name!r}: {error}"
-            raise place.wrong(said, hint="give the file that this judge wrote") from error
-        judged += [line] * (row["status"] != "failed")
+            message = f"no line of a run of judge {judge.name!r}: {error}"
+            raise place.wrong(message, hint="give the file that this judge wrote") from error
     return judged
 
 
 def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
     """Return what a line says. Raises whatever a line of another kind does."""
-    units = row["units"]
-    for shares in (
-        *(unit.get("votes", {}) for unit in units),
-        *(unit.get("probabilities", {}) for unit in units),
-    ):
-        for name, share in shares.items():
-            if judge.answer.scale.cell(name) is None or share < 0:
-                raise ValueError(f"it has no {judge.answer.scale.noun} {name!r}")
+    units, scale = row["units"], judge.answer.scale
+    votes = [unit.get("probabilities") or unit.get("votes", {}) for unit in units]
+    for name, vote in (item for of_unit in votes for item in of_unit.items()):
+        if scale.cell(name) is None or vote < 0:
+            raise ValueError(f"it has no {scale.noun} {name!r}")
     return Judged(
         id=str(row.get("case") or row["id"]),
         values=tuple(map(judge.answer.unit_value, units)),
-        shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
+        shares=tuple(map(_shares, votes)),
     )
 
 
@@ -85,7 +81,7 @@ def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Cas
 
 def worths(case: Case, line: Judged | None, judge: Judge) -> dict[int, float]:
     """Return the units of a case on which raters, gold and judge are at odds, with what a label is worth."""
-    people, scale, found = unit_ratings(case), judge.answer.scale, dict[int, float]()
+    people, scale, worth = unit_ratings(case), judge.answer.scale, dict[int, float]()
     labels = case.gold or (None,) * (len(people) or len(line.values if line else ()))
     if line and len(labels) != len(line.values):
         raise GoldError(
@@ -96,15 +92,13 @@ def worths(case: Case, line: Judged | None, judge: Judge) -> dict[int, float]:
         ratings = people[unit] if people else {}
         raters = [ratings[RESOLVED]] if RESOLVED in ratings else list(ratings.values())
         value = line.values[unit] if line else None
-        shares: Mapping[str, float] = {}
-        if line and line.shares[unit]:
-            shares = line.shares[unit]
+        shares: Mapping[str, float] = line.shares[unit] if line else {}
         unsure = line is not None and (value is None or max(shares.values(), default=1.0) < _SURE)
         if len(set(raters)) > 1 or unsure or (None not in (label, value) and label != value):
             votes = Counter(map(scale.text, raters or ([] if label is None else [label])))
             every = {name: votes[name] + shares.get(name, 0.0) for name in {**votes, **shares}}
-            found[unit] = scale.spread(every) if every else 1.0
-    return found
+            worth[unit] = scale.spread(every) if every else 1.0
+    return worth
 
 
 def _shares(votes: Mapping[str, float]) -> dict[str, float]:

@@ -50,21 +50,18 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     if not isinstance(ratings, Mapping):
         raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
     plain = _without_ratings(row)
-    case, found = _case(judge, plain, place), dict[str, Values]()
+    case, rated_by = _case(judge, plain, place), dict[str, Values]()
     for rater, value in ratings.items():
         rated = _spelled(judge, {**plain, keys[0]: value})
         try:
             labels = _case(judge, rated, place).gold
         except GoldError as error:
             column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
-            said, hint = (
-                f"the rating {rated[keys[0]]!r} does not fit the row",
-                f"use {judge.answer.scale.expects}",
-            )
-            raise place.wrong(said, column, hint=hint) from error
+            message = f"the rating {rated[keys[0]]!r} does not fit the row"
+            raise place.wrong(message, column, hint=f"use {judge.answer.scale.expects}") from error
         if labels is not None:
-            found[str(rater)] = labels
-    return replace(case, ratings=found) if found or case.ratings else case
+            rated_by[str(rater)] = labels
+    return replace(case, ratings=rated_by) if rated_by or case.ratings else case
 
 
 def label_keys(judge: Judge) -> list[str]:
@@ -124,33 +121,34 @@ def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tu
     Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
     it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
     """
-    one, two = first[0], again[0]
-    places = Place(f"{one.source} and {two.source}")
-    if one.known and two.known and one.gold != two.gold:
-        shown = [", ".join(map(str, case.gold or ()))[:60] for case in (one, two)]
+    left, right = first[0], again[0]
+    places = Place(f"{left.source} and {right.source}")
+    if left.known and right.known and left.gold != right.gold:
+        shown = [", ".join(map(str, case.gold or ()))[:60] for case in (left, right)]
         hint = "decide on one label, and keep the other rater's under ratings"
         raise places.wrong(f"equal inputs and different labels ({' and '.join(shown)})", hint=hint)
     named = [case.group for case, row in (first, again) if row.get("group")]
-    group = min(named or (one.group, two.group))
-    (case, row), (_, other) = (again, first) if two.known and not one.known else (first, again)
-    ratings: dict[str, Values] = {**one.ratings, **two.ratings}
-    for rater in sorted(one.ratings.keys() & two.ratings.keys()):
-        pairs = list(zip(one.ratings[rater], two.ratings[rater], strict=True))
+    group = min(named or (left.group, right.group))
+    (case, row), (_, other) = (again, first) if right.known and not left.known else (first, again)
+    ratings: dict[str, Values] = {**left.ratings, **right.ratings}
+    for rater in sorted(left.ratings.keys() & right.ratings.keys()):
+        pairs = list(zip(left.ratings[rater], right.ratings[rater], strict=True))
         for unit, (label, its) in enumerate(pairs, 1):
             if None not in (label, its) and label != its:
-                said = f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {its!r}"
-                hint = "keep one of the two labels, or name the raters apart"
-                raise places.wrong(said, hint=hint)
+                message = f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {its!r}"
+                raise places.wrong(message, hint="keep one of the two labels, or name the raters apart")
         ratings[rater] = tuple(its if label is None else label for label, its in pairs)
     row = {**row, **({"group": group} if named else {})}
     if ratings:
         row["ratings"] = {rater: label_field(judge, values) for rater, values in ratings.items()}
     if why := _categories(row.get(AMBIGUITY), other.get(AMBIGUITY)):
         row[AMBIGUITY] = why
-    told = [_by_rater(one.get(REASON)) for one in (first[1], again[1])]
-    if any(told):
-        each = {who: dict.fromkeys(one[who] for one in told if who in one) for who in {**told[0], **told[1]}}
-        row[REASON] = {who: "\n".join(whys) for who, whys in each.items()}
+    reasons: dict[str, dict[str, None]] = {}  # rater -> what he says in either row, once
+    for whose in (first[1], again[1]):
+        for rater, reason in _by_rater(whose.get(REASON)).items():
+            reasons.setdefault(rater, {})[reason] = None
+    if reasons:
+        row[REASON] = {rater: "\n".join(texts) for rater, texts in reasons.items()}
     return explained(replace(case, group=group, ratings=ratings), row), row
 
 
@@ -170,18 +168,18 @@ def explained(case: Case, row: Mapping[str, Any]) -> Case:
     return replace(case, reason="\n".join(lines))
 
 
-def _by_rater(said: Any) -> dict[str, str]:
+def _by_rater(reason: Any) -> dict[str, str]:
     """Return who gave which reason; the name is empty where none is known."""
-    reasons = said if isinstance(said, Mapping) else {"": said}
+    reasons = reason if isinstance(reason, Mapping) else {"": reason}
     return {str(who): str(why).strip() for who, why in reasons.items() if str(why or "").strip()}
 
 
-def _categories(one: Any, two: Any) -> Any:
+def _categories(left: Any, right: Any) -> Any:
     """Join two fields ``ambiguity``: one category for all units, or a list with one (or null) per unit."""
-    if not one or not two or one == two:
-        return one or two
-    if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
-        return [_categories(first, second) for first, second in zip(one, two, strict=True)]
+    if not left or not right or left == right:
+        return left or right
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        return [_categories(*pair) for pair in zip(left, right, strict=True)]
     return "unknown"
 
 
@@ -214,9 +212,9 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
         elif not rater:
             raise place.wrong("the column names no rater", key, hint=f"write {RATER}NAME")
         elif merged.setdefault(rater, value) != value:
-            said = f"rater {rater!r} has two labels, {merged[rater]!r} and {value!r}"
+            message = f"rater {rater!r} has two labels, {merged[rater]!r} and {value!r}"
             hint = "give each rater's label once, in a column or under ratings"
-            raise place.wrong(said, key, hint=hint)
+            raise place.wrong(message, key, hint=hint)
     rated = {rater: value for rater, value in merged.items() if value is not None}
     return {**result, "ratings": rated} if rated else result
 
@@ -226,10 +224,10 @@ def _name_rater(judge: Judge, row: Row) -> None:
     who = row.get(_WHO)
     if isinstance(who, float) and who.is_integer():
         who = int(who)  # a column of numbers with a hole
-    given = next((key for key in label_keys(judge) if key in row), None)
-    if given and isinstance(who, str | int) and (name := str(who).strip()):
+    label = next((key for key in label_keys(judge) if key in row), None)
+    if label and isinstance(who, str | int) and (name := str(who).strip()):
         del row[_WHO]
-        row[RATER + name] = row.pop(given)
+        row[RATER + name] = row.pop(label)
         if REASON in row and REASON not in _infos(judge.row_model):
             row[REASON] = {who or name: why for who, why in _by_rater(row[REASON]).items()}
 
@@ -248,9 +246,9 @@ def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     try:
         return judge.case(row, path=place.path, line=place.line)
     except GoldError as error:
-        first, *also = (_unknown_label(judge, row, one) or one for one in (error, *error.also))
+        first, *also = (_unknown_label(judge, row, fault) or fault for fault in (error, *error.also))
         # a union of types has a fault for each of its members
-        others = {(one.field, one.reason): one for one in also if one.field != first.field}
+        others = {(fault.field, fault.reason): fault for fault in also if fault.field != first.field}
         first.also = tuple(others.values())
         raise first from error
 
@@ -309,7 +307,7 @@ def _infos(model: type[pydantic.BaseModel]) -> dict[str, Any]:
 
 
 def _textual(annotation: Any) -> bool:
-    # list[str] is no text: only the members of a union count
+    """Whether a field is text, or may be; ``list[str]`` is none: only the members of a union count."""
     if get_origin(annotation) in (Union, UnionType):
         return any(_textual(part) for part in get_args(annotation))
     return annotation is str

@@ -72,7 +72,9 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip() if not isinstance(value, bool) else str(value).lower()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value).strip()
 
 
 def _spelled(values: Mapping[str, int]) -> list[str]:
@@ -83,15 +85,15 @@ def _spelled(values: Mapping[str, int]) -> list[str]:
             kinds.setdefault(text.casefold(), Counter())[text] += count
     return [
         max(kind, key=lambda text: (kind[text], text.islower()))
-        for kind in sorted(kinds.values(), key=lambda one: -one.total())
+        for kind in sorted(kinds.values(), key=lambda kind: -kind.total())
     ]
 
 
 def scale_of(labels: Sequence[str]) -> str:
     """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty if they are none."""
-    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.]\d+)?", one) for one in labels):
+    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.]\d+)?", label) for label in labels):
         return ""
-    numbers = [float(one) for one in labels]
+    numbers = [float(label) for label in labels]
     if any(number % 1 for number in numbers):
         return "0.0-1.0" if max(numbers) <= 1 else f"{min(numbers)}-{max(numbers)}"
     high = next((end for end in (3, 5, 7, 10, 100) if end >= max(numbers)), int(max(numbers)))

@@ -1,15 +1,16 @@
-"""What a gold set holds, and the inputs that its rows share by design (a policy, a rubric, a system prompt).
+"""Inputs that the rows of a gold set share by design (a policy, a rubric, a system prompt), and groups without them.
 
 Such an input names no document, and rows that have it in common are no copies. The judge may name them (``common=``).
 Otherwise they are found by counting: few texts, each of many groups, are in most of the rows.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
+from ..errors import plural
 from ..text.wording import normalised, strings
 
 if TYPE_CHECKING:
@@ -27,33 +28,35 @@ _LONG = 40
 
 def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
     """Return how many cases have an input of text that is empty, by its name."""
-    found = Counter(
+    empty = Counter(
         name
         for case in cases
         for name, value in case.inputs.items()
         if isinstance(value, str) and not value.strip()
     )
-    return dict(sorted(found.items()))
+    return dict(sorted(empty.items()))
 
 
 def shared_inputs(judge: "Judge", cases: Sequence[Case]) -> dict[str, str]:
     """Return the inputs that rows share by design, with what people are told: nothing where groups are the same."""
     shared: dict[str, str] = {}
-    for name in judge.input_fields if judge.common is None else ():
-        holders: dict[str, list[Case]] = {}
-        for case in cases if name not in judge.answer.unit_fields else ():
+    if judge.common is not None:
+        return shared
+    for name in (name for name in judge.input_fields if name not in judge.answer.unit_fields):
+        rows, groups = Counter[str](), defaultdict[str, set[str]](set)  # by the text that the input has
+        for case in cases:
             if text := text_of(case.inputs.get(name)):
-                holders.setdefault(text, []).append(case)
-        groups = {text: {one.group or one.id for one in held} for text, held in holders.items()}
-        often = {text: len(holders[text]) for text, some in groups.items() if len(some) > HANDFUL}
-        rows = sum(often.values())
-        if often and len(often) <= MOST_TEXTS and rows >= COVERED * sum(map(len, holders.values())):
+                rows[text] += 1
+                groups[text].add(case.group or case.id)
+        often = [text for text, holders in groups.items() if len(holders) > HANDFUL]
+        covered = sum(rows[text] for text in often)
+        if often and len(often) <= MOST_TEXTS and covered >= COVERED * rows.total():
             matters = any(len(text) >= _LONG for text in often) or any(not case.group for case in cases)
-            texts = "1 text" if len(often) == 1 else f"{len(often)} texts"
-            shared[name] = matters * (
-                f"{name} is the same in many rows ({texts} in {rows} rows): taken as shared by design, it makes "
-                "no rows belong together; common=() in the judge says otherwise"
+            words = (
+                f"{name} is the same in many rows ({plural(len(often), 'text')} in {covered} rows): taken as shared "
+                "by design, it makes no rows belong together; common=() in the judge says otherwise"
             )
+            shared[name] = words if matters else ""
     return shared
 
 

@@ -143,6 +143,7 @@ def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
 
 
 def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
+    """Return the row of a line of a sheet, whose case is told by its inputs."""
     cells = {key: plain(cell) for key, cell in row.items()}
     inputs = {key.removeprefix(_INPUT): cell for key, cell in cells.items() if key.startswith(_INPUT)}
     wanted = cells[CASE].strip().removeprefix(_ID)
@@ -153,22 +154,25 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
         for case, own in normalise(judge, fields, place):
             if case.id == wanted:
                 number = cells[UNIT].strip()
-                said = {key: cell for key, cell in cells.items() if key.startswith((RATER, f"{REASON}:"))}
-                said |= {GROUP: cells.get(GROUP, ""), AMBIGUITY: cells.get(AMBIGUITY, "").strip().casefold()}
+                filled = {key: cell for key, cell in cells.items() if key.startswith((RATER, f"{REASON}:"))}
+                filled |= {
+                    GROUP: cells.get(GROUP, ""),
+                    AMBIGUITY: cells.get(AMBIGUITY, "").strip().casefold(),
+                }
                 unit = int(number) if number.isascii() and number.isdigit() else 0
-                return _of_unit(judge, case, own, unit, said, place)
+                return _of_unit(judge, case, own, unit, filled, place)
     hint = "the id or an input was changed; copy both again from the sheet as it was written"
     raise place.wrong(f"the inputs of this line are not those of case {wanted!r}", CASE, hint=hint)
 
 
 def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
     label = label_of(row, place)
-    said = {RATER + label.rater: label.label, f"{REASON}:{label.rater}": label.reason}
-    said |= {AMBIGUITY: label.ambiguity, GROUP: label.group}
-    return _of_unit(judge, make_case(judge, label.row, place), label.row, label.unit, said, place)
+    filled = {RATER + label.rater: label.label, f"{REASON}:{label.rater}": label.reason}
+    filled |= {AMBIGUITY: label.ambiguity, GROUP: label.group}
+    return _of_unit(judge, make_case(judge, label.row, place), label.row, label.unit, filled, place)
 
 
-def _of_unit(judge: Judge, case: Case, row: Row, unit: int, said: Mapping[str, str], place: Place) -> Row:
+def _of_unit(judge: Judge, case: Case, row: Row, unit: int, filled: Mapping[str, str], place: Place) -> Row:
     """Return the row of a case with what people said of one of its units (from 1)."""
     answer = judge.answer
     count = len(answer.units(case.inputs))
@@ -180,7 +184,7 @@ def _of_unit(judge: Judge, case: Case, row: Row, unit: int, said: Mapping[str, s
         return [value if at == unit else None for at in range(1, count + 1)]
 
     result = dict(row)
-    for key, cell in said.items():
+    for key, cell in filled.items():
         if not cell.strip():
             continue
         if key.startswith(RATER):

@@ -175,9 +175,9 @@ def _hub(name: str, split: str, path: str) -> Rows:
     try:
         dataset = datasets.load_dataset(name, split=split or None)
     except (*broken, datasets.exceptions.DatasetsError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         hint = "check the name, the split, the network and HF_TOKEN, or download the file and give its path"
-        raise GoldError(f"the dataset cannot be loaded: {said}", path=path, hint=hint) from error
+        raise GoldError(f"the dataset cannot be loaded: {message}", path=path, hint=hint) from error
     if isinstance(dataset, dict):
         names = ", ".join(dataset)
         if len(dataset) > 1:

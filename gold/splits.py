@@ -113,7 +113,7 @@ class Filling:
     def _without_large(self, groups: Sequence[Group]) -> list[Group]:
         """Put groups that are too large for the test into train or dev, and return the others."""
         *others, test = self.parts
-        most, left = (self._lacks[test] + sum(len(one.cases) for one in self.parts[test])) / FEWEST, []
+        most, left = (self._lacks[test] + sum(len(group.cases) for group in self.parts[test])) / FEWEST, []
         largest, over = max((len(group.cases) for group in groups), default=0), 0.0
         for group in groups:
             part, size = max(others, key=self._lacks.__getitem__), len(group.cases)
@@ -136,12 +136,12 @@ def _filled(
         stand_in = Case(inputs={}, gold=tuple(values))
         return bool(values) and judge.answer.scale.check_part([stand_in]) is None
 
-    filling = plain = Filling(groups, shares, str(seed), kept)
+    filling = first = Filling(groups, shares, str(seed), kept)
     for attempt in range(1, _ATTEMPTS if len(groups) < FEW_ROWS else _OF_MANY):
         if all(good(filling.values(part)) for part in shares):
             return filling.parts
         filling = Filling(groups, shares, f"{seed}/{attempt}", kept, good)
-    return plain.parts
+    return first.parts  # which says what lacks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,17 +176,17 @@ class Split:
     @property
     def near_words(self) -> str:
         """How many these are, in words; empty if there are none."""
+        if not self.near:
+            return ""
         return (
             f"{len(self.near)} of the {len(self.test)} sealed cases nearly repeat a case that the optimizer sees: "
             "scores on them say little about new cases, and evaluate, compare and gate leave them out"
-            if self.near
-            else ""
         )
 
     @property
     def words(self) -> str:
         """How many cases and groups each part has, in one line."""
-        said = ", ".join(
+        sizes = ", ".join(
             f"{name} {plural(len(cases), 'case')} in {plural(len({case.group for case in cases}), 'group')}"
             for name in PARTS
             for cases in [self.part(name)]
@@ -194,7 +194,7 @@ class Split:
         aside = f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
         more = [f"the test is {self.holdout}"] * bool(self.holdout) + [aside] * bool(self.left_out)
         more += [f"{plural(self.kept, 'group')} stayed where an earlier version had them"] * bool(self.kept)
-        return "; ".join([f"split: {said}", *more])
+        return "; ".join([f"split: {sizes}", *more])
 
     def part(self, name: Part) -> tuple[Case, ...]:
         """Return one part by its name."""
@@ -322,7 +322,7 @@ def _united(gold: GoldData) -> str:
     near = gold.near_copies
     if not near:
         return ""
-    names, example = sum(len(one.groups) for one in near), " and ".join(near[0].sources[:2])
+    names, example = sum(len(copies.groups) for copies in near), " and ".join(near[0].sources[:2])
     return f"; {names} groups hold nearly the same texts and count as {len(near)}, for example {example}"
 
 

@@ -19,12 +19,13 @@ from ..errors import GoldError, UsageError, why
 
 def check_files(*paths: str | Path | None) -> None:
     """Find out whether files can be written, before what goes into them is paid for. Nothing is made."""
-    for path in (Path(one) for one in paths if one not in (None, "-")):
+    for path in (Path(name) for name in paths if name not in (None, "-")):
         try:
             if path.is_dir():
                 raise IsADirectoryError(EISDIR, strerror(EISDIR))
             if not path.exists():
-                TemporaryFile(dir=next(one for one in path.absolute().parents if one.exists())).close()
+                folder = next(parent for parent in path.absolute().parents if parent.exists())
+                TemporaryFile(dir=folder).close()
             elif not access(path, W_OK):
                 raise PermissionError(EACCES, strerror(EACCES))
         except OSError as error:

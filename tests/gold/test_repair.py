@@ -101,6 +101,10 @@ def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are()
     aside = Rejects()
     assert len(Gold.of(rows, CHECK, rejects=aside).cases) == 4
     assert (aside.count, [one.rows for one in aside.problems()]) == (2, [1, 1])
+    for number in [*range(1100), 7]:  # where each row has a fault of its own, the first ones are counted
+        aside.add(GoldError(f"fault {number}", path="rows"), None)
+    assert [(one.reason, one.rows) for one in aside.problems()[:1]] == [("fault 7", 2)]
+    assert len(aside.problems()) == 1000
 
 
 SENTENCES = {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]}

@@ -88,6 +88,7 @@ def test_a_label_is_worth_what_people_and_judge_are_at_odds(
     [
         ({"claim": "x"}, "no line of a run of judge 'fect'"),
         ({"id": "a", "status": "verdict", "units": 3}, "no line of a run"),
+        ({"id": "a", "units": []}, "no line of a run"),
         ({"id": "a", "status": "verdict", "units": [{"label": "x"}]}, "no label 'x'"),
         ({"id": "a", "status": "verdict", "units": [{"votes": {"x": 1}}]}, "no label 'x'"),
         ({"id": "a", "status": "verdict", "units": [{"probabilities": {"x": 1}}]}, "no label 'x'"),
