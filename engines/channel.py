@@ -189,7 +189,7 @@ class Channel:
             else:
                 self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
                 self.pace.answered(begun)
-                self._over(attempt, _taken(answer), answer)
+                self._over(attempt, replace(_taken(answer), seconds=time.monotonic() - begun), answer)
                 return response if answer.text == response.text else response_of(answer, request)
             finally:
                 self.pace.end()

@@ -24,6 +24,8 @@ class Spend:
     cached_tokens: int = 0
     cost: float = 0.0  # US dollars, over the calls whose price is known
     unpriced: int = 0  # calls whose price is not known
+    # waited for answers that came now; not in JSON, as lines of a run say the same whenever they are written
+    seconds: float = 0.0
 
     def add(self, other: "Spend") -> None:
         """Add another's counts to these."""
@@ -33,7 +35,7 @@ class Spend:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
-        return {name: round(count, 6) for name, count in vars(self).items()}
+        return {name: round(count, 6) for name, count in vars(self).items() if name != "seconds"}
 
 
 class Ledger:

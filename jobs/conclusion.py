@@ -179,6 +179,7 @@ def proven(
     counted: dict[str, Any] = {
         **proof.to_card(),
         "tokens_per_row": {name: one.per_row() for name, one in took.items()},
+        "seconds_per_row": {name: round(one.seconds, 3) for name, one in took.items() if one.seconds},
         "inconsistent": {name: sum(one.inconsistent for one in said) for name, said in systems.items()},
         "references": beside.to_card(),
         "warnings": [

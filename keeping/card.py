@@ -190,6 +190,7 @@ class Card(_Part):
     optimizer: _Optimizer = _Optimizer()
     tokens_per_row: dict[str, dict[str, float]] = {}
     dollars_per_1000_rows: dict[str, float] | None = None
+    seconds_per_row: dict[str, float] = {}
     test_rows: dict[str, int] | None = None
     test_openings: int = 1
     spend: dict[str, Any] | None = None

@@ -100,6 +100,7 @@ class Spent:
     input_tokens: float  # of the prompt
     output_tokens: float  # of the reply
     cost: float | None  # US dollars; ``None`` if the price of a call is not known
+    seconds: float | None = None  # waited for its answers; ``None`` if all were replayed
 
     @property
     def tokens(self) -> float:
@@ -115,10 +116,12 @@ def spent(usages: Sequence[Spend]) -> Spent:
     """Return the means over cases; at least one."""
     count = len(usages)
     unknown = any(usage.unpriced for usage in usages)
+    waited = [usage.seconds for usage in usages if usage.seconds and not usage.replayed]
     return Spent(
         input_tokens=sum(usage.input_tokens for usage in usages) / count,
         output_tokens=sum(usage.output_tokens for usage in usages) / count,
         cost=None if unknown else sum(usage.cost for usage in usages) / count,
+        seconds=sum(waited) / len(waited) if waited else None,
     )
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from ..keeping.card import Card
 from .document import Tone
-from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, rows_words, spend_line
+from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, number_cell, rows_words, spend_line
 from .table import Table, table
 
-Price = tuple[float | None, float | None]
-"""Tokens a row, and US dollars per 1,000 rows; ``None`` where it is not known."""
+Price = tuple[float | None, float | None, float | None]
+"""Tokens a row, US dollars per 1,000 rows, and seconds a row; ``None`` where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +42,16 @@ def standing_table(
     """Return a row for each that was scored, with its price, and after the first for references ``shown`` and logs."""
     rows = []
     for name, own in scores.items():
-        tokens, dollars = prices.get(name, (None, None))
-        price = [f"{tokens:,.0f}" if tokens else "-", f"{dollars:.3g}" if dollars else "-"]
+        forms = zip(prices.get(name, (None,) * 3), (",.0f", ".3g", ",.2f"), strict=True)
+        price = [number_cell(taken or None, form) for taken, form in forms]
         rows.append([name, metric_cell(own[metric]), *price])
     rows[1:1] = [
-        [f"{name}: {one['answer']}", metric_cell({**one, "value": one["score"]}), "-", "-"]
+        [f"{name}: {one['answer']}", metric_cell({**one, "value": one["score"]}), *"---"]
         for name, one in (references or {}).items()
         if one and (name in shown or name.startswith("recorded:"))
     ]
-    columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows"]
-    kept = [place for place in range(4) if place < 2 or any(row[place] != "-" for row in rows)]
+    columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows", "seconds a row"]
+    kept = [place for place in range(5) if place < 2 or any(row[place] != "-" for row in rows)]
     return table("", [columns[place] for place in kept], [[row[place] for place in kept] for row in rows])
 
 
@@ -59,8 +59,9 @@ def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = 
     """Return basic, the references ``shown`` and compiled of an artifact's card."""
     card = Card.model_validate(content)
     dollars = card.dollars_per_1000_rows or {}
+    seconds = {} if card.model.name == "offline" else card.seconds_per_row
     prices = {
-        name: (sum((card.tokens_per_row.get(name) or {}).values()), dollars.get(name))
+        name: (sum((card.tokens_per_row.get(name) or {}).values()), dollars.get(name), seconds.get(name))
         for name in content["scores"]
     }
     return standing_table(metric, content["scores"], prices, content.get("references"), shown)
@@ -77,8 +78,8 @@ def needless(card: Mapping[str, Any]) -> bool:
 def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
     """Return what a row took; not known where answers were paid before, or nothing was asked."""
     if spend.get("replayed") or not rows:
-        return None, None
-    return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows
+        return None, None, None
+    return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows, None
 
 
 def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -> VerdictCard:

@@ -55,6 +55,7 @@ class Summary:
     drift: Drift | None = None  # what the canary found; ``None`` without one
     # calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0  # waited for the answers of this start, their times added up
     # what ``answers`` come to: of labels ``positive`` rows
     totals: Mapping[str, Any] = field(default_factory=dict)
     total_words: tuple[str, ...] = ()  # the same for people
@@ -73,6 +74,7 @@ class Summary:
         """Count a row that was asked about."""
         self.verdicts[verdict.status] += 1
         self.by.update(filter(None, [verdict.by]))
+        self.seconds += verdict.usage.seconds
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + int(getattr(verdict, name)))
         self.saved_calls += verdict.saved * judge.calls
@@ -104,7 +106,7 @@ class Summary:
         """Return how a run ended whose shards ended so."""
         whole, spend = cls(), Counter[str]()
         for shard in shards:
-            for name in (*_COUNTS, "agreeing", "agreed"):
+            for name in (*_COUNTS, "agreeing", "agreed", "seconds"):
                 setattr(whole, name, getattr(whole, name) + getattr(shard, name))
             for name in ("verdicts", "answers", "by"):  # added up by +, sums below 0 would be left out
                 getattr(whole, name).update(getattr(shard, name))
@@ -150,8 +152,15 @@ class Summary:
             **{status: self.verdicts[status] for status in ("verdict", "abstained", "failed")},
             **({"by": dict(self.by)} if self.by else {}),
             **self.totals,
+            "seconds_per_row": self.seconds_per_row,
             **({"canary": self.drift.to_json()} if self.drift else {}),
         }
+
+    @property
+    def seconds_per_row(self) -> float | None:
+        """How long the answers for a row that was asked about now took; ``None`` without one."""
+        asked = self.verdicts.total() - self.equal
+        return round(self.seconds / asked, 3) if asked and self.seconds else None
 
     @property
     def lines(self) -> tuple[str, ...]:

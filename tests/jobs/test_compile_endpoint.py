@@ -58,6 +58,7 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     done = ok(*argv(server, *longer, "--max-calls", least + extra, "--json"))
     assert server.count <= least + extra
     assert done.json["spend"]["calls"] == server.count
+    assert done.json["seconds_per_row"].keys() == {"basic", "compiled"}
     assert done.json["scores"] is not None  # the proof was kept back for
     assert done.json["optimizer"]["ending"] == "budget"
     reason = done.json["optimizer"]["reason"]

@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
         ),
     ),
 }
-CHANGING = {"spend", "forecast", "created", "seconds", "sha256"}
+CHANGING = {"spend", "forecast", "created", "seconds", "seconds_per_row", "sha256"}
 
 
 def responses(name: str, count: int) -> list[dict[str, Any]]:
