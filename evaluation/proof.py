@@ -28,7 +28,7 @@ def level_of(alpha: float, openings: int) -> float:
 
 def odds(p: float) -> str:
     """Return a p-value in words: ``1 time in 120``."""
-    return f"1 time in {1.0 / p:,.0f}" if p <= 0.5 else f"{p:.0%} of the time"
+    return f"1 time in {float(f'{1.0 / p:.3g}'):,.0f}" if p <= 0.5 else f"{p:.0%} of the time"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,10 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     judge, cases = str(rows[0]["judge"]), [_judged(row, inputs) for row in rows]
     ended = Counter(str(row["status"]) for row in rows)
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
-    usable, spent = ended["verdict"], joint_spend_line([row.get("usage") or {} for row in rows])
+    usages, usable = [row.get("usage") or {} for row in rows], ended["verdict"]
+    tokens = sum(one.get("input_tokens", 0) + one.get("output_tokens", 0) for one in usages) / len(rows)
+    dollars = 1000 * sum(one.get("cost", 0.0) for one in usages) / len(rows)
+    price = f"a row takes {tokens:,.0f} tokens; 1,000 rows cost {dollars:.3g} USD"
     others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
         subject=judge,
@@ -68,7 +71,7 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
         sections=[
             Section("verdicts", "Verdicts", [table("", ["verdict", "units"], said.most_common(30))]),
             Section("cases", "The rows", [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)]),
-            Section("cost", "What it cost", [spent]),
+            Section("cost", "What it cost", [joint_spend_line(usages), price]),
         ],
     )
 
@@ -92,7 +95,9 @@ def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> 
     same = all(any(unit["text"] in text for _, text in texts) for unit in row["units"])
     units = [
         {
-            "text": unit["text"],
+            "text": ""
+            if texts and same and len(row["units"]) == 1
+            else unit["text"],  # it is one of the inputs
             "gold": "",
             "said": [text_of(value) if (value := unit.get("label", unit.get("value"))) is not None else ""],
             "became": "judged" if status == "verdict" else status,

@@ -109,8 +109,8 @@ def taken_words(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words."""
     tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
     total = (spend.get("by_purpose") or {}).get("total") or spend
-    cached = f" ({total['cached_tokens']} from the provider's cache)" if total.get("cached_tokens") else ""
-    return f"{plural(spend['calls'], 'call')}, {tokens} tokens{cached}, {spend['cost']:.4f} USD"
+    cached = f" ({total['cached_tokens']:,} from the provider's cache)" if total.get("cached_tokens") else ""
+    return f"{spend['calls']:,} call{'s' * (spend['calls'] != 1)}, {tokens:,} tokens{cached}, {spend['cost']:.4f} USD"
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:

@@ -44,12 +44,10 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(viewport={"width": width, "height": 860}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        own = url.split("/")[:3] if url.startswith("http") else None
+        own, file = url.split("/")[:3] if url.startswith("http") else None, url.partition("#")[0]
 
         def asked(request: Any) -> None:
-            inside = (
-                request.url.startswith("data:") or request.url == url or request.url.split("/")[:3] == own
-            )
+            inside = request.url.startswith(("data:", file)) or request.url.split("/")[:3] == own
             if not inside:
                 faults.append(f"asked for {request.url}")
 
