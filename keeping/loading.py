@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 import dspy
@@ -117,6 +118,10 @@ class LoadedJudge(Prompt):
     def __repr__(self) -> str:
         """Name the judge, the model and what it takes."""
         return f"<LoadedJudge {self.name} with {self.model.name}: {', '.join(self.judge.input_fields)}>"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, with what a user should know."""
+        return "".join(f"<p>{escape(text)}</p>" for text in (repr(self).strip("<>"), self.note) if text)
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ machinery failed: network, overload, time-outs).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Literal
 
 from ..cases import Label, Value, Values
@@ -77,6 +78,10 @@ class Verdict:
         agreed = min((share for share in self.agreement if share is not None), default=1.0)
         agreeing = f", agreement {agreed:.2f}" if self.drawn > 1 else ""
         return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, with the reasoning."""
+        return "".join(f"<p>{escape(text)}</p>" for text in (repr(self).strip("<>"), self.reasoning) if text)
 
     @property
     def value(self) -> Value | None:

@@ -93,4 +93,6 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert "<table>" in html
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
+    assert compiled.judge._repr_html_().startswith(f"<p>LoadedJudge {compiled.judge.name} with offline")
+    assert compiled.judge(**NEW[0])._repr_html_().startswith("<p>Verdict ")
     assert "decision: compiled is" in compiled._repr_html_()
