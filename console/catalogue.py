@@ -158,7 +158,9 @@ def _gold_lines(gold: Gold, aside: int) -> list[str]:
     left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
     bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
     read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
-    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}"]
+    alone = "group" not in gold.judge.columns.values() and about["groups"] == about["cases"] > 1
+    apart = "; each row is a group: --column COLUMN=group names what rows belong to" if alone else ""
+    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
 def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:

@@ -152,7 +152,8 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"
     )
-    shown = compiled.proof.decision.verdict == "better"
+    same = not cut and artifact.state == result.board.basic.state
+    shown = same or compiled.proof.decision.verdict == "better"
     parts = _proof_parts(
         compiled,
         options.whole,
@@ -230,5 +231,5 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
 
 def _kept_line(artifact: Artifact, *, latest: bool) -> str:
     """Return where an artifact is, and whether its judge's name now means it."""
-    kept = f"saved as {artifact.ref}, not promoted (use --force to promote)"
+    kept = f"saved as {artifact.ref}, not promoted: use --force to promote"
     return f"artifact: {artifact.path} ({'latest' if latest else kept})"

@@ -25,7 +25,14 @@ from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
 from ..report.document import flat
 from ..report.raters import ceiling_card, ceiling_line
-from ..report.scores import OFFLINE, joint_spend_line, robustness_about, robustness_table, spend_line
+from ..report.scores import (
+    OFFLINE,
+    joint_spend_line,
+    robustness_about,
+    robustness_table,
+    rows_words,
+    spend_line,
+)
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
@@ -200,6 +207,7 @@ def gate(options: GateOptions) -> Result:
         decision=found.decision,
         parts=[
             table("", ["", "check", "found"], rows),
+            rows_words(terminal.data["comparison"]),
             "" if found.passed else f"{then} (what it gets wrong)",
             OFFLINE if all(one.model == OFFLINE_MODEL for one in found.comparison.contenders) else "",
         ],

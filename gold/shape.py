@@ -11,7 +11,10 @@ from ..errors import GoldError, UsageError, choices
 from .mapping import SILENT, has_column, plain
 from .sources import read
 
-_LABEL = ("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade")
+_LABEL = (
+    *("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade"),
+    *("decision", "class", "target"),
+)
 _GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _ITEMS = 3  # of a list at most, where each is a column of its own
 

@@ -125,7 +125,7 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
     return Asked(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
-        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}",
+        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}),\n    unit={{unit}}",
         words=f"labels {', '.join(labels)}; the positive class is {', '.join(chosen)}; compiled for balanced_accuracy",
     )
 

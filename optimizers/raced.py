@@ -367,7 +367,11 @@ class Raced(ABC):
             best = board.best(job.dev) or track.start
             new = (best.id, leader.id) != last or len(turns.untried) < untried
             waited, last = 0 if new else waited + 1, (best.id, leader.id)
-            job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
+            job.note(
+                f"step {step}: best {board.name(best)} on {board.met(best, job.dev)} dev cases",
+                board.value(best, job.dev),
+                kind="step",
+            )
             if waited >= self.patience and not turns.untried:
                 break
 

@@ -119,10 +119,10 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     _EXECUTED[path.resolve()] = file.hashes
     judge = getattr(module, attribute, None)
     if not isinstance(judge, Judge):
-        kind = "nothing" if judge is None else type(judge).__name__
+        what = "not in it" if judge is None else f"of type {type(judge).__name__}, no jurist.Judge"
         judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
         hint = choices(attribute, judges) if judges else "name a file that defines one"
-        raise JudgeError(f"{path}: {attribute!r} is {kind}, not a jurist.Judge", hint=hint)
+        raise JudgeError(f"{path}: {attribute!r} is {what}", hint=hint)
     return judge
 
 

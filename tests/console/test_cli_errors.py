@@ -60,7 +60,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "no judge is called 'nobody'; use one of", "compile nobody"),
     (1, "gone.py: no such file", "compile gone.py:judge"),
     (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
-    (1, "'jugde' is nothing, not a jurist.Judge; did you mean judge? use one of", "compile own.py:jugde"),
+    (1, "'jugde' is not in it; did you mean judge? use one of", "compile own.py:jugde"),
     (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
     (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
     (1, "no judge is called 'fetc'; did you mean fect?", "compile fetc"),

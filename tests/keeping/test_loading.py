@@ -67,7 +67,7 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("fect@", UsageError, "fect@"),
         ("fect@2:basic", UnknownJudgeError, "fect@2"),
         ("may-go@latest", ArtifactError, "no version of may-go is the latest"),
-        ("own.py:nothing", JudgeError, "'nothing' is nothing"),
+        ("own.py:nothing", JudgeError, "'nothing' is not in it"),
         ("gone.py", JudgeError, "gone.py: no such file"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
         ("", UnknownJudgeError, "''"),
