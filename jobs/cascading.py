@@ -152,34 +152,36 @@ class Cascading(Experiment):
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
         """Choose the level, and keep the cascade as a version."""
-        labelled = [place for place, case in enumerate(self.cases) if case.known]
-        groups = [self.cases[place].group for place in labelled]
-        askers = [one.judge.asker() for one in answers]
-        said = [
-            [said_by(asker, one.verdicts[place]) for place in labelled]
-            for asker, one in zip(askers, answers, strict=True)
-        ]
-        right = [[self._agrees(one.repeats[0][place]) for place in labelled] for one in answers]
+        rows = [number for number, case in enumerate(self.cases) if case.known]
+        groups = [self.cases[row].group for row in rows]
+        said, right = (
+            [],
+            [],
+        )  # a list for each judge: its label and how sure it is, and whether people say the same
+        for own in answers:
+            asker = own.judge.asker()
+            said.append([said_by(asker, own.verdicts[row]) for row in rows])
+            right.append([self._agrees(own.repeats[0][row]) for row in rows])
         probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
         level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
         tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
         best = chosen(tested, self.agree)
         judges = tuple(
             Answering(
-                name=one.name,
-                judge=one.judge.name,
-                model=one.judge.model.name,
-                alone=sum(good) / len(labelled),
-                answered=best.by[place] if best else 0,
-                right=best.right[place] if best else 0,
-                trust=trust_in(told, good),
+                name=own.name,
+                judge=own.judge.name,
+                model=own.judge.model.name,
+                alone=sum(right[judge]) / len(rows),
+                answered=best.by[judge] if best else 0,
+                right=best.right[judge] if best else 0,
+                trust=trust_in(said[judge], right[judge]),
             )
-            for place, (one, told, good) in enumerate(zip(answers, said, right, strict=True))
+            for judge, own in enumerate(answers)
         )
-        prices = self._prices(answers, labelled, probable, best)
+        prices = self._prices(answers, rows, probable, best)
         found = Cascade(
             gold=self.gold.name,
-            cases=len(labelled),
+            cases=len(rows),
             groups=len(set(groups)),
             left_out=self.left_out,
             opening=self.look.opening,
@@ -210,14 +212,14 @@ class Cascading(Experiment):
         best: Step | None,
     ) -> dict[str, Spent]:
         """Return what a row takes, of the cascade and of the last judge alone; empty where a log does not tell."""
-        if best is None or isinstance(answers[-1].judge, RecordedJudge):
+        if best is None or any(isinstance(own.judge, RecordedJudge) for own in answers):
             return {}
         taken = []
-        for place, row in enumerate(rows):
+        for row, *sure in zip(rows, *probable, strict=True):
             total = Spend()
-            for one, sure in zip(answers, probable, strict=True):
-                total.add(one.verdicts[row].usage)
-                if sure[place] >= best.level:
+            for own, probability in zip(answers, sure, strict=True):
+                total.add(own.verdicts[row].usage)
+                if probability >= best.level:
                     break
             taken.append(total)
         return {"cascade": spent(taken), "last": spent([answers[-1].verdicts[row].usage for row in rows])}
@@ -255,9 +257,9 @@ class Cascading(Experiment):
             "spend": total.to_json(),
         }
         rows = sketched_rows(self.gold.judge, list(seen.values()))
-        known = {row["case"] for row in rows}
-        versions = [one.artifact for one in contenders if one.artifact]
-        rows += [row for one in versions for row in one.seen() if row["case"] not in known]
+        for contender in contenders:
+            earlier = contender.artifact.seen() if contender.artifact else ()
+            rows += [row for row in earlier if row["case"] not in seen]
         records = {SEEN: rows}
         artifact = self.store.save(last.judge, last.state, card, [], make_latest=False, records=records)
         return replace(found, artifact=artifact)

@@ -106,13 +106,13 @@ def conclude(
     )
     look.done(what)
     latest = force or proof.decision.verdict == "better"
-    held = held_by(contest.plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
+    held = held_by(plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
         {
             **card,
-            "model": described(contest.plan.model),
+            "model": described(plan.model),
             "adapter": chosen.adapter,
             **({"structure": held} if held else {}),  # what held answers in JSON to it
             "setting": contest.candidate.setting.to_json(),
@@ -149,20 +149,8 @@ def proven(
 ) -> tuple[Proof, dict[str, Any], list[dict[str, Any]]]:
     """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
     judge, test = split.judge, split.test
-    # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
-    twice = same and basic.sampling.rule != compiled.sampling.rule
-    basic, compiled = (replace(one, stopping="all" if twice else "settled") for one in (basic, compiled))
-    verdicts = basic.ask_all(test, lambda index, verdict: tick())
-    others = verdicts
-    if twice:
-        others = [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)]
-    elif not same:
-        others = compiled.ask_all(test, lambda index, verdict: tick())
-    systems = {"basic": verdicts, "compiled": others}
-    rows = {
-        name: [row_of(case, verdict) for case, verdict in zip(test, said, strict=True)]
-        for name, said in systems.items()
-    }
+    systems = _asked(basic, compiled, test, same, tick)
+    rows = {name: list(map(row_of, test, verdicts)) for name, verdicts in systems.items()}
     beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people, logs=logs)
     proof = prove(
         rows["basic"],
@@ -174,61 +162,78 @@ def proven(
         remarks=(split.near_words,) if split.near else (),
         constant=beside.constant,
     )
-    asked = verdicts if same else others  # a vote under another threshold takes nothing more
-    took = {"basic": spent([one.usage for one in verdicts]), "compiled": spent([one.usage for one in asked])}
+    # a vote under another threshold takes nothing more than the answers that it is on
+    paid = {name: systems["basic" if same else name] for name in systems}
+    took = {name: spent([verdict.usage for verdict in verdicts]) for name, verdicts in paid.items()}
+    warnings = [
+        warning
+        for name, own in rows.items()
+        for warning in narrow(name, own, judge.comparison, judge.answer.scale.text)
+    ]
     counted: dict[str, Any] = {
         **proof.to_card(),
-        "tokens_per_row": {name: one.per_row() for name, one in took.items()},
-        "seconds_per_row": {name: round(one.seconds, 3) for name, one in took.items() if one.seconds},
-        "inconsistent": {name: sum(one.inconsistent for one in said) for name, said in systems.items()},
+        "tokens_per_row": {name: usage.per_row() for name, usage in took.items()},
+        "seconds_per_row": {name: round(usage.seconds, 3) for name, usage in took.items() if usage.seconds},
+        "inconsistent": {
+            name: sum(one.inconsistent for one in verdicts) for name, verdicts in systems.items()
+        },
         "references": beside.to_card(),
-        "warnings": [
-            *(
-                warning
-                for name, told in rows.items()
-                for warning in narrow(name, told, judge.comparison, judge.answer.scale.text)
-            ),
-            *_as_good(beside, proof, judge),
-        ],
+        "warnings": [*warnings, *_as_good(beside, proof, judge)],
     }
-    dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
+    dollars = {name: round(1000 * usage.cost, 6) for name, usage in took.items() if usage.cost}
     if len(dollars) == len(took):
         counted["dollars_per_1000_rows"] = dollars
-    calibrated = {name: _calibrated(judge, test, said) for name, said in systems.items()}
+    calibrated = {name: _calibrated(judge, test, verdicts) for name, verdicts in systems.items()}
     if all(calibrated.values()):
         counted["calibration"] = calibrated
-    facts = {name: _facts(judge, said) for name, said in systems.items()}
-    for name in facts["basic"]:
-        counted[name] = {system: told[name] for system, told in facts.items()}
+    facts = {name: _facts(judge, verdicts) for name, verdicts in systems.items()}
+    for fact in facts["basic"]:
+        counted[fact] = {name: own[fact] for name, own in facts.items()}
     answers = [
         {
             "case": case.id,
             "group": case.group,
             "gold": [judge.answer.scale.to_json(value) for value in case.gold or ()],
-            "basic": _told(judge, one),
-            "compiled": _told(judge, two),
+            **{name: _answer(judge, verdicts[number]) for name, verdicts in systems.items()},
         }
-        for case, one, two in zip(test, verdicts, others, strict=True)
+        for number, case in enumerate(test)
     ]
     return proof, counted, answers
+
+
+def _asked(
+    basic: Asker, compiled: Asker, test: Sequence[Case], same: bool, tick: Callable[[], None]
+) -> dict[str, Sequence[Verdict]]:
+    """Return what both say of each case; one prompt under two thresholds is asked once, and voted on twice."""
+    twice = same and basic.sampling.rule != compiled.sampling.rule
+    # samples that cannot change an outcome are not drawn, but where both thresholds vote on them
+    basic, compiled = (replace(asker, stopping="all" if twice else "settled") for asker in (basic, compiled))
+    verdicts = others = basic.ask_all(test, lambda index, verdict: tick())
+    if twice:
+        others = list(map(compiled.revote, test, verdicts))
+    elif not same:
+        others = compiled.ask_all(test, lambda index, verdict: tick())
+    return {"basic": verdicts, "compiled": others}
 
 
 def _as_good(beside: References, proof: Proof, judge: Judge) -> Iterable[str]:
     """Yield what says that something that costs nothing reaches as much as the compiled judge."""
     metric = resolve(judge.metric, judge.comparison)
     reached = proof.compiled[metric.name].value
-    for name, one in beside.found.items():
-        if name != "constant" and metric.oriented(one.score.value) >= metric.oriented(reached):
-            found = f"{metric.name} {one.score.value:.3f} on the same cases, compiled {reached:.3f}"
-            yield (
-                f"{one.answer}, learned from the same labels, has {found}: these labels do not need this judge"
-                if name in LEARNERS
-                else f"{name} has {found}: what you have is as good"
-            )
+    for name, reference in beside.found.items():
+        score = reference.score.value
+        if name == "constant" or metric.oriented(score) < metric.oriented(reached):
+            continue
+        scores = f"{metric.name} {score:.3f} on the same cases, compiled {reached:.3f}"
+        if name in LEARNERS:
+            learned = f"{reference.answer}, learned from the same labels"
+            yield f"{learned}, has {scores}: these labels do not need this judge"
+        else:
+            yield f"{name} has {scores}: what you have is as good"
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return what the probabilities that tokens told are worth; nothing without any."""
+    """Return how far probabilities of reply tokens are right; nothing where no reply told them."""
     probability = judge.answer.scale.probability
     units = [
         (probability(shares), probability({gold: 1.0}))
@@ -237,11 +242,12 @@ def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict])
         for shares, gold in zip(verdict.probabilities, case.gold, strict=True)
         if gold is not None
     ]
-    known = [(said, bool(gold)) for said, gold in units if said is not None]
+    known = [(share, bool(gold)) for share, gold in units if share is not None]
     return calibrate(*zip(*known, strict=True)) if known else {}
 
 
-def _told(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+def _answer(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as a line of the proof keeps it."""
     answer = judge.answer
     return {
         "status": verdict.status,
