@@ -27,9 +27,9 @@ class MarkdownExporter:
         judge = subject.judge
         parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
         decision = subject.card.get("decision") or {}
-        told = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
-        told += decision.get("warnings") or ()
-        parts += ["## Decision", "\n".join(f"- {_span(one)}" for one in told)] if told else []
+        lines = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
+        lines += (*(decision.get("warnings") or ()), *(subject.card.get("warnings") or ()))
+        parts += ["## Decision", "\n".join(f"- {_span(line)}" for line in lines)] if lines else []
         parts += [subject.price[0].upper() + subject.price[1:]] if subject.price else []
         options = judge.answer.scale.listing()
         listed = (f"- {_span(option)}" + (f" ({remark})" if remark else "") for option, remark in options)

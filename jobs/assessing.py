@@ -86,10 +86,10 @@ class Assessment(ABC):
     @property
     def judge_words(self) -> str:
         """Who judged, and what that one was measured on."""
-        measured = (
-            f", measured on {len(self.held_out)} rows of {self.calibration.name}" if self.calibration else ""
-        )
-        return f"judge: {self.judge.name} with {self.judge.model.name}{measured}"
+        if not self.to_judge:
+            return "no judge was asked"
+        rows = f"{len(self.held_out)} rows of {self.calibration.name}" if self.calibration else ""
+        return f"judge: {self.judge.name} with {self.judge.model.name}{rows and f', measured on {rows}'}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def verdicts(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
 ) -> list[Verdict | None]:
     """Return what a judge says of each case; ``None`` where there is none to be judged."""
-    given = iter(judge.asker().ask_all([one for one in cases if one], lambda index, verdict: on_step()))
-    return [next(given) if one else None for one in cases]
+    asked = iter(judge.asker().ask_all([case for case in cases if case], lambda index, verdict: on_step()))
+    return [next(asked) if case else None for case in cases]
 
 
 def foresee_assessment(work: Assessment) -> Estimate:
