@@ -39,7 +39,7 @@ from ..report.scores import (
 )
 from ..report.table import Table, table
 from ..report.views import cascade_sections
-from .inputs import gold_source, store_of
+from .inputs import check_apart, gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
 
@@ -217,6 +217,7 @@ def verify(options: VerifyOptions) -> Result:
 
 def report(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
+    check_apart(options.output, options.subject)
     saved = Path(options.subject)
     if saved.suffix in (".json", ".jsonl"):
         return _written(saved_report(saved), options.output or f"{saved.stem}.html")

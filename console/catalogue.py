@@ -1,4 +1,4 @@
-"""``jurist judges``, ``new``, ``export`` and ``training``: judges and their prompts as text."""
+"""``jurist judges``, ``new``, ``export`` and ``export training``: judges and their prompts as text."""
 
 import shlex
 from collections import Counter
@@ -30,7 +30,7 @@ from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
-from .inputs import shares_of, store_of
+from .inputs import check_apart, shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
 from .terminal import progress
 
@@ -56,7 +56,7 @@ def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
             "name": judge.name,
             "variant": judge.variant,
             "description": judge.description,
-            "inputs": [name for name in judge.row_model.model_fields if name not in ("ratings",)],
+            "inputs": [name for name in judge.row_model.model_fields if name != "ratings"],
             **judge.answer.scale.identity(),
             "metric": _metric(judge),
         }
@@ -65,11 +65,11 @@ def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
 
 
 def _rows(found: Mapping[str, Judge]) -> list[list[str]]:
-    """Return each with what it can answer, with a remark on each answer that has one."""
+    """Return a row for each judge, with what it can answer and a remark on each answer that has one."""
     rows = []
-    for one in found.values():
-        answers = (f"{name} ({note})" if note else name for name, note in one.answer.scale.listing())
-        rows.append([one.name, one.description, ", ".join(answers), _metric(one)])
+    for judge in found.values():
+        answers = (f"{name} ({note})" if note else name for name, note in judge.answer.scale.listing())
+        rows.append([judge.name, judge.description, ", ".join(answers), _metric(judge)])
     return rows
 
 
@@ -104,7 +104,7 @@ def new(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
     prompt = read_prompt(Path(options.source))
     shape = _shape(options, prompt)
-    asked, values = _asked(options, prompt, shape)
+    asked, values = _asked(options, shape)
     columns = shape.columns if shape else None
     text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit, columns, values)
     output = Path(options.output or f"{options.name.replace('-', '_')}.py")
@@ -120,26 +120,26 @@ def new(options: NewOptions) -> Result:
     aside = Rejects()
     gold = Gold.load(options.gold, judge, rejects=aside) if options.gold else None
     write_text(text, str(output))
-    inputs = list(prompt.inputs)
-    about = {
-        "judge": judge.name,
-        "output": str(output),
-        "inputs": inputs,
-        "labels": list(judge.answer.scale.choices),
-    }
+    named = shlex.quote(f"{output}:judge")
+    if options.gold:
+        bad = " --rejects aside.jsonl" if aside.count else ""
+        then = f"next: jurist evaluate {named}:basic --gold {shlex.quote(options.gold)}{bad}"
+    else:
+        columns_of = f"a column for each input and one for {', '.join(judge.answer.fields)}"
+        then = f"next: jurist compile {named} --gold GOLD, with {columns_of}"
     return Result(
-        data={**about, "answers": asked.words},
+        data={
+            "judge": judge.name,
+            "output": str(output),
+            "inputs": list(prompt.inputs),
+            "labels": list(judge.answer.scale.choices),
+            "answers": asked.words,
+        },
         body=[
-            f"{judge.name} written to {output}: inputs {', '.join(inputs)}; {asked.words}",
+            f"{judge.name} written to {output}: inputs {', '.join(prompt.inputs)}; {asked.words}",
             *(_gold_lines(gold, aside.count) if gold else ()),
         ],
-        notes=[
-            f"next: jurist evaluate {output}:judge:basic --gold {shlex.quote(options.gold)}"
-            f"{' --rejects aside.jsonl' if aside.count else ''}"
-            if options.gold
-            else f"next: jurist compile {output}:judge --gold GOLD, with a column for each input and "
-            f"one for {', '.join(judge.answer.fields)}"
-        ],
+        notes=[then],
     )
 
 
@@ -163,39 +163,40 @@ def _gold_lines(gold: Gold, aside: int) -> list[str]:
     return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
-def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
+def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
-    values = dict.fromkeys(shape.silent, "") if shape else {}
-    values |= dict(options.names)
-
-    def listed(text: str) -> list[str]:
-        return [part.strip() for part in text.split(",") if part.strip()]
-
-    if options.labels is None and options.positive and options.gold is None:
+    values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
+    labels, positive = _listed(options.labels), _listed(options.positive)
+    if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
-        asked = preference_asked(listed(options.prefer))
-        return asked, sides(shape, listed(options.prefer)) | values if shape else values
+        compared = _listed(options.prefer)
+        return preference_asked(compared), {**(sides(shape, compared) if shape else {}), **values}
     if options.score is not None:
         return score_asked(options.score), values
     known = {theirs.casefold() for theirs in values}
-    own = [one for one in shape.labels if one.casefold() not in known] if shape else []
-    if options.labels is None and (scale := scale_of(own)):
+    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
+    if not (labels or positive) and (scale := scale_of(own)):
         return score_asked(scale), values
-    if labels := listed(options.labels or "") or list(dict.fromkeys([*own, *filter(None, values.values())])):
-        values |= {one: one for one in own if one in labels and not one.isalpha()}
-        return labels_asked(labels, listed(options.positive)), values
-    raise UsageError(
-        "nothing says what it answers",
-        hint="give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold",
-    )
+    labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))
+    if not labels:
+        raise UsageError(
+            "nothing says what it answers",
+            hint="give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold",
+        )
+    values |= {label: label for label in own if label in labels and not label.isalpha()}
+    return labels_asked(labels, positive), values
+
+
+def _listed(text: str | None) -> list[str]:
+    """Return what stands between commas."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def training(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
-    loaded = load_judge(
-        options.judge, store=store_of(options)
-    )  # the prompt of the latest, whichever it is for
+    check_apart(options.output, options.input)
+    loaded = load_judge(options.judge, store=store_of(options))
     remark(loaded.standing)
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:

@@ -26,7 +26,7 @@ from ..report.raters import (
     strata_line,
 )
 from ..report.table import Table, table
-from .inputs import gold_of, mapping_of, shares_of, store_of
+from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
 
 _PARTS = ("train", "dev", "test")
@@ -98,6 +98,7 @@ def _problem_table(bad: Rejects) -> Table:
 
 def import_(options: ImportOptions) -> Result:
     """Write canonical JSONL."""
+    check_apart(options.output, *options.gold)
     judge = find_judge(options.judge, store_of(options))
     bad = None if options.rejects is None else Rejects(options.rejects)
     gold = import_gold(

@@ -14,6 +14,7 @@ from ..arguments.groups import (
     NameOptions,
     Resume,
     RowOptions,
+    ScoringOptions,
     StoreOptions,
     VerifierOptions,
 )
@@ -45,7 +46,18 @@ def start_of(options: Resume, store: Store) -> Start:
     """Return how work is started that keeps its checkpoint in the store."""
     if isinstance(options, Checkpoints):
         check_files(options.output)
+    if isinstance(options, ScoringOptions):
+        check_apart(options.output, options.gold)
     return Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
+
+
+def check_apart(output: str | None, *inputs: str) -> None:
+    """Refuse to write over what is read: of labels there is mostly no other copy."""
+    for source in inputs:
+        if output is not None and Path(output).exists() and Path(output).resolve() == Path(source).resolve():
+            raise UsageError(
+                f"{output} is an input, and would be lost", hint="name another file with --output"
+            )
 
 
 def models_of(options: ModelsOptions) -> list[Model]:

@@ -145,6 +145,15 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
     (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
     # files
+    *(
+        (2, "is an input, and would be lost", command)
+        for command in (
+            "gold import fect gold.jsonl --output ./gold.jsonl",
+            "export training --judge fect:basic --input gold.jsonl --output gold.jsonl",
+            "evaluate fect:basic --gold gold.jsonl --output gold.jsonl",
+            "report line.jsonl --output line.jsonl",
+        )
+    ),
     (2, "full.jsonl exists; add --resume", "run fect:basic --input rows.jsonl --output full.jsonl"),
     (1, "full.jsonl:1: not a line of a run", f"{TO} full.jsonl --resume"),
     (1, "line.jsonl:1: written with judge 'fect@7'", f"{TO} line.jsonl --resume"),

@@ -102,6 +102,7 @@ def test_other_shapes_are_read_by_one_command(shape: str) -> None:
     [
         (("--column", "Verdikt=label"), "no row has this column"),
         (("--column", "Verdict=lable"), "did you mean label?"),
+        (("--score", "1-5", "--positive", "No"), "--positive needs --labels"),
         (("--column", "Notes=reply"), "no column is clearly the message; say which: --column COLUMN=message"),
     ],
 )
