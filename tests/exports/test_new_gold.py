@@ -26,11 +26,13 @@ def labels_csv(path: str = "labels.csv") -> None:
         lines.writerow(["c0", "Can you help with case 0?", "Thanks, gladly 0", "No", ""])
 
 
+COLUMNS = ("--column", "Question=message", "--column", "botResponse=reply")
+
+
 def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_again() -> None:
     Path("p.md").write_text(TEXT, "utf-8")
     labels_csv()
-    columns = ("--column", "Question=message", "--column", "botResponse=reply")
-    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "labels.csv", *columns)
+    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "labels.csv", *COLUMNS)
     assert "57 labelled rows in 30 groups; 2 without a label are left out; 2 cannot be used" in done.out
     judge = find("polite_reply.py:judge")
     named = {"Question": "message", "botResponse": "reply", "Verdict": "label", "Chat ID": "group"}
@@ -102,7 +104,7 @@ def test_other_shapes_are_read_by_one_command(shape: str) -> None:
     [
         (("--column", "Verdikt=label"), "no row has this column"),
         (("--column", "Verdict=lable"), "did you mean label?"),
-        (("--score", "1-5", "--positive", "No"), "--positive needs --labels"),
+        ((*COLUMNS, "--score", "1-5", "--positive", "No"), "--positive needs --labels"),
         (("--column", "Notes=reply"), "no column is clearly the message; say which: --column COLUMN=message"),
     ],
 )
