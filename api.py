@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any, Unpack
 
 from .jobs.cascading import Cascade, Cascading
@@ -194,8 +193,8 @@ def gate(
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
-    given = SimpleNamespace(**locals())
-    criteria = Criteria.of(given, limits=limits_of(minimum, maximum))
+    limits = limits_of(minimum, maximum)
+    criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable)
     judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
     found: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 from ..engines.meter import Budget
@@ -123,25 +122,29 @@ def compile(
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
-    given = SimpleNamespace(**locals())
     surface, limits, _ = started(
         {"surface": surface, "budget": budget, "store": store, "resume": resume, "fresh": fresh}
     )
-    found, reference = surface.judge(judge)
-    fit = resolve_sampling(model_of(model), sampling or Sampling(), found.temperature)
+    resolved, reference = surface.judge(judge)
+    fit = resolve_sampling(model_of(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)
-    labelled = surface.gold(gold, found)
+    labelled = surface.gold(gold, resolved)
     sealed = None if holdout is None else holdout_of(holdout, labelled)
     logs = logs_beside(beside, sealed or labelled)
-    surface.note(*(one.note for one in logs))
+    surface.note(*(log.note for log in logs))
     proposer = None if prompt_model is None else model_of(prompt_model)
-    plan = Plan.of(
-        given,
-        judge=found,
+    plan = Plan(
+        judge=resolved,
         gold=labelled,
         holdout=sealed,
         beside=logs,
-        earlier=earlier_parts(surface.store, found, seed, shares, holdout=holdout is not None),
+        optimizer=optimizer,
+        options=options or {},
+        adapter=adapter,
+        concurrency=concurrency,
+        shares=shares,
+        seed=seed,
+        earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
         verifier=None if verifier is None else model_of(verifier),
