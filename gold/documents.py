@@ -44,7 +44,14 @@ class Document:
 
 def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     """Read rows for a judge: documents where it takes documents, else whatever the source holds."""
-    return document_rows(source, judge.document) if judge.document else read(source, on_bad)
+    if not judge.document:
+        return read(source, on_bad)
+    rows = []
+    for number, document in enumerate(read_documents(source, judge.document), 1):
+        about = {key: getattr(document, key) for key in ("id", "title", "topic", "language", "source")}
+        row = {**document.extra, **about, "group": document.id, judge.document: document.text}
+        rows.append((Place(str(source), number), row))
+    return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
 
 
 def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
@@ -60,16 +67,6 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
         message = f"none of the {rows} rows holds anything that judge {judge.name} judges"
         hint = "give other rows, or the judge whose rows these are"
     return GoldError(message, path=path, hint=hint)
-
-
-def document_rows(source: str | Path, name: str) -> Reading[All]:
-    """Read documents as rows for a program."""
-    rows = []
-    for number, document in enumerate(read_documents(source, name), 1):
-        about = {key: getattr(document, key) for key in ("id", "title", "topic", "language", "source")}
-        row = {**document.extra, **about, "group": document.id, name: document.text}
-        rows.append((Place(str(source), number), row))
-    return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:

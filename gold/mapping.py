@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -82,17 +82,8 @@ class RowMapping:
                 raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
 
     def items(self, judge: Judge, row: Row) -> list[Row]:
-        """Return the rows that a row holds: one for each item of the list that paths name, as ``sentences[].label``."""
-        lists = {path.partition(_EACH)[0] for path in {**judge.columns, **self.columns} if _EACH in path}
-        if len(lists) > 1:
-            message = f"columns are items of several lists: {', '.join(sorted(lists))}"
-            raise UsageError(message, hint="name columns of one list")
-        name = next(iter(lists), "")
-        value = _at(row, name) if name else None
-        if not isinstance(value, list):
-            return [row]
-        group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
-        return [{"group": group, **row, name + _EACH: item} for item in value]
+        """Return the rows that a row holds, by the columns of the judge and of the source."""
+        return items_of(row, (*judge.columns, *self.columns))
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
@@ -121,6 +112,20 @@ class RowMapping:
             by_rater = result["ratings"].items()
             result["ratings"] = {rater: _label(scale, labels, value) for rater, value in by_rater}
         return result
+
+
+def items_of(row: Row, columns: Iterable[str]) -> list[Row]:
+    """Return the rows that a row holds: one for each item of the list that columns name, as ``sentences[].label``."""
+    lists = {path.partition(_EACH)[0] for path in columns if _EACH in path}
+    if len(lists) > 1:
+        message = f"columns are items of several lists: {', '.join(sorted(lists))}"
+        raise UsageError(message, hint="name columns of one list")
+    name = next(iter(lists), "")
+    value = _at(row, name) if name else None
+    if not isinstance(value, list):
+        return [row]
+    group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
+    return [{"group": group, **row, name + _EACH: item} for item in value]
 
 
 def plain(name: str) -> str:

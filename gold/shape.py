@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
-from .mapping import SILENT, has_column, plain
+from .mapping import SILENT, has_column, items_of, plain
 from .sources import read
 
 _LABEL = (
@@ -31,14 +31,15 @@ class Shape:
 def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
     """Find the columns of a prompt by their names; ``given`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
-    rows = [dict(flat(row)) for _, row in reading.rows]
+    items = [item for _, row in reading.rows for item in items_of(row, given)]
+    rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
     wanted = (*inputs, "label", "group")
     for column, name in given.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
         if name not in wanted:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
-        if not any(has_column(row, column) for _, row in reading.rows):
+        if not any(has_column(item, column) for item in items):
             raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
     columns, last = dict(given), {name: plain(name.rpartition(".")[2]) for name in names}
     for name in wanted:

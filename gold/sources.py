@@ -60,8 +60,9 @@ def opened(source: str | Path) -> Reading[Rows]:
     name, path = str(source), Path(source)
     if name == "-":
         return Reading(name="stdin", path="<stdin>", rows=scan(sys.stdin.buffer, "<stdin>"))
-    if hub := hub_name(name):
-        return Reading(name=hub[0], path=name, rows=_hub(*hub, name))
+    if name.startswith("hf:"):
+        dataset, _, split = name.removeprefix("hf:").partition(":")
+        return Reading(name=dataset, path=name, rows=_hub(dataset, split, name))
     try:
         folder, file = bool(name) and path.is_dir(), bool(name) and path.exists()
     except OSError as error:
@@ -153,14 +154,6 @@ def data_files(folder: Path) -> list[Path]:
     """Return the data files of a folder and of those in it, but for hidden ones."""
     files = (entry for entry in folder.rglob("*") if entry.suffix.lower() in _DATA and entry.is_file())
     return sorted(file for file in files if all(part[0] != "." for part in file.relative_to(folder).parts))
-
-
-def hub_name(source: str) -> tuple[str, str] | None:
-    """Return name and split of a source that ``datasets`` reads: ``hf:NAME:SPLIT``."""
-    if not source.startswith("hf:"):
-        return None
-    name, _, split = source.removeprefix("hf:").partition(":")
-    return name, split
 
 
 def _hub(name: str, split: str, path: str) -> Rows:

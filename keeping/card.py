@@ -168,7 +168,6 @@ class Card(_Part):
     labels: list[str] | None = None
     positive: list[str] | None = None
     inputs: list[str] = []
-    output_field: str = ""
     types: dict[str, Any] = {}
     thresholds: _Thresholds = _Thresholds()
     setting: _Setting = _Setting()
@@ -191,7 +190,6 @@ class Card(_Part):
     tokens_per_row: dict[str, dict[str, float]] = {}
     dollars_per_1000_rows: dict[str, float] | None = None
     seconds_per_row: dict[str, float] = {}
-    test_rows: dict[str, int] | None = None
     test_openings: int = 1
     spend: dict[str, Any] | None = None
     cascade: _Cascade | None = None

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
-MATRIX, PROOF, SEEN = "matrix.jsonl", "proof.jsonl", "seen.jsonl"
+PROOF, SEEN = "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
-OPTIONAL = (MATRIX, PROOF, SEEN)
-"""Files that an artifact may have: sealed like the others where the card names them, foreign otherwise. The matrix of
-candidates and cases is one of earlier releases."""
+OPTIONAL = (PROOF, SEEN)
+"""Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
 ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
 """Files that may be added later, when something more was measured, and what tells their entries apart. The seal does

@@ -52,7 +52,7 @@ class Judge:
         to_case: makes a case of such a row; needed with ``rows``.
         bundled: the bundled gold set that goes with it, if there is one.
         document: the input field that holds a document: its rows are then those of
-            :func:`~jurist.gold.documents.document_rows`, read from texts, folders and rows alike.
+            :func:`~jurist.gold.documents.read_documents`, read from texts, folders and rows alike.
         most_calls: the most calls that one run of the program takes, where the program asks a predictor more than once;
             default: each predictor once.
         expand: turns one row of another layout into this judge's own rows (a response into its sentences): none

@@ -138,8 +138,11 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
 
 def test_rows_to_judge_have_the_layouts_of_gold_too() -> None:
     write_jsonl(Path("rows.jsonl"), each(sentences))
-    names = ("--column", "doc=document", "--column", "sentences[].text=claim")
-    ok("run", "judges.py:claim", "--input", "rows.jsonl", *names, "--output", "out.jsonl")
+    Path("prompt.md").write_text("Say ok or bad of {{claim}}, by {{document}}.")
+    names = ["doc=document", "sentences[].text=claim", "sentences[].label=label"]
+    columns = [part for name in names for part in ("--column", name)]
+    ok("new", "mine", "--from", "prompt.md", "--gold", "rows.jsonl", *columns)
+    ok("run", "mine.py:judge", "--input", "rows.jsonl", "--output", "out.jsonl")
     rows = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
     assert [row["part"] for row in rows] == [1, 2] * COUNT
 
